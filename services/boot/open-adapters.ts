@@ -159,15 +159,13 @@ export async function openMediaTasks(
 export async function openRateLimiter(
   config: Config,
   { now }: Pick<System, 'now'>,
-  { onRecreated, outages, wal_pages_max }: StoreReports = {},
+  { onDamage, onRecreated, outages, wal_pages_max }: StoreReports = {},
 ): Promise<RateLimiter> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url === undefined)
     return SqliteRateLimiter.open({
       file: join(makeFolder(config.DATA_DIR), LIMITS),
-      now,
-      wal_pages_max,
-      ...(onRecreated && { onRecreated }),
+      ...{ now, wal_pages_max, onDamage, onRecreated },
     });
   const { RedisRateLimiter } =
     require('../../shared/adapters/redis/rate-limiter') as typeof import('../../shared/adapters/redis/rate-limiter');
@@ -177,7 +175,7 @@ export async function openRateLimiter(
 /** Opens the idempotency store: Redis if REDIS_URL is set, otherwise SQLite. */
 export async function openIdempotencyStore(
   config: Config,
-  { onRecreated, outages, wal_pages_max }: StoreReports = {},
+  { onDamage, onRecreated, outages, wal_pages_max }: StoreReports = {},
 ): Promise<IdempotencyStore> {
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url !== undefined) {
@@ -187,8 +185,7 @@ export async function openIdempotencyStore(
   }
   return SqliteIdempotencyStore.open({
     file: join(makeFolder(config.DATA_DIR), OPERATIONS),
-    wal_pages_max,
-    ...(onRecreated && { onRecreated }),
+    ...{ wal_pages_max, onDamage, onRecreated },
   });
 }
 
@@ -197,7 +194,7 @@ export async function openBlobStore(
   config: Config,
   environment: Environment,
   area: BlobArea,
-  { onRecreated, outages }: StoreReports = {},
+  { onDamage, onRecreated, outages }: StoreReports = {},
 ): Promise<BlobStore> {
   const { MONGODB_URL: url } = config;
   if (url !== undefined) {
@@ -207,7 +204,7 @@ export async function openBlobStore(
   }
   realmFolder(config, environment);
   const folder = mediaFolder(config.DATA_DIR, environment, area);
-  return FileBlobStore.open({ folder, ...(onRecreated && { onRecreated }) });
+  return FileBlobStore.open({ folder, onDamage, onRecreated });
 }
 
 /** Returns the embedded files that a service with HTTP writes. It writes no documents. */

@@ -1,13 +1,11 @@
-import { type ChildProcess, execFileSync, fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'libsql';
-import { SqliteConnection } from '../../shared/adapters/sqlite/connection';
 import { SqliteEventStore, type SqliteEventStoreOptions } from '../../shared/adapters/sqlite/event-store';
 import { type RecordedEvent, START, type StreamName, streamName } from '../../shared/catalog/events/envelope';
-import { DamagedFileError } from '../../shared/kernel/errors';
 import { NO_STREAM } from '../../shared/ports/event-store';
 import type { AppendReport } from '../support/append-process';
 import { readLog } from '../support/read-log';
@@ -278,58 +276,6 @@ describe('the event store on SQLite', () => {
       writeFileSync(file, '');
       writeFileSync(join(folder.path, 'views.sqlite'), '');
       expect(await readLog(await open())).toEqual([]);
-    });
-  });
-
-  describe('a read that the disk fails', () => {
-    const corrupt = () =>
-      Object.assign(new Error('database disk image is malformed'), { code: 'SQLITE_CORRUPT' });
-    const failNextRead = () =>
-      jest.spyOn(SqliteConnection.prototype, 'all').mockImplementationOnce(() => {
-        throw corrupt();
-      });
-    afterEach(() => jest.restoreAllMocks());
-
-    test('once is no damage: the read is repeated, and the log stays healthy', async () => {
-      const damaged = jest.fn();
-      const store = await open({ onDamage: damaged });
-      await store.append(STREAM, NO_STREAM, someEvents(2));
-      failNextRead();
-      expect(await store.readStream(STREAM)).toHaveLength(2);
-      expect(damaged).not.toHaveBeenCalled();
-      expect(await store.health()).toBe('ok');
-    });
-
-    test('twice is an outage, not damage', async () => {
-      const store = await open();
-      failNextRead();
-      failNextRead();
-      const failed = await store.readStream(STREAM).catch((error: unknown) => error);
-      expect(failed).toMatchObject({ condition: 'unavailable' });
-      expect(failed).not.toBeInstanceOf(DamagedFileError);
-      expect(await store.readStream(STREAM)).toEqual([]);
-      expect(await store.health()).toBe('ok');
-    });
-
-    test('for some time, so that a complete check fails too, is forgotten after a check that succeeds', async () => {
-      const store = await open();
-      await store.append(STREAM, NO_STREAM, someEvents(500));
-      await store.close();
-      // Other processes change the file: one that closes it loses its locks on it. The check would then be the last user of
-      // the file, and delete the write-ahead log.
-      execFileSync('cp', [file, `${file}.copy`]);
-      const overwrite = `const { readFileSync, writeFileSync } = require('node:fs');
-        writeFileSync(process.argv[1], readFileSync(process.argv[1]).fill(0xab, 8_192));`;
-      execFileSync(process.execPath, ['-e', overwrite, file]);
-      const reader = await open();
-      await expect(reader.readStream(STREAM)).rejects.toThrow(`${file} is damaged`);
-      expect(await reader.health()).toBe('damaged');
-
-      execFileSync('cp', [`${file}.copy`, file]);
-      const now_ms = performance.now();
-      jest.spyOn(performance, 'now').mockImplementation(() => now_ms + 61_000);
-      await waitFor(async () => (await reader.health()) === 'ok');
-      expect(await reader.readStream(STREAM)).toHaveLength(500);
     });
   });
 

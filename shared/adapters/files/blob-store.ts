@@ -11,7 +11,8 @@ import {
   isBlobHash,
   type StoredBlob,
 } from '../../ports/blob-store';
-import { DisposableFile, type OnRecreated } from '../sqlite/disposable-file';
+import type { OnDamage, SqliteConnection } from '../sqlite/connection';
+import { type OnRecreated, openDisposable } from '../sqlite/disposable-file';
 
 /** Readable by the owner only: the metadata of an original may say where the picture was taken. */
 const FOLDER_MODE = 0o700;
@@ -41,8 +42,10 @@ export interface FileBlobStoreOptions {
   readonly folder: string;
   /** Returns Unix milliseconds, for `stored_at`. */
   readonly now?: () => number;
+  /** Called each time that the open lock file turns out to be damaged. */
+  readonly onDamage?: OnDamage | undefined;
   /** Called after a damaged lock file was replaced by an empty one. Nothing is lost. */
-  readonly onRecreated?: OnRecreated;
+  readonly onRecreated?: OnRecreated | undefined;
 }
 
 /**
@@ -55,24 +58,24 @@ export interface FileBlobStoreOptions {
  */
 export class FileBlobStore implements BlobStore {
   private readonly folder: string;
-  private readonly lock: DisposableFile;
+  private readonly lock: SqliteConnection;
   private readonly now: () => number;
   private closed = false;
 
-  private constructor(folder: string, lock: DisposableFile, now: () => number) {
+  private constructor(folder: string, lock: SqliteConnection, now: () => number) {
     this.folder = folder;
     this.lock = lock;
     this.now = now;
   }
 
   /** Throws `CatalogError('unavailable')` if the folder cannot be used. */
-  static async open({ folder, now = Date.now, onRecreated }: FileBlobStoreOptions): Promise<FileBlobStore> {
+  static async open({ folder, now = Date.now, ...reports }: FileBlobStoreOptions): Promise<FileBlobStore> {
     await runOnDisk(() => mkdir(join(folder, INCOMING), { recursive: true, mode: FOLDER_MODE }));
-    const lock = await DisposableFile.open(join(folder, 'lock.sqlite'), {
+    const lock = await openDisposable(join(folder, 'lock.sqlite'), {
       synchronous: 'NORMAL',
-      schema: 'CREATE TABLE only_its_lock_is_used (empty TEXT) STRICT',
+      schema: () => 'CREATE TABLE only_its_lock_is_used (empty TEXT) STRICT',
       format: 1,
-      onRecreated,
+      ...reports,
     });
     const store = new FileBlobStore(folder, lock, now);
     await store.removeLeftOvers();
@@ -173,7 +176,7 @@ export class FileBlobStore implements BlobStore {
   }
 
   private withLock<Result>(work: () => Result): Promise<Result> {
-    return this.lock.attempt((connection) => connection.transaction(work));
+    return this.lock.attempt(() => this.lock.transaction(work));
   }
 
   private pathOf(hash: BlobHash): string {

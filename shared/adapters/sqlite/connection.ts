@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import Database from 'libsql';
-import { pause, withJitter, withTimeout } from '../../kernel/async';
+import { pause, withJitter } from '../../kernel/async';
 import { LRUCache } from '../../kernel/cache';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import type { StoreHealth } from '../../ports/event-store';
@@ -41,10 +39,6 @@ const STATEMENTS_MAX = 256;
 const PROBE_BYTES = 262_144;
 /** The least time between two probes. */
 const PROBE_EVERY_MS = 1_000;
-/** How long `attempt` waits for the check of a file that seems to be damaged. The check of a large file continues. */
-const CHECK_WAIT_MS = 5_000;
-/** After this time, a file that was found damaged is checked again. */
-const CHECK_AGAIN_MS = 60_000;
 /** How often a connection checks whether the file that it has open is still the file at the path. */
 const COMPARE_EVERY_MS = 1_000;
 /** How often `ChangeSignal` checks for commits of other processes. */
@@ -56,8 +50,8 @@ export interface SqliteOptions {
    * the file.
    */
   readonly synchronous: 'FULL' | 'NORMAL';
-  /** The statements that create the tables. They run once, in a transaction. */
-  readonly schema: string;
+  /** Returns the statements that create the tables. They run once, in a transaction. */
+  readonly schema: () => string;
   /** Version of the schema, at least 1. `open` rejects a file of another format, unless `upgrade` is of that format. */
   readonly format: number;
   /** The statements that change a file of the format `from` to this format. */
@@ -89,21 +83,19 @@ export class SqliteConnection {
   readonly file: string;
   private database: Database.Database;
   private readonly statements = new LRUCache<string, Statement>({ max: STATEMENTS_MAX });
-  /** The reads that were refused with SQLITE_BUSY, and have not succeeded since. libsql does not reset them. */
-  private readonly refused = new Set<string>();
+  /** Whether a read was refused with SQLITE_BUSY. libsql does not reset its statement. */
+  private was_refused = false;
   private reopened = 0;
   /** Identifies the open file. */
-  readonly inode: bigint | undefined;
+  private readonly inode: bigint | undefined;
   /** Identifies its write-ahead log. SQLite keeps that as long as a connection is open. */
   private wal_inode: bigint | undefined;
   private was_replaced = false;
   private compared_at_ms = performance.now();
   private readonly options: SqliteOptions;
-  private readonly closing = new AbortController();
-  private was_damage_found = false;
-  /** The complete check that is running. */
-  private check: Promise<FileState> | undefined;
-  private checked_at_ms = Number.NEGATIVE_INFINITY;
+  private closed = false;
+  /** Whether a call has found the file damaged. */
+  private is_damaged = false;
   /** Whether a call has failed since the last successful probe, in a way that suggests that the file cannot be written. */
   private has_failed = false;
   /** The last probe, or the one that is running. Resolves to whether the file can be written. */
@@ -136,10 +128,6 @@ export class SqliteConnection {
       throw error;
     }
     return connection;
-  }
-
-  private get closed(): boolean {
-    return this.closing.signal.aborted;
   }
 
   /**
@@ -175,11 +163,6 @@ export class SqliteConnection {
     throw this.report(new DamagedFileError(this.file, { problem, remedy: REPLACED_REMEDY }));
   }
 
-  /** Whether the last complete check found the file damaged. */
-  get is_damaged(): boolean {
-    return this.was_damage_found;
-  }
-
   private configure(): void {
     const { synchronous, wal_pages_max = WAL_PAGES_MAX } = this.options;
     this.database.exec(
@@ -195,7 +178,7 @@ export class SqliteConnection {
       const file_format = this.format();
       if (file_format === format) return;
       const statements =
-        file_format === 0 ? this.options.schema : file_format === upgrade?.from && upgrade.statements;
+        file_format === 0 ? this.options.schema() : file_format === upgrade?.from && upgrade.statements;
       if (!statements)
         throw new OtherFormatError(
           `${this.file} has format ${file_format}, but this release reads format ${format}`,
@@ -212,14 +195,23 @@ export class SqliteConnection {
    * Returns all rows. There are no cursors, because a cursor that is not read to its end blocks checkpoints of the WAL.
    */
   all(sql: string, parameters: readonly SqlInput[] = []): SqlRow[] {
-    return this.step(sql, (statement) => statement.all(parameters) as SqlRow[]);
+    return this.read(() => this.statement(sql).all(parameters) as SqlRow[]);
   }
 
   /** Returns the row of a statement that yields at most one. */
   first(sql: string, parameters: readonly SqlInput[] = []): SqlRow | undefined {
     // `get` does not reset a refused statement, and so ignores new parameters. `all` resets it.
-    if (this.refused.has(sql)) return this.all(sql, parameters)[0];
-    return this.step(sql, (statement) => statement.get(parameters) as SqlRow | undefined);
+    if (this.was_refused) return this.all(sql, parameters)[0];
+    return this.read(() => this.statement(sql).get(parameters) as SqlRow | undefined);
+  }
+
+  private read<Result>(work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      this.was_refused ||= isBusy(error);
+      throw error;
+    }
   }
 
   /** Returns the first column of the first row; undefined if there is no row. */
@@ -239,17 +231,6 @@ export class SqliteConnection {
   /** Runs a single write in a transaction of its own. */
   write(sql: string, parameters: readonly SqlInput[] = []): Database.RunResult {
     return this.transaction(() => this.run(sql, parameters));
-  }
-
-  private step<Result>(sql: string, call: (statement: Statement) => Result): Result {
-    try {
-      const result = call(this.statement(sql));
-      if (this.refused.size > 0) this.refused.delete(sql);
-      return result;
-    } catch (error) {
-      if (isBusy(error)) this.refused.add(sql);
-      throw error;
-    }
   }
 
   private exec(sql: string): void {
@@ -312,71 +293,36 @@ export class SqliteConnection {
    * Runs `work`, and retries it while another connection has a lock that it needs. Does not block the process between
    * the attempts. Throws `CatalogError('database_timeout')` after the deadline, `DamagedFileError` if the file is
    * damaged, and `CatalogError('unavailable')` if the file fails or is closed.
-   *
-   * SQLite reports a read that the disk fails as corruption, too. So a complete check decides whether the file is
-   * damaged. If it is not, `work` runs once more.
    */
   async attempt<Result>(
-    work: () => Result,
+    work: (connection: this) => Result,
     limit_ms = this.options.timeout_ms ?? TIMEOUT_MS,
   ): Promise<Result> {
     this.assertInPlace();
     try {
-      return await retryWhileBusy(work, limit_ms);
+      return await retryWhileBusy(() => work(this), limit_ms);
     } catch (error) {
-      if (this.isStuck(error)) this.reopen();
-      if (!isDamage(error)) throw this.recordFailure(error);
-      const state = await this.checkFile();
-      if (state === 'damaged') throw this.toDamagedFileError(error);
-      if (state === 'unknown') throw this.recordFailure(error);
-    }
-    try {
-      return await retryWhileBusy(work, limit_ms);
-    } catch (error) {
-      throw this.recordFailure(error);
+      if (isBusy(error)) this.reopen();
+      if (isDamage(error)) throw this.toDamagedFileError(error);
+      if (isBusy(error) || DISK_FAILURE.test(sqliteCode(error))) this.has_failed = true;
+      throw toCatalogError(error);
     }
   }
 
   /**
-   * Returns whether the connection may keep an old view of the file. All of its writes would then be refused, and the
-   * write-ahead log would grow for as long as there are writes.
+   * Replaces the connection after a lock was not released in time. It may keep an old view of the file: all of its writes
+   * would then be refused, and the write-ahead log would grow for as long as there are writes.
    */
-  private isStuck(error: unknown): boolean {
-    if (this.closed) return false;
-    return (
-      this.refused.size > 0 || this.database.inTransaction || sqliteCode(error) === 'SQLITE_BUSY_SNAPSHOT'
-    );
-  }
-
   private reopen(): void {
     // SQLite would create a file that was deleted.
-    if (this.isReplaced(0)) return;
+    if (this.closed || this.isReplaced(0)) return;
     const previous = this.database;
     this.database = openDatabase(this.file);
     this.reopened++;
     this.statements.clear();
-    this.refused.clear();
+    this.was_refused = false;
     previous.close();
     this.configure();
-  }
-
-  /** Checks the complete file. Returns the last result if it is recent and was `damaged`. */
-  private checkFile(): Promise<FileState> {
-    const is_recent = performance.now() - this.checked_at_ms < CHECK_AGAIN_MS;
-    if (this.was_damage_found && is_recent) return Promise.resolve('damaged');
-    this.check ??= checkInOwnProcess(this.file, this.closing.signal).then((state) => {
-      this.was_damage_found = state === 'damaged';
-      this.checked_at_ms = performance.now();
-      this.check = undefined;
-      if (state === 'intact') this.evictPages();
-      return state;
-    });
-    return withTimeout(this.check, CHECK_WAIT_MS, () => 'unknown');
-  }
-
-  /** Evicts the pages in memory, because they may contain what the disk returned by mistake. */
-  private evictPages(): void {
-    if (!this.closed) this.database.exec('PRAGMA shrink_memory');
   }
 
   /**
@@ -384,9 +330,7 @@ export class SqliteConnection {
    * it may be called often. Otherwise it probes with real writes, at most once per second.
    */
   async health(): Promise<StoreHealth> {
-    // Starts a check without waiting for its result: the disk may only have failed for some time.
-    if (this.was_damage_found) void this.checkFile();
-    if (this.was_damage_found || this.isReplaced()) return 'damaged';
+    if (this.is_damaged || this.isReplaced()) return 'damaged';
     if (!this.has_failed && hasRoom(dirname(this.file))) return 'ok';
     if (!this.probe || performance.now() - this.probed_at_ms >= PROBE_EVERY_MS) {
       this.probed_at_ms = performance.now();
@@ -417,15 +361,9 @@ export class SqliteConnection {
     }
   }
 
-  /** Notes whether the file may not be writable, for `health`. Returns the error to throw. */
-  private recordFailure(error: unknown): unknown {
-    const is_failure = DISK_FAILURE.test(sqliteCode(error)) || isBusy(error) || isDamage(error);
-    if (is_failure) this.has_failed = true;
-    return toCatalogError(error);
-  }
-
   private toDamagedFileError(cause: unknown): DamagedFileError {
     const { remedy } = this.options;
+    this.is_damaged = true;
     return this.report(new DamagedFileError(this.file, { problem: 'is damaged', remedy, cause }));
   }
 
@@ -458,13 +396,13 @@ export class SqliteConnection {
     } catch {
       // Another process uses the file. That is no problem: the next process that opens the file reads the WAL.
     }
-    this.closing.abort();
+    this.closed = true;
     this.statements.clear();
     this.database.close();
   }
 }
 
-function openDatabase(file: string): Database.Database {
+export function openDatabase(file: string): Database.Database {
   try {
     const database = new Database(file, { timeout: BLOCKING_WAIT_MS });
     makePrivate(file);
@@ -475,7 +413,7 @@ function openDatabase(file: string): Database.Database {
 }
 
 /** Returns the number of the file at a path, or undefined if there is none. */
-export function inodeOf(file: string): bigint | undefined {
+function inodeOf(file: string): bigint | undefined {
   try {
     return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
   } catch (cause) {
@@ -560,30 +498,6 @@ export async function retryWhileBusy<Result>(work: () => Result, limit_ms = TIME
   }
 }
 
-/** `unknown`: the disk failed the check, too, or the check takes long. */
-type FileState = 'intact' | 'damaged' | 'unknown';
-
-/** The exit codes of `check-file.ts`. */
-export const CHECK_EXIT_CODES = { intact: 0, damaged: 10 } as const;
-
-/**
- * Checks the complete file in a process of its own, because the check blocks, and closing the file in this process would
- * release the locks of its connections.
- */
-async function checkInOwnProcess(file: string, signal: AbortSignal): Promise<FileState> {
-  try {
-    const child = spawn(process.execPath, [join(__dirname, 'check-file.js'), file], {
-      stdio: 'ignore',
-      signal,
-    });
-    const [code] = await once(child, 'exit');
-    if (code === CHECK_EXIT_CODES.intact) return 'intact';
-    return code === CHECK_EXIT_CODES.damaged ? 'damaged' : 'unknown';
-  } catch {
-    return 'unknown';
-  }
-}
-
 /** Codes of a full or read-only disk, or of one that fails. */
 const DISK_FAILURE = /^SQLITE_(FULL|READONLY|IOERR|CANTOPEN|PERM)/;
 
@@ -610,7 +524,7 @@ async function writeScratchFile(path: string): Promise<void> {
 }
 
 /** Returns true if another connection has a lock that this connection needs. The same call may succeed later. */
-export function isBusy(error: unknown): boolean {
+function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED|PROTOCOL)/.test(sqliteCode(error));
 }
 
@@ -619,7 +533,7 @@ export function isBusy(error: unknown): boolean {
  * this release does not know, is `unavailable`, unless it says something about the statement or its values. Returns such
  * an error, and any error that is not of SQLite, unchanged.
  */
-function toCatalogError(error: unknown): unknown {
+export function toCatalogError(error: unknown): unknown {
   if (isBusy(error)) return new CatalogError('database_timeout', { cause: error });
   const code = sqliteCode(error);
   if (!code.startsWith('SQLITE_') || WRONG_STATEMENT.test(code) || isRefusedValue(error)) return error;
@@ -636,7 +550,7 @@ export function isRefusedValue(error: unknown): error is Error {
 
 /**
  * Returns true for an error of the driver that means: the file is not a SQLite database, is corrupt or truncated. A disk
- * that fails to read (EIO) can also look like this, so a complete check confirms it (`check-file.ts`).
+ * that fails to read (EIO) also looks like this.
  */
 export function isDamage(error: unknown): boolean {
   return /^SQLITE_(CORRUPT|NOTADB|IOERR_SHORT_READ)/.test(sqliteCode(error));

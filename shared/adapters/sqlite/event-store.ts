@@ -132,15 +132,17 @@ export class SqliteEventStore implements EventStore {
     const options: SqliteOptions = {
       ...limits,
       synchronous: 'FULL',
-      // A getter, because the schema is read only if the opened file has no tables. Its content is then lost, too.
-      get schema() {
+      // If the opened file has no tables, its content is lost, too.
+      schema: () => {
         assertNothingLost();
         return SCHEMA;
       },
       format: 1,
       remedy: REMEDY,
     };
-    const snapshots = new SqliteSnapshotStore({ file: join(dirname(file), SNAPSHOTS), onRecreated });
+    const snapshots = new SqliteSnapshotStore({
+      ...{ file: join(dirname(file), SNAPSHOTS), onRecreated, onDamage: limits.onDamage },
+    });
     return new SqliteEventStore(await SqliteConnection.open(file, options), snapshots, commits);
   }
 

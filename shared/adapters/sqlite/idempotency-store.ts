@@ -7,8 +7,8 @@ import type {
   RenderedAnswer,
 } from '../../ports/idempotency-store';
 import { BYTES_PER_RECORD, decodeAnswer, encodeAnswer } from '../stored-answer';
-import type { SqliteConnection, SqlRow } from './connection';
-import { DisposableFile, type OnRecreated } from './disposable-file';
+import type { OnDamage, SqliteConnection, SqlRow } from './connection';
+import { type OnRecreated, openDisposable } from './disposable-file';
 
 /** How many records a record counts as: more with a long answer. */
 const recordsOf = (row: 'new' | 'old' | 'operations'): string =>
@@ -76,36 +76,33 @@ const HELD = `${BY_KEY} AND holder = ?`;
 
 export interface SqliteIdempotencyOptions {
   readonly file: string;
+  /** Called each time that the open file turns out to be damaged. */
+  readonly onDamage?: OnDamage | undefined;
   /** Called after a damaged file was replaced by an empty one: requests from before count as new ones. */
-  readonly onRecreated?: OnRecreated;
+  readonly onRecreated?: OnRecreated | undefined;
   /** See `SqliteOptions`. */
   readonly wal_pages_max?: number | undefined;
 }
 
 /** Stores operations in a SQLite file. Exact across all processes that have it open. */
 export class SqliteIdempotencyStore implements IdempotencyStore {
-  private readonly operations: DisposableFile;
+  private readonly operations: SqliteConnection;
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
-  private constructor(operations: DisposableFile) {
+  private constructor(operations: SqliteConnection) {
     this.operations = operations;
   }
 
-  static async open({
-    file,
-    onRecreated,
-    wal_pages_max,
-  }: SqliteIdempotencyOptions): Promise<SqliteIdempotencyStore> {
+  static async open({ file, ...reports }: SqliteIdempotencyOptions): Promise<SqliteIdempotencyStore> {
     // FULL: if a power failure undid a claim but not its write, a repeated request would write a second time.
     const options = {
       synchronous: 'FULL',
-      schema: SCHEMA,
+      schema: () => SCHEMA,
       format: FORMAT,
       upgrade: UPGRADE,
-      onRecreated,
-      wal_pages_max,
+      ...reports,
     } as const;
-    return new SqliteIdempotencyStore(await DisposableFile.open(file, options));
+    return new SqliteIdempotencyStore(await openDisposable(file, options));
   }
 
   async claim(key: OperationKey, claim: Claim): Promise<Claimed> {
@@ -174,7 +171,7 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
 
   async check(): Promise<StoreHealth> {
     await this.operations.attempt((connection) => connection.value('SELECT 1 FROM operations LIMIT 1'));
-    return this.operations.attempt((connection) => connection.health());
+    return this.operations.health();
   }
 
   async close(): Promise<void> {

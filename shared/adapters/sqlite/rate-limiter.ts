@@ -3,8 +3,8 @@ import { Batcher } from '../../kernel/async';
 import { LRUCache } from '../../kernel/cache';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, endOfDayOf, idleFromMs, putBack, takeAhead, takeToken } from '../token-bucket';
-import type { SqliteConnection } from './connection';
-import { DisposableFile, type OnRecreated } from './disposable-file';
+import type { OnDamage, SqliteConnection } from './connection';
+import { type OnRecreated, openDisposable } from './disposable-file';
 
 /** From `idle_from_ms` (Unix milliseconds) on, the row has the same effect as no row, so it can be deleted. */
 const SCHEMA = `
@@ -45,8 +45,10 @@ export interface SqliteRateLimiterOptions {
   readonly file: string;
   /** Returns Unix milliseconds; the machine's clock by default. */
   readonly now?: () => number;
+  /** Called each time that the open file turns out to be damaged. */
+  readonly onDamage?: OnDamage | undefined;
   /** Called after a damaged file was replaced by an empty one: all limits start full. */
-  readonly onRecreated?: OnRecreated;
+  readonly onRecreated?: OnRecreated | undefined;
   /** See `SqliteOptions`. */
   readonly wal_pages_max?: number | undefined;
 }
@@ -95,7 +97,7 @@ interface Bucket extends Limits {
  * lower by as much. A kill loses them. With fewer than 16 tokens in a bucket there are no leases.
  */
 export class SqliteRateLimiter implements RateLimiter {
-  private readonly buckets: DisposableFile;
+  private readonly buckets: SqliteConnection;
   private readonly now: () => number;
   private readonly owner = randomUUID();
   private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
@@ -105,7 +107,7 @@ export class SqliteRateLimiter implements RateLimiter {
   private timer: NodeJS.Timeout | undefined;
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
-  private constructor(buckets: DisposableFile, now: () => number) {
+  private constructor(buckets: SqliteConnection, now: () => number) {
     this.buckets = buckets;
     this.now = now;
   }
@@ -113,18 +115,16 @@ export class SqliteRateLimiter implements RateLimiter {
   static async open({
     file,
     now = Date.now,
-    onRecreated,
-    wal_pages_max,
+    ...reports
   }: SqliteRateLimiterOptions): Promise<SqliteRateLimiter> {
     // NORMAL: a power failure may undo the latest counts, which is harmless, and never corrupts the file.
     const options = {
       synchronous: 'NORMAL',
-      schema: SCHEMA,
+      schema: () => SCHEMA,
       format: FORMAT,
-      onRecreated,
-      wal_pages_max,
+      ...reports,
     } as const;
-    return new SqliteRateLimiter(await DisposableFile.open(file, options), now);
+    return new SqliteRateLimiter(await openDisposable(file, options), now);
   }
 
   async take(subject: string, tier: Tier): Promise<Verdict> {

@@ -1,12 +1,15 @@
 import type { StreamName } from '../../catalog/events/envelope';
 import { CatalogError } from '../../kernel/errors';
 import { parseSnapshot, type Snapshot, type SnapshotStore } from '../../ports/snapshot-store';
-import { DisposableFile, type OnRecreated } from './disposable-file';
+import type { OnDamage, SqliteConnection } from './connection';
+import { type OnRecreated, openDisposable } from './disposable-file';
 
 const SCHEMA = 'CREATE TABLE snapshots (stream TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT';
 
 export interface SqliteSnapshotOptions {
   readonly file: string;
+  /** Called each time that the open file turns out to be damaged. */
+  readonly onDamage?: OnDamage | undefined;
   /** Called after a damaged file was replaced by an empty one. */
   readonly onRecreated?: OnRecreated | undefined;
 }
@@ -14,7 +17,7 @@ export interface SqliteSnapshotOptions {
 /** Stores snapshots in a SQLite file next to the log. Opens it at the first call, because only long streams need it. */
 export class SqliteSnapshotStore implements SnapshotStore {
   private readonly options: SqliteSnapshotOptions;
-  private opening: Promise<DisposableFile> | undefined;
+  private opening: Promise<SqliteConnection> | undefined;
   private closed = false;
 
   constructor(options: SqliteSnapshotOptions) {
@@ -46,12 +49,12 @@ export class SqliteSnapshotStore implements SnapshotStore {
     snapshots?.close();
   }
 
-  private open(): Promise<DisposableFile> {
+  private open(): Promise<SqliteConnection> {
     if (this.closed) throw new CatalogError('unavailable', { message: `${this.options.file} is closed` });
-    const { file, onRecreated } = this.options;
+    const { file, ...reports } = this.options;
     // NORMAL: a power failure may undo the latest snapshots.
-    this.opening ??= DisposableFile.open(file, {
-      ...{ synchronous: 'NORMAL', schema: SCHEMA, format: 1, onRecreated },
+    this.opening ??= openDisposable(file, {
+      ...{ synchronous: 'NORMAL', schema: () => SCHEMA, format: 1, ...reports },
     }).catch((error) => {
       this.opening = undefined;
       throw error;

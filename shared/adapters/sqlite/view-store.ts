@@ -12,7 +12,7 @@ import {
   retryWhileBusy,
   type SqliteConnection,
 } from './connection';
-import { DisposableFile, type OnRecreated } from './disposable-file';
+import { type OnRecreated, openDisposable } from './disposable-file';
 import { SqliteViewVersion, VERSION_REMEDY } from './view-version';
 
 /**
@@ -57,7 +57,7 @@ type VersionRow = Omit<VersionInfo, 'keys_differ'>;
 export class SqliteViewStore implements ViewStore {
   readonly ready = Promise.resolve();
   readonly partition_count: number;
-  private readonly list: DisposableFile;
+  private readonly list: SqliteConnection;
   private readonly files: VersionFiles;
   private readonly onDamage: OnDamage | undefined;
   private readonly commits: CommitNotifier | undefined;
@@ -67,7 +67,7 @@ export class SqliteViewStore implements ViewStore {
   private readonly keys_differ = new Map<number, boolean>();
 
   private constructor(
-    list: DisposableFile,
+    list: SqliteConnection,
     files: VersionFiles,
     partition_count: number,
     { now = Date.now, onDamage, commits }: SqliteViewStoreOptions,
@@ -84,28 +84,24 @@ export class SqliteViewStore implements ViewStore {
   static async open(options: SqliteViewStoreOptions): Promise<SqliteViewStore> {
     const { folder, partition_count = PARTITION_COUNT, onDamage, onRecreated } = options;
     const files = new VersionFiles(folder);
-    let store: SqliteViewStore | undefined;
-    const list = await DisposableFile.open(join(folder, 'views.sqlite'), {
+    const list = await openDisposable(join(folder, 'views.sqlite'), {
       // FULL: a power failure must not undo a flip after the old version's file was deleted.
       synchronous: 'FULL',
-      get schema() {
+      schema: () => {
         // Numbers continue after those of all files, so that a list that is created again does not reuse a number.
         const numbers = `INSERT INTO sqlite_sequence (name, seq) VALUES ('versions', ${Math.max(0, ...files.list())})`;
         return `${SCHEMA}; ${numbers}; INSERT INTO settings (name, value) VALUES ('lane_count', ${partition_count})`;
       },
       format: FORMAT,
-      // A running service could not create the first version of an empty list.
-      only_at_open: true,
       onDamage,
       onRecreated,
-      onReopened: () => store?.closeVersions(),
     });
     // "Lane" is the name of a partition in earlier releases.
-    const stored_count = await list.attempt((connection) =>
-      connection.value("SELECT value FROM settings WHERE name = 'lane_count'"),
+    const stored_count = await list.attempt(() =>
+      list.value("SELECT value FROM settings WHERE name = 'lane_count'"),
     );
-    store = new SqliteViewStore(list, files, Number(stored_count), options);
-    await list.attempt((connection) => removeOrphans(connection, files));
+    const store = new SqliteViewStore(list, files, Number(stored_count), options);
+    await list.attempt(() => removeOrphans(list, files));
     return store;
   }
 

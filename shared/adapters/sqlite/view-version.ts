@@ -133,7 +133,7 @@ export class SqliteViewVersion implements ViewVersion {
     const connection = await SqliteConnection.open(file, {
       synchronous: 'NORMAL',
       page_bytes: PAGE_BYTES,
-      schema,
+      schema: () => schema,
       format: FORMAT,
       remedy: VERSION_REMEDY,
       onDamage,
