@@ -89,7 +89,10 @@ export async function openRuntime(
       outages,
       onDamage: options.onDamage ?? logDamage(log),
       onRecreated: ({ file, moved_to }) =>
-        log.warn({ file, moved_to }, 'file was damaged; moved it aside and created an empty one'),
+        log.warn(
+          { file, moved_to },
+          'file was damaged or of another release; moved it aside and created an empty one',
+        ),
       ...(commits && { wal_pages_max: WAL_PAGES_MAX_UNATTENDED }),
     };
     const reportsOf = (realm: Realm, file: 'log' | 'documents'): StoreReports =>

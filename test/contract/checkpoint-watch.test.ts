@@ -1,4 +1,4 @@
-import { CheckpointWatch } from '../../shared/adapters/mongodb/partitions';
+import { CheckpointWatch } from '../../shared/adapters/checkpoint-watch';
 import { bounded } from '../support/bounded';
 import { waitFor } from '../support/wait-for';
 
@@ -14,7 +14,7 @@ function startWatch() {
   return { store, watch: bounded(watch, 'watch') };
 }
 
-describe('waiting for a checkpoint in MongoDB', () => {
+describe('waiting for a checkpoint', () => {
   test('resolves on reported moves without polling', async () => {
     const { store, watch } = startWatch();
     watch.reportMove(0, 1n);

@@ -25,23 +25,6 @@ const A_CLAIM = {
   ...{ expires_at_ms: 200_000, records_max: 100 },
 };
 
-test('the idempotency store on SQLite keeps the records of the format before, without their answers', () =>
-  withTempDir(async (folder) => {
-    const file = join(folder, 'idempotency.sqlite');
-    const database = new Database(file);
-    database.exec(`CREATE TABLE operations (api_key_id TEXT NOT NULL, idempotency_key TEXT NOT NULL,
-        fingerprint TEXT NOT NULL, started_at_ms INTEGER NOT NULL, holder TEXT, locked_until_ms INTEGER NOT NULL,
-        expires_at_ms INTEGER NOT NULL, answer TEXT, PRIMARY KEY (api_key_id, idempotency_key)) STRICT;
-      CREATE INDEX operations_expiry ON operations (expires_at_ms);
-      INSERT INTO operations VALUES ('a', '1', 'f', 500, NULL, 0, 200000, '{"status":200}');
-      PRAGMA user_version = 1`);
-    database.close();
-    const store = await SqliteIdempotencyStore.open({ file });
-    const claimed = await store.claim({ api_key_id: 'a', idempotency_key: '1' }, A_CLAIM);
-    expect(claimed).toEqual({ outcome: 'claimed', started_at_ms: 500, resumed: true });
-    await store.close();
-  }));
-
 test('the idempotency store on SQLite keeps no lock and no old view of the file after it has waited for another process', () =>
   withTempDir(async (folder) => {
     const file = join(folder, 'idempotency.sqlite');

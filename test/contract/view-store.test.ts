@@ -1,8 +1,6 @@
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
-import { MemoryViewStore } from '../support/memory-view-store';
 import { makeTempDir } from '../support/temp-dir';
 import { viewGenerationContract } from './view-generation.contract';
-import { viewSearchContract } from './view-search.contract';
 import { viewStoreContract } from './view-store.contract';
 
 const openOnSqlite = async () => {
@@ -26,9 +24,3 @@ const openOnSqlite = async () => {
 
 viewStoreContract('SQLite', openOnSqlite);
 viewGenerationContract('SQLite', openOnSqlite);
-
-// Other tests use the memory store, so it has to search like the real ones.
-viewSearchContract('memory', async () => {
-  const store = new MemoryViewStore();
-  return { store, openAnother: async () => store, advance: () => {}, dispose: () => store.close() };
-});

@@ -5,6 +5,7 @@ import { fetch } from '../support/fetch';
 import { fetchToken } from '../support/merchant';
 import { endAll, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
 
 /*
  * A data folder that an earlier release wrote: log, documents, keys, pictures. Each test uses a fresh copy, because
@@ -161,6 +162,7 @@ test('after a rebuild, an old data folder gives the recorded answers', () =>
 test('a service that starts on an old data folder makes its documents again, and projects a new write into them', () =>
   withOldFolder(async ({ known, cli, start }) => {
     const { url, end } = await start();
+    await waitFor(async () => (await fetch(`${url}/health/ready`)).status === 200, { what: 'the documents' });
     await expectSameAnswers(url, known);
     const authorization = `Bearer ${(await tokensOf(url, known.keys)).secret}`;
     const publication = known.answers.find(

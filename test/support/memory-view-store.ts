@@ -1,11 +1,4 @@
-import {
-  type CollectionName,
-  type CollectionSpec,
-  collections,
-  type Key,
-  type StoredDocument,
-  type ViewDocument,
-} from '../../shared/catalog/documents';
+import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../shared/catalog/documents';
 import { type Position, START, type StreamName } from '../../shared/catalog/events/envelope';
 import { PARTITION_COUNT } from '../../shared/catalog/events/partitions';
 import { compareByOrder } from '../../shared/catalog/sorting';
@@ -16,18 +9,12 @@ import type {
   DocumentPart,
   DocumentWrite,
   KeyCondition,
-  MatchingWordsQuery,
   PartitionState,
-  RelatedQuery,
   VersionInfo,
   VersionStatus,
   ViewQuery,
   ViewStore,
   ViewVersion,
-  WordMatch,
-  WordSearch,
-  WordSearchResult,
-  WordTerms,
   WriteBatch,
 } from '../../shared/ports/view-store';
 import { waitFor } from './wait-for';
@@ -130,36 +117,12 @@ export class MemoryViewVersion implements ViewVersion {
     return after.slice(0, limit);
   }
 
-  async search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult> {
-    const { scope, where, tiers, order, skip = 0, limit, total_max = Number.POSITIVE_INFINITY } = query;
-    const { words } = collections[collection] as CollectionSpec;
-    if (!words?.scope.every((key) => key in scope)) throw new Error('a search names the whole scope');
-    const tierOf = (stored: StoredDocument): number => tiers.findIndex((terms) => fits(stored, terms));
-    const found = this.matching(collection, where)
-      .filter((stored) => within(stored, scope) && tierOf(stored) >= 0)
-      .sort((a, b) => tierOf(a) - tierOf(b) || compareByOrder(order, sortable(a), sortable(b)))
-      .slice(0, total_max);
-    const documents = found.slice(skip, skip + limit).map((stored) => onlyParts(stored, query.parts ?? []));
-    return { documents, total: found.length, is_complete: true };
+  /** Nobody searches in memory. */
+  async search(): Promise<never> {
+    throw new Error('the memory store has no search');
   }
-
-  async related(collection: CollectionName, query: RelatedQuery): Promise<StoredDocument[]> {
-    const { where, words, order, skip = 0, limit, parts = [] } = query;
-    const shared = ({ document }: StoredDocument): number =>
-      words.filter((word) => document?.words?.includes(word)).length;
-    return this.matching(collection, where)
-      .sort((a, b) => shared(b) - shared(a) || compareByOrder(order, sortable(a), sortable(b)))
-      .slice(skip, skip + limit)
-      .map((stored) => onlyParts(stored, parts));
-  }
-
-  async matchingWords(
-    collection: CollectionName,
-    { scope, matches, limit }: MatchingWordsQuery,
-  ): Promise<WordMatch[]> {
-    const all = this.matching(collection, scope);
-    return matches.filter((match) => all.some((stored) => fits(stored, [[match]]))).slice(0, limit);
-  }
+  readonly related = this.search;
+  readonly matchingWords = this.search;
 
   async deadLetters(): Promise<DeadLetter[]> {
     return [...this.dead_letters.values()].sort((a, b) => Number(a.position - b.position));
@@ -328,13 +291,6 @@ function onlyParts(stored: StoredDocument, parts: readonly DocumentPart[]): Stor
   };
   const searched = parts.includes('words') && words ? { words } : {};
   return { ...stored, document: { keys, body, ...asked, ...searched } };
-}
-
-function fits({ document }: StoredDocument, terms: WordTerms): boolean {
-  const words = document?.words ?? [];
-  const has = ({ word, prefix }: WordMatch): boolean =>
-    prefix ? words.some((one) => one.startsWith(word)) : words.includes(word);
-  return terms.every((matches) => matches.some(has));
 }
 
 /** Returns a copy as JSON would store it. The copy is frozen because all readers share it. */

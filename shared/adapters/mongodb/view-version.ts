@@ -31,6 +31,7 @@ import {
   type WriteBatch,
 } from '../../ports/view-store';
 import type { CheckpointMoved, CheckpointNotifier } from '../checkpoint-notifier';
+import { CheckpointWatch } from '../checkpoint-watch';
 import {
   keysDiffer,
   notStoredError,
@@ -54,7 +55,7 @@ import {
 } from './documents';
 import { buildIndexes, indexEmptyCollections } from './indexes';
 import { Journals, type JournalWrite } from './journal';
-import { CheckpointWatch, Partitions, type PendingBatch } from './partitions';
+import { Partitions, type PendingBatch } from './partitions';
 
 interface Get {
   readonly collection: CollectionName;

@@ -1,5 +1,4 @@
 import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
-import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import Database from 'libsql';
 import { pause, withJitter } from '../../kernel/async';
@@ -32,11 +31,8 @@ const WAL_PAGES_MAX = 4_000;
  */
 export const WAL_PAGES_MAX_UNATTENDED = 64_000;
 const STATEMENTS_MAX = 256;
-/**
- * What a probe writes. Larger than a usual append: if only one more page fits on the disk, a small probe succeeds while
- * appends fail.
- */
-const PROBE_BYTES = 262_144;
+/** Free space that counts as room: more than a usual append. */
+const ROOM_BYTES = 262_144;
 /** The least time between two probes. */
 const PROBE_EVERY_MS = 1_000;
 /** How often a connection checks whether the file that it has open is still the file at the path. */
@@ -52,10 +48,8 @@ export interface SqliteOptions {
   readonly synchronous: 'FULL' | 'NORMAL';
   /** Returns the statements that create the tables. They run once, in a transaction. */
   readonly schema: () => string;
-  /** Version of the schema, at least 1. `open` rejects a file of another format, unless `upgrade` is of that format. */
+  /** Version of the schema, at least 1. `open` rejects a file of another format. */
   readonly format: number;
-  /** The statements that change a file of the format `from` to this format. */
-  readonly upgrade?: { readonly from: number; readonly statements: string };
   /** How long `attempt` waits for locks of other connections; 5 s by default. */
   readonly timeout_ms?: number;
   /** After how many pages a commit copies the write-ahead log (WAL) to the file, which takes long; 4,000 by default. */
@@ -98,8 +92,6 @@ export class SqliteConnection {
   private is_damaged = false;
   /** Whether a call has failed since the last successful probe, in a way that suggests that the file cannot be written. */
   private has_failed = false;
-  /** The last probe, or the one that is running. Resolves to whether the file can be written. */
-  private probe: Promise<boolean> | undefined;
   private probed_at_ms = Number.NEGATIVE_INFINITY;
 
   private constructor(file: string, options: SqliteOptions) {
@@ -171,19 +163,16 @@ export class SqliteConnection {
   }
 
   private prepareFile(): void {
-    const { format, upgrade } = this.options;
+    const { format, schema } = this.options;
     this.configure();
     if (this.format() === format) return;
     this.transaction(() => {
       const file_format = this.format();
-      if (file_format === format) return;
-      const statements =
-        file_format === 0 ? this.options.schema() : file_format === upgrade?.from && upgrade.statements;
-      if (!statements)
+      if (file_format === 0) this.database.exec(`${schema()}; PRAGMA user_version = ${format}`);
+      else if (file_format !== format)
         throw new OtherFormatError(
           `${this.file} has format ${file_format}, but this release reads format ${format}`,
         );
-      this.database.exec(`${statements}; PRAGMA user_version = ${format}`);
     });
   }
 
@@ -326,39 +315,22 @@ export class SqliteConnection {
   }
 
   /**
-   * Returns whether the file can be used. Costs a system call or two while nothing suggests a full or read-only disk, so
-   * it may be called often. Otherwise it probes with real writes, at most once per second.
+   * Returns whether the file can be used. Costs a system call or two, so it may be called often. After a write has failed,
+   * it commits an unchanged page, at most once per second, until that succeeds. A transaction that is rolled back would
+   * show nothing: SQLite writes to the disk when it commits.
    */
   async health(): Promise<StoreHealth> {
     if (this.is_damaged || this.isReplaced()) return 'damaged';
-    if (!this.has_failed && hasRoom(dirname(this.file))) return 'ok';
-    if (!this.probe || performance.now() - this.probed_at_ms >= PROBE_EVERY_MS) {
+    if (!hasRoom(dirname(this.file))) return 'not_writable';
+    if (this.has_failed && performance.now() - this.probed_at_ms >= PROBE_EVERY_MS) {
       this.probed_at_ms = performance.now();
-      this.probe = this.canWrite();
+      const commit = (): void => {
+        this.transaction(() => this.database.exec(`PRAGMA user_version = ${this.options.format}`));
+        this.has_failed = false;
+      };
+      await this.attempt(commit, PROBE_EVERY_MS).catch(() => undefined);
     }
-    return (await this.probe) ? 'ok' : 'not_writable';
-  }
-
-  /**
-   * Writes and syncs a scratch file next to the database, then commits an unchanged page. A transaction that is rolled
-   * back would show nothing: SQLite writes to the disk when it commits.
-   */
-  private async canWrite(): Promise<boolean> {
-    try {
-      await writeScratchFile(`${this.file}.probe`);
-      await this.attempt(
-        () =>
-          this.transaction(() => {
-            // Reads the format in the transaction: another process may have upgraded the file.
-            this.database.exec(`PRAGMA user_version = ${this.format()}`);
-          }),
-        PROBE_EVERY_MS,
-      );
-      this.has_failed = false;
-      return true;
-    } catch {
-      return false;
-    }
+    return this.has_failed ? 'not_writable' : 'ok';
   }
 
   private toDamagedFileError(cause: unknown): DamagedFileError {
@@ -501,25 +473,14 @@ export async function retryWhileBusy<Result>(work: () => Result, limit_ms = TIME
 /** Codes of a full or read-only disk, or of one that fails. */
 const DISK_FAILURE = /^SQLITE_(FULL|READONLY|IOERR|CANTOPEN|PERM)/;
 
-/** Returns false if the folder is on a read-only file system, or on one without room for a probe. Writes nothing. */
+/** Returns false if the folder is on a read-only file system, or on one without room. Writes nothing. */
 function hasRoom(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK);
     const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize >= PROBE_BYTES;
+    return bavail * bsize >= ROOM_BYTES;
   } catch {
     return false;
-  }
-}
-
-async function writeScratchFile(path: string): Promise<void> {
-  const file = await open(path, 'w', 0o600);
-  try {
-    await file.writeFile(Buffer.alloc(PROBE_BYTES));
-    await file.sync();
-  } finally {
-    await file.close();
-    await rm(path, { force: true });
   }
 }
 

@@ -18,14 +18,14 @@ const REMEDY = 'Restart all processes: the first one moves the file aside and cr
  */
 const SUFFIXES = ['-wal', '-shm', ''];
 
-/** The move of a damaged file. Afterwards, an empty file is created at its path. */
+/** The move of an unusable file. Afterwards, an empty file is created at its path. */
 export interface RecreatedFile {
   readonly file: string;
-  /** Where the damaged file is now. */
+  /** Where the old file is now. */
   readonly moved_to: string;
 }
 
-/** Called by the process that moved the damaged file. */
+/** Called by the process that moved the file. */
 export type OnRecreated = (recreated: RecreatedFile) => void;
 
 export interface DisposableOptions extends Omit<SqliteOptions, 'remedy'> {
@@ -33,16 +33,16 @@ export interface DisposableOptions extends Omit<SqliteOptions, 'remedy'> {
 }
 
 /**
- * Opens a SQLite file whose content may be lost, after a check of all of its pages. A damaged file is moved to
- * `<file>.damaged-<UTC time>`, and an empty one is created. A process that has the damaged file open reports it as
- * replaced. Throws what `SqliteConnection.open` throws.
+ * Opens a SQLite file whose content may be lost, after a check of all of its pages. A file that is damaged, or that
+ * has the format of another release, is moved to `<file>.damaged-<UTC time>`, and an empty one is created. A process that
+ * has the old file open reports it as replaced. Throws what `SqliteConnection.open` throws.
  */
 export async function openDisposable(
   file: string,
   { onRecreated, ...options }: DisposableOptions,
 ): Promise<SqliteConnection> {
   return withLock(`${file}.moving`, async () => {
-    if (await retryWhileBusy(() => isDamaged(file))) {
+    if (await retryWhileBusy(() => isUnusable(file, options.format))) {
       const moved_to = `${file}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`;
       for (const suffix of SUFFIXES)
         if (existsSync(file + suffix)) renameSync(file + suffix, moved_to + suffix);
@@ -53,12 +53,14 @@ export async function openDisposable(
 }
 
 /** Only reads: a connection that can write would delete the write-ahead log at the path when it is garbage-collected. */
-function isDamaged(file: string): boolean {
+function isUnusable(file: string, format: number): boolean {
   if (!existsSync(file)) return false;
   const database = new Database(file, { readonly: true });
   try {
-    const rows = database.prepare('PRAGMA quick_check(1)').raw().all([]) as unknown[][];
-    return rows[0]?.[0] !== 'ok';
+    const value = (sql: string): unknown => (database.prepare(sql).raw().all([]) as unknown[][])[0]?.[0];
+    return (
+      ![0, format].includes(Number(value('PRAGMA user_version'))) || value('PRAGMA quick_check(1)') !== 'ok'
+    );
   } catch (error) {
     if (isDamage(error)) return true;
     throw error;

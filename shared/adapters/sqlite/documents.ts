@@ -295,47 +295,17 @@ export interface Query {
   readonly parameters: readonly SqlInput[];
 }
 
-/** The most SELECTs of a UNION ALL whose rows SQLite merges in index order. If there were more, it would sort the page. */
-const SELECTS_MAX = 8;
-
 type Where = ViewQuery['where'];
 
-/**
- * Builds the query of a page. The inner SELECT reads index entries only, so that skipping reads no documents. A
- * condition such as `visibility in (public, private)` becomes one SELECT per value; SQLite merges them in index order.
- */
+/** Builds the query of a page. The inner SELECT reads index entries only, so that skipping reads no documents. */
 export function pageQuery(table: Table, query: ViewQuery): Query {
-  const values = Object.values(query.where).flatMap((value) => (isValue(value) ? [value] : []));
-  if (values.length === 0 || values.length < Object.keys(query.where).length)
-    return buildPageQuery(table, query);
-  const name = [Object.keys(query.where), query.order, query.parts ?? []].join(' ');
-  let sql = table.page_sql.get(name);
-  if (sql === undefined) {
-    sql = buildPageQuery(table, query).sql;
-    table.page_sql.set(name, sql);
-  }
-  return { sql, parameters: [...values, query.limit, query.skip ?? 0] };
-}
-
-const isValue = (condition: KeyCondition): condition is Exclude<Key, null> =>
-  condition !== null && typeof condition !== 'object';
-
-function buildPageQuery(table: Table, query: ViewQuery): Query {
-  const order = query.order.map(([key, direction]) => ({ name: column(table, key), direction }));
-  const selects = splitConditions(query.where).map((where) => {
-    const condition = conditionSql(table, where);
-    const columns = ['rowid AS row_id', ...order.map(({ name }) => name)];
-    return {
-      ...condition,
-      sql: `SELECT ${columns.join(', ')} FROM ${table.name} WHERE ${condition.sql}`,
-    };
-  });
-  const terms = order.map(({ direction }, index) => `${index + 2} ${direction.toUpperCase()}`);
-  const sorted = `${selects.map(({ sql }) => sql).join(' UNION ALL ')} ORDER BY ${terms.join(', ')}`;
+  const order = query.order.map(([key, direction]) => `${column(table, key)} ${direction.toUpperCase()}`);
+  const condition = conditionSql(table, query.where);
   return {
     sql: `SELECT ${selectionOf(table, query.parts).columns}
-      FROM (${sorted} LIMIT ? OFFSET ?) AS page CROSS JOIN ${table.name} AS d ON d.rowid = page.row_id`,
-    parameters: [...selects.flatMap(({ parameters }) => parameters), query.limit, query.skip ?? 0],
+      FROM (SELECT rowid AS row_id FROM ${table.name} WHERE ${condition.sql} ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?)
+      AS page CROSS JOIN ${table.name} AS d ON d.rowid = page.row_id`,
+    parameters: [...condition.parameters, query.limit, query.skip ?? 0],
   };
 }
 
@@ -374,17 +344,6 @@ function isEmptyRange(condition: KeyCondition): boolean {
     lte?: number;
   };
   return gte > lte;
-}
-
-/** Splits each short `in` into one condition per value. No document matches two of the results. */
-function splitConditions(where: Where): Where[] {
-  let conditions: Record<string, KeyCondition>[] = [{ ...where }];
-  for (const [key, condition] of Object.entries(where)) {
-    const values = inList(condition);
-    if (!values || conditions.length * values.length > SELECTS_MAX) continue;
-    conditions = conditions.flatMap((earlier) => values.map((value) => ({ ...earlier, [key]: value })));
-  }
-  return conditions;
 }
 
 function inList(condition: KeyCondition): readonly Key[] | undefined {

@@ -49,25 +49,6 @@ const SCHEMA = `
     END`;
 
 const FORMAT = 2;
-/**
- * The answers of format 1 have no bodies. Their records are kept without them: a repeated request finds its write in the
- * log, as if the first one had been interrupted.
- */
-const UPGRADE = {
-  from: 1,
-  statements: `
-    DROP TRIGGER IF EXISTS operations_added;
-    DROP TRIGGER IF EXISTS operations_deleted;
-    DROP TABLE IF EXISTS record_counts;
-    DROP INDEX operations_expiry;
-    DROP INDEX IF EXISTS operations_of_key;
-    ALTER TABLE operations RENAME TO operations_1;
-    ${SCHEMA};
-    INSERT INTO operations
-      SELECT api_key_id, idempotency_key, fingerprint, started_at_ms, NULL, 0, expires_at_ms, NULL FROM operations_1;
-    DROP TABLE operations_1`,
-};
-
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 100;
 
@@ -99,7 +80,6 @@ export class SqliteIdempotencyStore implements IdempotencyStore {
       synchronous: 'FULL',
       schema: () => SCHEMA,
       format: FORMAT,
-      upgrade: UPGRADE,
       ...reports,
     } as const;
     return new SqliteIdempotencyStore(await openDisposable(file, options));

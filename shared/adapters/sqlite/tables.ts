@@ -1,5 +1,4 @@
 import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
-import { LRUCache } from '../../kernel/cache';
 import type { StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
@@ -18,11 +17,6 @@ export interface Table extends StoredCollection {
   readonly lists: TableLists | undefined;
   /** Cached selections, by the requested parts. */
   readonly selections: Map<string, Selection>;
-  /**
-   * Cached SQL of pages whose conditions are all equalities. The SQL does not depend on the values, which are
-   * parameters.
-   */
-  readonly page_sql: LRUCache<string, string>;
 }
 
 /** The SQL that reads some parts of a table's documents. */
@@ -86,7 +80,6 @@ function toTable(collection: StoredCollection): Table {
     columns: keys.map(keyColumn),
     lists: listsOf(collection),
     selections: new Map(),
-    page_sql: new LRUCache({ max: 250 }),
   };
 }
 

@@ -5,13 +5,7 @@ import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
 import type { CommitNotifier } from './commit-notifier';
-import {
-  isDamage,
-  type OnDamage,
-  OtherFormatError,
-  retryWhileBusy,
-  type SqliteConnection,
-} from './connection';
+import { type OnDamage, OtherFormatError, type SqliteConnection } from './connection';
 import { type OnRecreated, openDisposable } from './disposable-file';
 import { SqliteViewVersion, VERSION_REMEDY } from './view-version';
 
@@ -63,8 +57,6 @@ export class SqliteViewStore implements ViewStore {
   private readonly commits: CommitNotifier | undefined;
   private readonly now: () => number;
   private readonly opened = new Map<number, Promise<SqliteViewVersion>>();
-  /** Cached per version, because the keys of a version never change. */
-  private readonly keys_differ = new Map<number, boolean>();
 
   private constructor(
     list: SqliteConnection,
@@ -122,12 +114,7 @@ export class SqliteViewStore implements ViewStore {
     for (const version of opened_before)
       if (!rows.some((row) => row.version === version) || (await this.isReplaced(version)))
         await this.closeVersion(version);
-    return Promise.all(
-      rows.map(async (row) => ({
-        ...row,
-        keys_differ: this.keys_differ.get(row.version) ?? (await this.readKeysDiffer(row)),
-      })),
-    );
+    return Promise.all(rows.map(async (row) => ({ ...row, keys_differ: await this.readKeysDiffer(row) })));
   }
 
   private async isReplaced(version: number): Promise<boolean> {
@@ -135,20 +122,14 @@ export class SqliteViewStore implements ViewStore {
     return opened?.isReplaced() ?? false;
   }
 
-  /** Returns false if the file does not exist yet or is damaged. `open` reports the damage. */
+  /** Returns false if the file does not exist yet or is damaged. */
   private async readKeysDiffer({ version, status }: VersionRow): Promise<boolean> {
+    if (status === 'building' && !this.files.exists(version)) return false;
     try {
-      const file = this.files.pathOf(version);
-      if (!this.files.exists(version)) return false;
-      const stored_differ = await retryWhileBusy(() => SqliteViewVersion.keysDiffer(file));
-      if (stored_differ === undefined && status === 'building') return false;
-      const differ = stored_differ ?? (await this.open(version)).keys_differ;
-      this.keys_differ.set(version, differ);
-      return differ;
+      return (await this.open(version)).keys_differ;
     } catch (error) {
-      if (isDamage(error) || (error instanceof CatalogError && error.condition === 'unavailable'))
-        return false;
-      throw error;
+      if (!(error instanceof CatalogError && error.condition === 'unavailable')) throw error;
+      return error.cause instanceof OtherFormatError;
     }
   }
 

@@ -1,4 +1,3 @@
-import Database from 'libsql';
 import type { CollectionName, StoredDocument } from '../../catalog/documents';
 import { type Position, START, type StreamName } from '../../catalog/events/envelope';
 import type { SortOrder } from '../../catalog/sorting';
@@ -22,8 +21,9 @@ import {
   type WordSearchResult,
   type WriteBatch,
 } from '../../ports/view-store';
+import { CheckpointWatch, POLL_MS_MAX } from '../checkpoint-watch';
 import { keysDiffer, notStoredError } from '../stored-collections';
-import { ChangeSignal, isRefusedValue, type OnDamage, SqliteConnection, type SqlRow } from './connection';
+import { isRefusedValue, type OnDamage, SqliteConnection, type SqlRow } from './connection';
 import {
   countQuery,
   inOrder,
@@ -89,9 +89,8 @@ export class SqliteViewVersion implements ViewVersion {
   readonly keys_differ: boolean;
   private readonly connection: SqliteConnection;
   private readonly tables: Tables;
-  private readonly changes: ChangeSignal;
   private readonly onCommit: () => void;
-  private readonly waiters: CheckpointWaiters;
+  private readonly watch: CheckpointWatch;
   private readonly generations: Generations;
   /** True if all indexes exist. A version that is being built has only some of them. */
   private indexed: boolean;
@@ -115,8 +114,7 @@ export class SqliteViewVersion implements ViewVersion {
     this.tables = tablesOf(stored);
     this.lists = new ListReader(connection);
     this.indexed = isIndexed(connection, this.tables);
-    this.changes = new ChangeSignal(connection);
-    this.waiters = new CheckpointWaiters(this.changes, () => this.readCheckpoints());
+    this.watch = new CheckpointWatch(() => this.checkpoints(), POLL_MS_MAX);
     this.generations = new Generations(connection, partition_count);
   }
 
@@ -145,21 +143,6 @@ export class SqliteViewVersion implements ViewVersion {
     } catch (error) {
       connection.close();
       throw error;
-    }
-  }
-
-  /**
-   * Returns whether the documents in `file` are stored with other keys than the declared ones, or in another format.
-   * Returns undefined if the file has no tables yet. Throws the errors of the driver.
-   */
-  static keysDiffer(file: string): boolean | undefined {
-    const database = new Database(file, { readonly: true });
-    try {
-      const all = (sql: string): SqlRow[] => database.prepare(sql).raw().all() as SqlRow[];
-      const format = Number(all('PRAGMA user_version')[0]![0]);
-      return format === 0 ? undefined : format !== FORMAT || keysDiffer(readStoredKeys({ all }));
-    } finally {
-      database.close();
     }
   }
 
@@ -234,15 +217,15 @@ export class SqliteViewVersion implements ViewVersion {
         return { checkpoints: this.readCheckpoints(), changes };
       }),
     );
-    if (changes > 0) this.committed();
-    return moves
-      .filter(({ partition, to }) => checkpoints[partition]! >= to)
-      .map(({ partition }) => partition);
+    if (changes > 0) this.onCommit();
+    const reached = moves.filter(({ partition, to }) => checkpoints[partition]! >= to);
+    for (const { partition, to } of reached) this.watch.reportMove(partition, to);
+    return reached.map(({ partition }) => partition);
   }
 
   async waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
     if ((await this.checkpoint(partition)) >= position) return true;
-    return timeout_ms > 0 && this.waiters.wait(partition, position, timeout_ms);
+    return timeout_ms > 0 && this.watch.wait(partition, position, timeout_ms);
   }
 
   async get(
@@ -347,18 +330,14 @@ export class SqliteViewVersion implements ViewVersion {
       this.connection.transaction(() => this.write(batch)),
     );
     if (!is_applied) return 'lost_race';
-    this.committed();
-    return 'applied';
-  }
-
-  private committed(): void {
-    this.changes.notify();
+    this.watch.reportMove(batch.partition, batch.checkpoint);
     this.onCommit();
+    return 'applied';
   }
 
   /** Lets everybody who waits for a checkpoint read it again, because another process may have moved it. */
   wakeWaiting(): void {
-    this.changes.notify();
+    this.watch.wake();
   }
 
   /** Returns false, and writes nothing, if another batch was applied since the partition was read. */
@@ -450,7 +429,7 @@ export class SqliteViewVersion implements ViewVersion {
   /** Closes the file. Pending waits resolve false. */
   close(): void {
     this.closing.abort();
-    this.waiters.close();
+    this.watch.close();
     this.connection.close();
   }
 }
@@ -464,72 +443,4 @@ function toDeadLetter([stream, partition, revision, position, reason, failed_at]
     reason: String(reason),
     failed_at: String(failed_at),
   };
-}
-
-interface Waiter {
-  readonly partition: number;
-  readonly position: Position;
-  readonly settle: (reached: boolean) => void;
-}
-
-/** Waits for checkpoints. Reads the checkpoints once per change, for all waiters together. */
-class CheckpointWaiters {
-  private readonly changes: ChangeSignal;
-  private readonly readCheckpoints: () => Position[];
-  private readonly waiters = new Set<Waiter>();
-  private stopListening: (() => void) | undefined;
-  private checking: NodeJS.Immediate | undefined;
-
-  constructor(changes: ChangeSignal, readCheckpoints: () => Position[]) {
-    this.changes = changes;
-    this.readCheckpoints = readCheckpoints;
-  }
-
-  /** Resolves true when the partition reaches the position, and false after `timeout_ms` or on `close`. */
-  wait(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => waiter.settle(false), timeout_ms);
-      const waiter: Waiter = {
-        partition,
-        position,
-        settle: (reached) => {
-          clearTimeout(timer);
-          this.remove(waiter);
-          resolve(reached);
-        },
-      };
-      this.waiters.add(waiter);
-      this.stopListening ??= this.changes.listen(() => this.check());
-      // The partition may have reached the position after the caller's own check and before the listener was added.
-      // Waiters of one turn of the event loop share this check.
-      this.checking ??= setImmediate(() => this.check());
-    });
-  }
-
-  private check(): void {
-    clearImmediate(this.checking);
-    this.checking = undefined;
-    let checkpoints: Position[];
-    try {
-      checkpoints = this.readCheckpoints();
-    } catch {
-      // The file cannot be read at the moment. The next change calls this method again, until the waiters time out.
-      return;
-    }
-    for (const waiter of [...this.waiters])
-      if (checkpoints[waiter.partition]! >= waiter.position) waiter.settle(true);
-  }
-
-  private remove(waiter: Waiter): void {
-    this.waiters.delete(waiter);
-    if (this.waiters.size > 0) return;
-    this.stopListening?.();
-    this.stopListening = undefined;
-  }
-
-  close(): void {
-    clearImmediate(this.checking);
-    this.checking = undefined;
-    for (const waiter of [...this.waiters]) waiter.settle(false);
-  }
 }
