@@ -62,35 +62,38 @@ export function idleFromMs(state: BucketState, tier: Tier): number {
 /** Tokens that were taken from a bucket for requests that then did not come. */
 export interface UnusedTokens {
   readonly count: number;
+  /** Tokens that were taken with them, but for no request. */
+  readonly reserve: number;
   /** When they were taken, Unix milliseconds. */
   readonly taken_ms: number;
-  /** Until when the bucket kept room for them, Unix milliseconds. */
-  readonly held_until_ms: number;
+  /** How many tokens the bucket lacked then. */
+  readonly room: number;
 }
 
 /**
- * Puts unused tokens back into the bucket and takes their requests off the count of the day. From `held_until_ms` on, the
- * bucket may have gained new tokens in their place; as many are not put back.
+ * Puts unused tokens back into the bucket and takes their requests off the count of the day. What the bucket has regained
+ * since then beyond its room is not put back: with the tokens in it, it would have been full.
  */
 export function putBack(
   state: BucketState,
   tier: Tier,
   now_ms: number,
-  { count, taken_ms, held_until_ms }: UnusedTokens,
+  { count, reserve, taken_ms, room }: UnusedTokens,
 ): BucketState {
   const before = refill(state, tier, now_ms);
-  const replaced = (Math.max(0, now_ms - held_until_ms) / 1000) * tier.refill_per_s;
+  const regained = (Math.max(0, now_ms - taken_ms) / 1000) * tier.refill_per_s;
+  const returned = Math.max(0, count + reserve - Math.max(0, regained - room));
   const counted_today = before.day === dayOf(taken_ms) ? count : 0;
   return {
     ...before,
-    tokens: Math.min(tier.burst, before.tokens + Math.max(0, count - replaced)),
+    tokens: Math.min(tier.burst, before.tokens + returned),
     day_count: Math.max(0, before.day_count - counted_today),
   };
 }
 
-/** Returns the state after `count` further requests, for which the bucket must have tokens. */
-export function takeAhead(state: BucketState, count: number): BucketState {
-  return { ...state, tokens: state.tokens - count, day_count: state.day_count + count };
+/** Returns the state after `count` further requests. The bucket must have tokens for them and for the reserve. */
+export function takeAhead(state: BucketState, count: number, reserve: number): BucketState {
+  return { ...state, tokens: state.tokens - count - reserve, day_count: state.day_count + count };
 }
 
 /** Returns the end of the UTC day of this time, Unix milliseconds. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Batcher } from '../../kernel/async';
 import { LRUCache } from '../../kernel/cache';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
@@ -17,14 +16,6 @@ const SCHEMA = `
     idle_from_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX buckets_idle ON buckets (idle_from_ms)`;
-
-/**
- * Tokens that a process has taken from a bucket in advance. While it may use them, the others fill the bucket up to so
- * much less. Without a new format, so that a process of an earlier release can still use the file.
- */
-const LEASES = `CREATE TABLE IF NOT EXISTS leases (
-  subject TEXT NOT NULL, owner TEXT NOT NULL, tokens INTEGER NOT NULL, expires_ms INTEGER NOT NULL,
-  PRIMARY KEY (subject, owner)) STRICT, WITHOUT ROWID`;
 
 const FORMAT = 1;
 /** How long a request waits for locks of other processes. After this time, the caller uses the limiter of its process. */
@@ -53,15 +44,12 @@ export interface SqliteRateLimiterOptions {
   readonly wal_pages_max?: number | undefined;
 }
 
-interface Limits {
-  readonly tier: Tier;
-  /** The tier with the burst that the leases of other processes leave. */
-  readonly within: Tier;
-}
-
 /** Tokens in memory, for requests of a subject that sends many. They are already taken from the stored bucket. */
-interface Lease extends Limits {
+interface Lease {
+  readonly tier: Tier;
   readonly granted_ms: number;
+  /** How many tokens the bucket lacked then. */
+  readonly room: number;
   readonly expires_ms: number;
   readonly tokens: number;
   left: number;
@@ -82,7 +70,8 @@ interface Taken {
   readonly leases: ReadonlyMap<string, Lease>;
 }
 
-interface Bucket extends Limits {
+interface Bucket {
+  readonly tier: Tier;
   readonly state: BucketState;
   readonly is_changed: boolean;
 }
@@ -92,14 +81,14 @@ interface Bucket extends Limits {
  * bucket has tokens.
  *
  * A transaction per request would be a large part of the cost of a read. Therefore a subject that sends many requests gets
- * a lease: at most an eighth of the tokens of its bucket, for 200 ms, for this process alone. Until they are used or put
- * back, another process may refuse a request for which the bucket would have had a token, and shows a `remaining` that is
- * lower by as much. A kill loses them. With fewer than 16 tokens in a bucket there are no leases.
+ * a lease: at most an eighth of the tokens of its bucket, for 200 ms, for this process alone. As many as the bucket regains in
+ * this time are taken with them, and put back in the end, so that it does not fill up in place of the lease. Until tokens
+ * are used or put back, another process may refuse a request for which the bucket would have had a token, and shows a
+ * `remaining` that is lower by as much. A kill loses them. With fewer than 16 tokens in a bucket there are no leases.
  */
 export class SqliteRateLimiter implements RateLimiter {
   private readonly buckets: SqliteConnection;
   private readonly now: () => number;
-  private readonly owner = randomUUID();
   private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
   private readonly leases = new Map<string, Lease>();
   private readonly paces = new LRUCache<string, Pace>({ max: PACES_MAX });
@@ -137,7 +126,7 @@ export class SqliteRateLimiter implements RateLimiter {
     if (lease === undefined || lease.left === 0) return undefined;
     const now_ms = this.now();
     if (!isInTime(lease, now_ms) || !isSameTier(lease.tier, tier)) return undefined;
-    const { state, verdict } = takeToken(lease.state, lease.within, now_ms);
+    const { state, verdict } = takeToken(lease.state, lease.tier, now_ms);
     if (!verdict.allowed) return undefined;
     lease.state = state;
     lease.left--;
@@ -180,28 +169,22 @@ export class SqliteRateLimiter implements RateLimiter {
     takes: readonly Take[],
     returned: ReadonlyMap<string, Lease>,
   ): Taken {
-    connection.run(LEASES);
     const buckets = new Map<string, Bucket>();
     const now_ms = this.now();
     const verdicts = takes.map(({ subject, tier }) => {
       const known = buckets.get(subject);
-      const within =
-        known && isSameTier(known.tier, tier)
-          ? known.within
-          : withBurst(tier, tier.burst - this.leasedByOthers(connection, subject, now_ms));
-      const before = known ? known.state : this.read(connection, subject, within, returned.get(subject));
-      const { state, verdict } = takeToken(before, within, now_ms);
+      const before = known ? known.state : this.read(connection, subject, returned.get(subject));
+      const { state, verdict } = takeToken(before, tier, now_ms);
       const is_changed = state !== before || known?.is_changed === true || returned.has(subject);
-      buckets.set(subject, { tier, within, state, is_changed });
+      buckets.set(subject, { tier, state, is_changed });
       return verdict;
     });
     const leases = new Map<string, Lease>();
     for (const [subject, bucket] of buckets) {
       const lease = this.leaseFor(subject, bucket, returned.get(subject), now_ms);
       if (lease) leases.set(subject, lease);
-      this.writeLease(connection, subject, lease, returned.has(subject));
-      const state = lease ? takeAhead(bucket.state, lease.tokens) : bucket.state;
-      if (bucket.is_changed || lease) write(connection, subject, state, idleFromMs(state, bucket.within));
+      const state = lease ? takeAhead(bucket.state, lease.tokens, reserveOf(lease.tier)) : bucket.state;
+      if (bucket.is_changed || lease) write(connection, subject, state, idleFromMs(state, bucket.tier));
     }
     this.sweep(connection, now_ms);
     return { verdicts, leases };
@@ -211,15 +194,15 @@ export class SqliteRateLimiter implements RateLimiter {
   private read(
     connection: SqliteConnection,
     subject: string,
-    tier: Tier,
     lease: Lease | undefined,
   ): BucketState | undefined {
     const stored = read(connection, subject);
     if (!stored || !lease) return stored;
-    return putBack(stored, tier, this.now(), {
+    return putBack(stored, lease.tier, this.now(), {
       count: lease.left,
+      reserve: reserveOf(lease.tier),
       taken_ms: lease.granted_ms,
-      held_until_ms: lease.expires_ms,
+      room: lease.room,
     });
   }
 
@@ -229,7 +212,7 @@ export class SqliteRateLimiter implements RateLimiter {
    */
   private leaseFor(
     subject: string,
-    { tier, within, state }: Bucket,
+    { tier, state }: Bucket,
     previous: Lease | undefined,
     now_ms: number,
   ): Lease | undefined {
@@ -239,31 +222,11 @@ export class SqliteRateLimiter implements RateLimiter {
     this.paces.set(subject, { taken_ms: now_ms, tokens: wanted });
     const day_left = tier.per_day === null ? Number.POSITIVE_INFINITY : tier.per_day - state.day_count;
     const tokens = Math.min(wanted, Math.floor(LEASE_SHARE * Math.min(state.tokens, day_left)));
-    if (!is_busy || tokens < LEASE_TOKENS_MIN || this.transactions > 1) return undefined;
+    const has_few = tokens < LEASE_TOKENS_MIN || tokens + reserveOf(tier) > state.tokens;
+    if (!is_busy || has_few || this.transactions > 1) return undefined;
     const expires_ms = Math.min(now_ms + LEASE_MS, endOfDayOf(now_ms));
-    return { tier, within, granted_ms: now_ms, expires_ms, tokens, left: tokens, state };
-  }
-
-  private leasedByOthers(connection: SqliteConnection, subject: string, now_ms: number): number {
-    // A lease that ends much later was granted before the clock was set back.
-    const sql = `SELECT SUM(tokens) FROM leases
-      WHERE subject = ? AND owner <> ? AND expires_ms > ? AND expires_ms <= ?`;
-    return Number(connection.value(sql, [subject, this.owner, now_ms, now_ms + LEASE_MS]) ?? 0);
-  }
-
-  private writeLease(
-    connection: SqliteConnection,
-    subject: string,
-    lease: Lease | undefined,
-    had_lease: boolean,
-  ): void {
-    if (lease)
-      connection.run(
-        'INSERT OR REPLACE INTO leases (subject, owner, tokens, expires_ms) VALUES (?, ?, ?, ?)',
-        [...[subject, this.owner], ...[lease.tokens, lease.expires_ms]],
-      );
-    else if (had_lease)
-      connection.run('DELETE FROM leases WHERE subject = ? AND owner = ?', [subject, this.owner]);
+    const room = tier.burst - state.tokens;
+    return { tier, granted_ms: now_ms, room, expires_ms, tokens, left: tokens, state };
   }
 
   /** Puts the unused tokens of leases back after they have ended. */
@@ -297,9 +260,8 @@ export class SqliteRateLimiter implements RateLimiter {
 
   private putAllBack(connection: SqliteConnection, returned: ReadonlyMap<string, Lease>): void {
     for (const [subject, lease] of returned) {
-      const state = lease.left > 0 ? this.read(connection, subject, lease.within, lease) : undefined;
-      if (state) write(connection, subject, state, idleFromMs(state, lease.within));
-      this.writeLease(connection, subject, undefined, true);
+      const state = this.read(connection, subject, lease);
+      if (state) write(connection, subject, state, idleFromMs(state, lease.tier));
     }
   }
 
@@ -311,7 +273,6 @@ export class SqliteRateLimiter implements RateLimiter {
       'DELETE FROM buckets WHERE subject IN (SELECT subject FROM buckets WHERE idle_from_ms < ? LIMIT ?)',
       [now_ms, SWEEP_ROWS],
     );
-    connection.run('DELETE FROM leases WHERE expires_ms < ? OR expires_ms > ?', [now_ms, now_ms + LEASE_MS]);
   }
 
   async close(): Promise<void> {
@@ -324,9 +285,8 @@ export class SqliteRateLimiter implements RateLimiter {
 const isInTime = ({ granted_ms, expires_ms }: Lease, now_ms: number): boolean =>
   now_ms >= granted_ms && now_ms < expires_ms;
 
-function withBurst(tier: Tier, burst: number): Tier {
-  return burst === tier.burst ? tier : { ...tier, burst: Math.max(0, burst) };
-}
+/** Returns how many tokens a bucket regains during a lease. */
+const reserveOf = ({ refill_per_s }: Tier): number => (refill_per_s * LEASE_MS) / 1_000;
 
 function isSameTier(a: Tier, b: Tier): boolean {
   if (a === b) return true;
