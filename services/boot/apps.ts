@@ -1,4 +1,4 @@
-import type { Express } from 'express';
+import type { RequestListener } from 'node:http';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
 import { Authenticator, type ControlChanges } from '../../shared/http/auth';
@@ -36,7 +36,7 @@ async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, ope
     onCache: metrics.onCache,
   });
   const fallback_limiter = new MemoryRateLimiter({ now: system.now });
-  const traced = tracing && { traceRequest: tracing.traceRequest };
+  const traced = tracing && { trace: tracing.traceRequest };
   const observed = { metrics, ...operations, ...traced };
   return {
     tokens,
@@ -73,7 +73,7 @@ export async function buildCommandApp(
   runtime: Runtime,
   changes: ControlChanges,
   operations: Operations = startOperations(runtime, readiness(runtime, WRITES)),
-): Promise<Express> {
+): Promise<RequestListener> {
   const { tokens, authenticator, shared } = await buildSharedOptions(runtime, changes, operations);
   const { system, events, views, log, blobs, mediaTasks, metrics } = runtime;
   const onKeyUsed = async (id: ApiKeyId): Promise<void> => {
@@ -101,7 +101,7 @@ export async function buildQueryApp(
   changes: ControlChanges,
   recordPageView: RecordPageView,
   operations: Operations = startOperations(runtime, readiness(runtime, READS)),
-): Promise<Express> {
+): Promise<RequestListener> {
   const { shared } = await buildSharedOptions(runtime, changes, operations);
   const { views, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };

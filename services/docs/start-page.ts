@@ -1,3 +1,4 @@
+import accepts from 'accepts';
 import { service } from '../../shared/api/operations/service';
 import { START } from '../../shared/api/responses/service';
 import type { PublicRoute } from '../../shared/http/route';
@@ -11,7 +12,7 @@ export function startRoute(): PublicRoute {
     path: service.getStart.path,
     serve: (req) => {
       const headers = { Vary: 'Accept-Encoding, Accept', 'Cache-Control': 'no-cache' };
-      if (req.accepts(['json', 'html']) !== 'html')
+      if (accepts(req).types(['json', 'html']) !== 'html')
         return { body: JSON.stringify({ code: 200, status: 'OK', data: START }), headers };
       const policy = "default-src 'none'; img-src data:; frame-ancestors 'none'";
       return {

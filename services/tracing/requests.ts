@@ -7,8 +7,8 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api';
-import type { Request, RequestHandler, Response } from 'express';
-import { exchangeOf, keepExchange } from '../../shared/http/request';
+import type { TraceRequest } from '../../shared/http/pipeline';
+import type { Exchange, HttpRequest } from '../../shared/http/request';
 import { hideSecretValues } from '../../shared/kernel/log';
 import { readContext, startSpan } from './spans';
 
@@ -19,42 +19,45 @@ const UNTRACED = /^\/(?:health\/|metrics$)/;
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH', 'QUERY'];
 
 /**
- * Returns the stage that records the span of a request (https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
+ * Returns the function that records the span of a request (https://opentelemetry.io/docs/specs/semconv/http/http-spans/).
  * The span continues the trace of the header `traceparent` if `reads_traceparent`. Its attributes contain no query, no
  * header and no address, because these may contain secrets or personal data.
  */
-export function requestStage(reads_traceparent: boolean): RequestHandler {
-  return (req, res, next) => {
-    if (UNTRACED.test(req.path)) return next();
-    keepExchange(res);
+export function requestStage(reads_traceparent: boolean): TraceRequest {
+  return (exchange, run) => {
+    const { req, res, path } = exchange;
+    if (UNTRACED.test(path)) return run();
     const parent = reads_traceparent ? readContext(req.headers) : ROOT_CONTEXT;
-    const span = startSpan(methodOf(req), { kind: SpanKind.SERVER, attributes: attributesOf(req) }, parent);
+    const span = startSpan(
+      methodOf(req),
+      { kind: SpanKind.SERVER, attributes: attributesOf(exchange) },
+      parent,
+    );
     const active = trace.setSpan(parent, span);
     // Node emits `close` outside of the request's asynchronous context. The log line of the request is written then.
     context.bind(active, res);
-    res.once('close', () => end(span, req, res));
-    context.with(active, next);
+    res.once('close', () => end(span, exchange));
+    return context.with(active, run);
   };
 }
 
-function methodOf({ method }: Request): string {
+function methodOf({ method }: HttpRequest): string {
   return METHODS.includes(method) ? method : 'HTTP';
 }
 
-function attributesOf(req: Request): Attributes {
+function attributesOf({ req, path }: Exchange): Attributes {
   const { method, httpVersion } = req;
   const is_known = METHODS.includes(method);
   return {
     'http.request.method': is_known ? method : '_OTHER',
     ...(is_known ? {} : { 'http.request.method_original': method }),
-    'url.path': hideSecretValues(req.path),
+    'url.path': hideSecretValues(path),
     'url.scheme': 'http',
     'network.protocol.version': httpVersion,
   };
 }
 
-function end(span: Span, req: Request, res: Response): void {
-  const { route } = exchangeOf(res);
+function end(span: Span, { req, res, route }: Exchange): void {
   if (route !== undefined) {
     span.updateName(`${methodOf(req)} ${route}`);
     span.setAttribute('http.route', route);

@@ -1,6 +1,6 @@
-import type { RequestHandler } from 'express';
 import type { AroundProjection } from '../../projections/engine/worker';
 import type { Realm } from '../../shared/catalog/realm';
+import type { TraceRequest } from '../../shared/http/pipeline';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { JobQueue } from '../../shared/ports/job-queue';
@@ -11,8 +11,8 @@ import type { MediaTaskQueue } from '../../shared/ports/media-tasks';
  * it connects the parts. A process without traces has no `Tracing` and no wrappers, so it pays nothing for them.
  */
 export interface Tracing {
-  /** First stage of a request: records the span of the request. */
-  readonly traceRequest: RequestHandler;
+  /** Records a span for each request. */
+  readonly traceRequest: TraceRequest;
   /** Records a span for each projection of a job. */
   readonly aroundProjection: AroundProjection;
   /** Records a span for each append, and adds its context to the metadata of the events. */

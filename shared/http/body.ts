@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
-import type { Request } from 'express';
+import typeIs from 'type-is';
 import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
+import type { HttpRequest } from './request';
 
 /** Maximum size of a JSON body, before and after decompression. */
 const BODY_BYTES_MAX = 1_048_576;
@@ -26,12 +27,12 @@ const VALUES_MAX = 10_000;
  * the body is not a JSON object or a PATCH has no body, with `unsupported_content_type` for another type, charset or
  * encoding, and with `too_large` for more than `bytes_max` bytes, too many values, or too much compression.
  */
-export async function readBody(req: Request, bytes_max = BODY_BYTES_MAX): Promise<JsonObject> {
+export async function readBody(req: HttpRequest, bytes_max = BODY_BYTES_MAX): Promise<JsonObject> {
   if (!hasBody(req)) {
     assertBodyOptional(req.method);
     return {};
   }
-  if (!req.is('application/json'))
+  if (!typeIs(req, 'application/json'))
     throw new CatalogError('unsupported_content_type', {
       message: 'The Content-Type must be application/json',
     });
@@ -46,14 +47,14 @@ export async function readBody(req: Request, bytes_max = BODY_BYTES_MAX): Promis
 }
 
 /** Returns the charset that the Content-Type names. */
-function charsetOf(req: Request): string {
+function charsetOf(req: HttpRequest): string {
   const [, charset = 'utf-8'] =
     /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(req.headers['content-type'] ?? '') ?? [];
   return charset;
 }
 
 /** Returns `{}` for an empty body. Accepts a byte order mark. */
-function parseJson({ method }: Request, bytes: Buffer): JsonValue {
+function parseJson({ method }: HttpRequest, bytes: Buffer): JsonValue {
   if (bytes.length === 0) {
     assertBodyOptional(method);
     return {};
@@ -79,13 +80,13 @@ function assertBodyOptional(method: string | undefined): void {
 }
 
 /** Whether a request has a body. Many clients send `Content-Length: 0` with a POST, which counts as no body. */
-export function hasBody(req: Request): boolean {
+export function hasBody(req: HttpRequest): boolean {
   if (req.headers['transfer-encoding'] !== undefined) return true;
   return Number(req.headers['content-length'] ?? 0) > 0;
 }
 
 /** Receives and decompresses the body. */
-async function receive(req: Request, bytes_max: number): Promise<Buffer> {
+async function receive(req: HttpRequest, bytes_max: number): Promise<Buffer> {
   const decompress = decompressorOf(req);
   if (Number(req.headers['content-length'] ?? 0) > bytes_max) throw tooLarge(bytes_max);
   const chunks: Buffer[] = [];
@@ -110,7 +111,7 @@ async function receive(req: Request, bytes_max: number): Promise<Buffer> {
  * Yields the bytes of the request. Does not close the connection when the reader stops, because the response needs it.
  * Throws `malformed_request` if the client disconnects.
  */
-export async function* bytesOf(req: Request): AsyncGenerator<Buffer> {
+export async function* bytesOf(req: HttpRequest): AsyncGenerator<Buffer> {
   try {
     yield* req.iterator({ destroyOnReturn: false });
   } catch (cause) {
@@ -138,7 +139,7 @@ const DECOMPRESSORS: Readonly<Record<string, Decompress | undefined>> = {
 };
 
 /** Returns undefined if the body is not compressed. */
-function decompressorOf({ headers }: Request): Decompress | undefined {
+function decompressorOf({ headers }: HttpRequest): Decompress | undefined {
   const encoding = (headers['content-encoding'] ?? 'identity').toLowerCase();
   if (encoding === 'identity') return undefined;
   const decompress = Object.hasOwn(DECOMPRESSORS, encoding) ? DECOMPRESSORS[encoding] : undefined;

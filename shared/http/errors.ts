@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { Request, Response } from 'express';
 import { authErrorBody, errorBody, errorCatalogue } from '../api/error-catalogue';
 import { CatalogError } from '../kernel/errors';
 import { generateId } from '../kernel/ids';
 import type { Logger } from '../kernel/log';
 import type { RenderedAnswer } from '../ports/idempotency-store';
-import type { Exchange } from './request';
+import type { Exchange, HttpRequest } from './request';
 import { encode, send, sendHeldOpen } from './respond';
 
 const SERVER_ERROR = 500;
@@ -81,7 +80,7 @@ function closesEarly({ req, res }: Exchange): boolean {
  * the client could lose the response (RFC 9112 §9.6). Closes the connection when a limit above is exceeded. `end` ends
  * a response that `sendHeldOpen` began; it is called when the body has arrived, or when a limit is exceeded.
  */
-function drainBody(req: Request, res: Response, end: () => void = () => {}): void {
+function drainBody(req: HttpRequest, res: ServerResponse, end: () => void = () => {}): void {
   if (req.complete || req.destroyed) {
     end();
     return;

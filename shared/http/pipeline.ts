@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { errorCatalogue } from '../api/error-catalogue';
 import { methodsOfPaths } from '../api/operations';
 import type { Method } from '../api/operations/operation';
@@ -9,7 +9,16 @@ import { sendError } from './errors';
 import { fileReply } from './file';
 import type { Idempotency } from './idempotency';
 import type { KeyIdentity, Limits } from './rate-limit';
-import { assertSupported, type Exchange, openExchange, type Principal, type RequestRecords } from './request';
+import {
+  assertSupported,
+  type Exchange,
+  type HttpRequest,
+  headerOf,
+  openExchange,
+  type Principal,
+  type RequestRecords,
+  record,
+} from './request';
 import { encode, notModified, type Reply, renderAnswer, renderRead, send } from './respond';
 import type {
   Answer,
@@ -40,7 +49,11 @@ export interface PipelineOptions extends RequestRecords {
   readonly admission?: { readonly authenticator: BearerAuthenticator; readonly limits: Limits } | undefined;
   readonly idempotency?: Idempotency | undefined;
   readonly cache?: AnswerCache | undefined;
+  readonly trace?: TraceRequest | undefined;
 }
+
+/** Runs the stages of a request within its span (docs/operations/tracing.md). */
+export type TraceRequest = (exchange: Exchange, run: () => Promise<void>) => Promise<void>;
 
 type Serve = (exchange: Exchange, params: ApiRequest['params']) => Promise<Reply>;
 
@@ -65,14 +78,22 @@ export class Pipeline {
     this.paths = new PathTable(this.endpoints());
   }
 
-  readonly serve = async (req: Request, res: Response): Promise<void> => {
-    const exchange = openExchange(req, res, this.options);
+  /** The request listener of a server. */
+  readonly serve = (req: IncomingMessage, res: ServerResponse): void => {
+    const { trace } = this.options;
+    const exchange = openExchange(req as HttpRequest, res, this.options);
+    if (trace) void trace(exchange, () => this.run(exchange));
+    else void this.run(exchange);
+  };
+
+  private async run(exchange: Exchange): Promise<void> {
+    exchange.res.once('close', () => record(exchange, this.options));
     try {
       await send(exchange, await this.answer(exchange));
     } catch (error) {
       await sendError(exchange, error, this.options.log);
     }
-  };
+  }
 
   private async answer(exchange: Exchange): Promise<Reply> {
     const { req, area, path } = exchange;
@@ -146,7 +167,7 @@ export class Pipeline {
   private serveAuth(endpoint: AuthEndpoint): Serve {
     return async (exchange) => {
       const { req } = exchange;
-      const header = (name: string) => req.get(name);
+      const header = (name: string) => headerOf(req, name);
       const [accepted, error] = await valueOrError(endpoint.authenticate(header));
       await this.admitAuth(exchange, endpoint.name, accepted ?? keyOfError(error));
       if (accepted === undefined) throw error;

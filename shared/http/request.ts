@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TierName } from '../api/error-catalogue';
 import type { KeyLimits } from '../catalog/api-key/api-key';
 import type { Environment } from '../catalog/realm';
@@ -28,10 +28,13 @@ export interface Principal {
   readonly limits?: KeyLimits;
 }
 
+/** A request to the server. Node's type has the optional properties of an answer, too. */
+export type HttpRequest = IncomingMessage & { readonly method: string; readonly url: string };
+
 /** A request with what its stages have found out about it. */
 export interface Exchange {
-  readonly req: Request;
-  readonly res: Response;
+  readonly req: HttpRequest;
+  readonly res: ServerResponse;
   readonly request_id: string;
   /** When the request arrived, by `performance.now()`. */
   readonly started_ms: number;
@@ -47,19 +50,6 @@ export interface Exchange {
   tier?: TierName;
 }
 
-/**
- * Keeps the exchange of a response for `exchangeOf`. Call it before the pipeline. It is kept only if asked for, because
- * the collection of garbage takes three times as long with it.
- */
-export function keepExchange(res: Response): void {
-  res.locals.is_kept = true;
-}
-
-/** Returns the exchange of a response after `keepExchange`, for code that only has the response. */
-export function exchangeOf(res: Response): Exchange {
-  return res.locals.exchange as Exchange;
-}
-
 export interface RequestRecords {
   readonly log: Logger;
   readonly metrics?: HttpMetrics | undefined;
@@ -69,19 +59,29 @@ export interface RequestRecords {
 /** The service uses the request id of a client only if it matches: then it is safe in log lines and headers. */
 const SAFE_REQUEST_ID = /^[\w.:-]{1,128}$/;
 
-/** Begins an exchange: chooses the request id and the common headers, and logs the request when its response is closed. */
-export function openExchange(req: Request, res: Response, records: RequestRecords): Exchange {
-  const { path } = req;
+/** Begins an exchange: chooses the request id and the common headers. */
+export function openExchange(req: HttpRequest, res: ServerResponse, { system }: RequestRecords): Exchange {
+  const path = pathOf(req.url);
   const area = areaOf(path);
   const client_id = req.headers['x-request-id'];
-  const { now, random } = records.system;
+  const { now, random } = system;
   const is_safe = typeof client_id === 'string' && SAFE_REQUEST_ID.test(client_id);
   const request_id = is_safe ? client_id : generateId(now(), random);
   const headers = commonHeaders(req, area, request_id);
-  const exchange: Exchange = { req, res, request_id, started_ms: performance.now(), area, path, headers };
-  if (res.locals.is_kept === true) res.locals.exchange = exchange;
-  res.once('close', () => record(exchange, records));
-  return exchange;
+  return { req, res, request_id, started_ms: performance.now(), area, path, headers };
+}
+
+/** Returns a request header by its name in lower case. */
+export function headerOf({ headers }: HttpRequest, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : value?.join(', ');
+}
+
+/** Returns the path of a request target (RFC 9112 §3.2), which a proxy may send with scheme and host. */
+function pathOf(target: string): string {
+  if (!target.startsWith('/')) return URL.canParse(target) ? new URL(target).pathname : target;
+  const end = target.search(/[?#]/);
+  return end === -1 ? target : target.slice(0, end);
 }
 
 function areaOf(path: string): Area {
@@ -94,15 +94,15 @@ function areaOf(path: string): Area {
  * `Expect` other than `100-continue` (RFC 9110 §10.1.1). Node's own checks are off, because its responses would have no
  * body and no `X-Request-Id`.
  */
-export function assertSupported({ headers, httpVersion }: Request): void {
+export function assertSupported({ headers, httpVersion }: HttpRequest): void {
   if (headers.host === undefined && httpVersion === '1.1')
     throw new CatalogError('malformed_request', { message: 'The Host header is missing' });
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue')
     throw new CatalogError('expectation_failed');
 }
 
-/** Counts the request and logs one line. The line has no query and no headers, because they may contain secrets. */
-function record(exchange: Exchange, { log, metrics }: RequestRecords): void {
+/** Counts a request that has ended, and logs one line. The line has no query and no headers, because they may contain secrets. */
+export function record(exchange: Exchange, { log, metrics }: RequestRecords): void {
   const { req, res, request_id, started_ms, area, path, route = 'none', principal } = exchange;
   const { method } = req;
   const duration_ms = Math.round((performance.now() - started_ms) * 1000) / 1000;
@@ -154,7 +154,7 @@ const CORS_MAX_AGE_S = '7200';
  * which must not be in a browser: the preflight allows only the reading methods, so browsers do not send writes. `*` is
  * safe, because scripts send credentials in headers and never in cookies.
  */
-function commonHeaders({ method, headers: asked }: Request, area: Area, request_id: string) {
+function commonHeaders({ method, headers: asked }: HttpRequest, area: Area, request_id: string) {
   const headers: Record<string, string> = {
     'X-Request-Id': request_id,
     'X-Content-Type-Options': 'nosniff',

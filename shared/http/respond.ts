@@ -4,12 +4,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { type BrotliOptions, brotliCompress, brotliCompressSync, constants, gzip, gzipSync } from 'node:zlib';
-import type { Request, Response } from 'express';
+import accepts from 'accepts';
 import { JsonText, jsonPieces, writeJson } from '../catalog/json-text';
 import { endLongTurn } from '../kernel/async';
 import { CatalogError } from '../kernel/errors';
 import type { RenderedAnswer } from '../ports/idempotency-store';
-import type { Exchange } from './request';
+import type { Exchange, HttpRequest } from './request';
 import type { Answer, DocumentVersion } from './route';
 
 /** A response that is ready to be sent. */
@@ -210,11 +210,11 @@ function compress(body: Buffer, encoding: 'br' | 'gzip'): Buffer | Promise<Buffe
 }
 
 /** Returns the encoding that the client prefers. Brotli compresses best, so it counts for more without quality values. */
-function encodingOf(req: Request): 'br' | 'gzip' | undefined {
+function encodingOf(req: HttpRequest): 'br' | 'gzip' | undefined {
   const accepted = req.headers['accept-encoding'];
   if (accepted === undefined) return undefined;
-  if (!accepted.includes(';')) return (['br', 'gzip'] as const).find((name) => req.acceptsEncodings(name));
-  const preferred = req.acceptsEncodings('br', 'gzip', 'identity');
+  if (!accepted.includes(';')) return (['br', 'gzip'] as const).find((name) => accepts(req).encodings(name));
+  const preferred = accepts(req).encodings('br', 'gzip', 'identity');
   return preferred === 'br' || preferred === 'gzip' ? preferred : undefined;
 }
 
@@ -284,7 +284,7 @@ function writeFrom(response: ServerResponse, body: Buffer, start: number): void 
 }
 
 /** Streams the bytes to the client. Does not reject if the client closes the connection early. */
-async function sendBytes(res: Response, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+async function sendBytes(res: ServerResponse, bytes: AsyncIterable<Uint8Array>): Promise<void> {
   try {
     await pipeline(Readable.from(bytes, { objectMode: false }), res);
   } catch (error) {

@@ -1,4 +1,3 @@
-import type { Request } from 'express';
 import type { ApiOperation, Method } from '../api/operations/operation';
 import { shapeOf } from '../api/requests/parameters';
 import type { JsonObject, Position } from '../catalog/events/envelope';
@@ -10,14 +9,14 @@ import type { StoreId } from '../kernel/ids';
 import type { BlobStore } from '../ports/blob-store';
 import type { Operation } from '../ports/idempotency-store';
 import type { KeyIdentity } from './rate-limit';
-import type { Principal } from './request';
+import type { HttpRequest, Principal } from './request';
 import type { Upload } from './upload';
 import type { QueryParameters } from './validation';
 
 /** An endpoint of `/api` that this process serves. */
 export interface Route {
   readonly method: Method;
-  /** Full path in Express 5 syntax: `/api/listing/:id`. The parameter `id` must be a UUID. */
+  /** Full path, such as `/api/listing/:id`. The parameter `id` must be a UUID. */
   readonly path: string;
   readonly permission: Permission;
   /** Further permissions that a query parameter or a field of a form requires, by its name. */
@@ -115,7 +114,7 @@ export interface TextAnswer {
 export interface PublicRoute {
   readonly path: string;
   readonly serve: (
-    req: Request,
+    req: HttpRequest,
     params: Readonly<Record<string, string>>,
   ) => PublicAnswer | Promise<PublicAnswer>;
 }

@@ -5,7 +5,7 @@ import type { RenderedAnswer } from '../ports/idempotency-store';
 import { readBody } from './body';
 import { renderError } from './errors';
 import { assertIdempotencyKey, fingerprintOf, type Idempotency } from './idempotency';
-import type { Exchange, Principal } from './request';
+import { type Exchange, headerOf, type Principal } from './request';
 import { renderAnswer } from './respond';
 import type { Answer, ApiRequest, Route } from './route';
 import { receiveUpload } from './upload';
@@ -78,7 +78,7 @@ function requestOf(
       if (!req.socket.destroyed && performance.now() < answer_by_ms) return;
       throw new CatalogError('unavailable', { message: 'nobody waits for the answer any more' });
     },
-    header: (name) => req.get(name),
+    header: (name) => headerOf(req, name),
   };
 }
 

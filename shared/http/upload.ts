@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { finished, type Readable } from 'node:stream';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
-import type { Request } from 'express';
+import typeIs from 'type-is';
 import { UNKNOWN_FIELD } from '../api/error-catalogue';
 import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError, type Fault } from '../kernel/errors';
 import { bytesOf, hasBody, incomplete, isDisconnection } from './body';
-import type { Principal } from './request';
+import type { HttpRequest, Principal } from './request';
 
 /** How a route handles the file of a request. */
 export interface Upload {
@@ -30,13 +30,13 @@ const FORM_BYTES_MAX = 262_144;
  * text field that is not empty.
  */
 export async function receiveUpload(
-  req: Request,
+  req: HttpRequest,
   upload: Upload,
   principal: Principal,
   assertField: (field: string) => void,
 ): Promise<JsonObject> {
   if (!hasBody(req)) return {};
-  const type = req.is(['multipart/form-data', 'image/*']);
+  const type = typeIs(req, ['multipart/form-data', 'image/*']);
   if (!type || (req.headers['content-encoding'] ?? 'identity') !== 'identity')
     throw new CatalogError('unsupported_content_type', {
       message: 'The Content-Type must be multipart/form-data or image/*, without a Content-Encoding',
@@ -83,7 +83,7 @@ const REPLACEMENT = '\ufffd';
  * `keep` has ended.
  */
 function readForm(
-  req: Request,
+  req: HttpRequest,
   keep: (bytes: AsyncIterable<Uint8Array>) => Promise<JsonObject>,
   assertField: (field: string) => void,
 ): Promise<JsonObject> {

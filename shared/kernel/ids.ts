@@ -56,11 +56,10 @@ export function timeOfId(id: string): number {
 }
 
 function uuidFrom(ms: number, bits: Uint8Array): string {
-  const bytes = new Uint8Array(16);
-  for (let i = 0, rest = ms; i < 6; i++, rest = Math.floor(rest / 256)) bytes[5 - i] = rest % 256;
-  bytes.set(bits.subarray(0, 10), 6);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x70;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = Buffer.from(bytes).toString('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  const bytes = Buffer.from(bits.subarray(0, 10));
+  bytes[0] = (bytes[0]! & 0x0f) | 0x70;
+  bytes[2] = (bytes[2]! & 0x3f) | 0x80;
+  const time = ms.toString(16).padStart(12, '0');
+  const rest = bytes.toString('hex');
+  return `${time.slice(0, 8)}-${time.slice(8)}-${rest.slice(0, 4)}-${rest.slice(4, 8)}-${rest.slice(8)}`;
 }
