@@ -1,3 +1,4 @@
+import { createApiKey } from '../../services/command/api-key';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { CatalogError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
@@ -5,9 +6,16 @@ import { type Harness, type Reply, type RequestOptions, type Shop, startHarness 
 import { breakNextAppend, delayNextAppend } from '../support/idempotent';
 import { readLog } from '../support/read-log';
 import { within } from '../support/wait-for';
+import { MediaShop } from './media-shop';
 import { expectError } from './replies';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+/** A publication whose answer has about 90 KB, close to the largest that the interface accepts. */
+const LONG_TEA = {
+  ...TEA,
+  description: 'ж'.repeat(10_000),
+  description_html: `<p>${'щ'.repeat(35_000)}</p>`,
+};
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
 const HOUR_MS = 3_600_000;
 
@@ -45,7 +53,7 @@ describe('a write with an Idempotency-Key', () => {
 
   const expectReplay = (first: Reply, again: Reply): void => {
     expect([again.status, again.text]).toEqual([first.status, first.text]);
-    for (const name of ['location', 'etag', 'x-catalog-position', 'content-type'])
+    for (const name of ['location', 'etag', 'x-catalog-position', 'preference-applied', 'content-type'])
       expect([name, again.headers.get(name)]).toEqual([name, first.headers.get(name)]);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
     expect(again.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
@@ -61,25 +69,6 @@ describe('a write with an Idempotency-Key', () => {
     const reordered = `{ "price_amount":1250, "title":"Repeated",\n "price_currency":"USD" }`;
     expectReplay(first, await send('POST', '/api/publication', key, { body: reordered }));
     expect(await publicationsTitled('Repeated')).toHaveLength(1);
-  });
-
-  test('returns the first response, even if the resource was changed or deleted since', async () => {
-    const [create, change, remove] = [newKey(), newKey(), newKey()];
-    const created = await post(create);
-    const path = `/api/publication/${created.body.data.id}`;
-    const changed = await send('PATCH', path, change, { body: { title: 'Changed' } });
-    await send('PATCH', path, newKey(), { body: { title: 'Changed again' } });
-    expectReplay(changed, await send('PATCH', path, change, { body: { title: 'Changed' } }));
-    const deleted = await send('DELETE', path, remove);
-    expect(deleted.body.data.deleted).toBe(true);
-    expectReplay(deleted, await send('DELETE', path, remove));
-    expectReplay(created, await post(create));
-    expect(await eventsOf(created.body.data.id)).toEqual([
-      'PublicationCreated',
-      'PublicationDescribed',
-      'PublicationDescribed',
-      'PublicationDeleted',
-    ]);
   });
 
   test('another body, path, query or method with the same key is 409 DUPLICATE_OPERATION', async () => {
@@ -200,6 +189,84 @@ describe('a write with an Idempotency-Key', () => {
     } finally {
       ahead_ms = 0;
     }
+  });
+
+  describe('is answered with the first response to the byte', () => {
+    interface Write {
+      readonly method: string;
+      readonly path: string;
+      readonly body?: unknown;
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+    const sent: { readonly key: string; readonly write: Write; readonly first: Reply }[] = [];
+
+    const write = async (write: Write): Promise<Reply> => {
+      const key = newKey();
+      const { method, path, ...options } = write;
+      const first = await send(method, path, key, options);
+      expect([first.status < 300, first.headers.get('idempotent-replayed')]).toEqual([true, null]);
+      sent.push({ key, write, first });
+      return first;
+    };
+    const idOf = (reply: Reply): string => reply.body.data.id;
+
+    /** Repeats all writes so far. */
+    const expectReplays = async (): Promise<void> => {
+      for (const { key, write, first } of sent) {
+        const { method, path, ...options } = write;
+        expectReplay(first, await send(method, path, key, options));
+      }
+    };
+
+    const view = async (path: string): Promise<void> => {
+      await harness.request('GET', path, { token: shop.public.token });
+      await harness.service.page_views.flush();
+      await harness.settled();
+    };
+
+    test('after everything that it shows was changed, rendered, viewed and deleted', async () => {
+      const media = await MediaShop.of(harness, shop);
+      const picture = idOf(
+        await write({
+          method: 'POST',
+          path: '/api/media?alt=A%20cup',
+          body: new Blob([new Uint8Array(media.png)]),
+          headers: { 'content-type': 'image/png' },
+        }),
+      );
+      const listing = idOf(await write({ method: 'POST', path: '/api/listing', body: { name: 'Teas' } }));
+      const created = await write({
+        method: 'POST',
+        path: '/api/publication',
+        body: { ...LONG_TEA, listing_id: listing, media_ids: [picture], visibility: 'private' },
+      });
+      const path = `/api/publication/${idOf(created)}`;
+      expect(created.body.data.stats).toEqual({ media_count: 1, view_count: 0 });
+      await write({ method: 'PATCH', path, body: { visibility: 'public', title: 'Viewed' } });
+      await view(path);
+      const viewed = await write({ method: 'PATCH', path, body: {} });
+      expect(viewed.body.data.stats).toEqual({ media_count: 1, view_count: 1 });
+      await write({ method: 'PATCH', path, body: { price_amount: 1 }, headers: { prefer: 'respond-async' } });
+      await harness.settled();
+      const counted = await write({
+        method: 'PATCH',
+        path: `/api/listing/${listing}`,
+        body: { media_ids: [picture] },
+      });
+      expect(counted.body.data.stats).toEqual({ media_count: 1, publication_count: 1 });
+      await expectReplays();
+
+      await media.ready(picture);
+      await write({ method: 'DELETE', path: `/api/media/${picture}` });
+      await view(path);
+      const without_media = await write({ method: 'PATCH', path, body: { description_html: null } });
+      expect(without_media.body.data.stats).toEqual({ media_count: 0, view_count: 2 });
+      await expectReplays();
+
+      await write({ method: 'DELETE', path });
+      await write({ method: 'DELETE', path: `/api/listing/${listing}` });
+      await expectReplays();
+    });
   });
 
   describe('whose append failed with an unknown outcome', () => {
@@ -340,5 +407,77 @@ describe('a write with an Idempotency-Key', () => {
     idempotency.claim = claim;
     expectError(reply, 503, 'SERVICE_UNAVAILABLE');
     expect(await publicationsTitled('Not written')).toEqual([]);
+  });
+});
+
+describe('with IDEMPOTENCY_RECORDS_MAX', () => {
+  const DAY_S = 86_400;
+  let limited: Harness;
+  let token: string;
+  let ahead_ms = 0;
+
+  beforeAll(async () => {
+    const now = (): number => Date.now() + ahead_ms;
+    limited = await startHarness({
+      environment: { IDEMPOTENCY_RECORDS_MAX: '3' },
+      system: { ...realSystem, now },
+    });
+  });
+  afterAll(() => limited.close());
+
+  const post = (key?: string): Promise<Reply> =>
+    limited.request('POST', '/api/publication', {
+      token,
+      body: TEA,
+      ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+    });
+
+  test('a further key of the same API key is 429 for 24 hours, and nothing is written', async () => {
+    const { secret, store_id } = await limited.newShop();
+    token = secret.token;
+    const first = await post('one');
+    expect([first.status, (await post('two')).status, (await post('three')).status]).toEqual([201, 201, 201]);
+    const refused = await post('four');
+    expectError(refused, 429, 'LIMIT_EXCEEDED');
+    expect(refused.body.error).toMatchObject({
+      message: expect.stringContaining('Idempotency-Key') as string,
+      tier: 'secret_key',
+    });
+    const retry_after_s = Number(refused.headers.get('retry-after'));
+    expect(retry_after_s).toBeGreaterThan(DAY_S - 60);
+    expect(retry_after_s).toBeLessThanOrEqual(DAY_S);
+    const { headers, text } = await post('one');
+    expect([text, headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    const list = await limited.request('GET', '/api/publications', { token });
+    expect(list.body.meta.item_count).toBe(3);
+    // Writes without a key, and other API keys, are not limited.
+    expect((await post()).status).toBe(201);
+    const other = await limited.newKey('secret', [store_id]);
+    token = other.token;
+    expect((await post('four')).status).toBe(201);
+    ahead_ms = DAY_S * 1_000;
+    try {
+      token = await limited.token(secret.key);
+      expect((await post('four')).status).toBe(201);
+    } finally {
+      ahead_ms = 0;
+    }
+    const metrics = await limited.request('GET', '/metrics');
+    expect(metrics.text).toContain('catalog_idempotent_requests_total{outcome="quota_reached"} 1\n');
+  });
+
+  test('a key with limits of its own is not refused within them', async () => {
+    const { deps, account_id } = limited;
+    const own = {
+      account_id,
+      name: 'own',
+      type: 'secret',
+      limits: { per_minute: 5, per_day: 5, burst: 5 },
+    } as const;
+    const input = { ...own, stores: [await limited.newStore()] };
+    const { key } = await createApiKey(deps, { source: 'cli', request_id: 'own' }, input);
+    await limited.settled();
+    token = await limited.token(key);
+    for (let n = 0; n < 5; n++) expect((await post(`own-${n}`)).status).toBe(201);
   });
 });

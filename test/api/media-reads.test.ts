@@ -1,22 +1,28 @@
 import { createHash } from 'node:crypto';
+import { type Harness, type Reply, startHarness } from '../support/harness';
 import { chunks } from '../support/media';
 import { flatPicture } from '../support/pictures';
-import { MediaShop } from './media-shop';
+import { MediaShop, type Query } from './media-shop';
 
 const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8059';
 const PIXELS = Buffer.from('GIF89a - a picture that was made of an upload');
 const HASH = createHash('sha256').update(PIXELS).digest('hex');
 const PICTURE = `/media/live/${HASH}.gif`;
 
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness();
+});
+afterAll(() => harness.close());
+
 describe('GET /api/media/:id', () => {
   let media: MediaShop;
   let id: string;
 
   beforeAll(async () => {
-    media = await MediaShop.open();
+    media = await MediaShop.of(harness);
     id = await media.record();
   });
-  afterAll(() => media.harness.close());
 
   test('returns the record, with type and sizes immediately, and URLs when it is ready', async () => {
     const before = await media.get(`/api/media/${id}`);
@@ -81,14 +87,13 @@ describe('GET /api/media/:id', () => {
 
 describe('GET /media/:environment/:file', () => {
   let media: MediaShop;
-  const load = (method: string, path: string, headers: Readonly<Record<string, string>> = {}) =>
-    media.harness.request(method, path, { headers });
+  const load = (method: string, path: string, headers: Query = {}) =>
+    harness.request(method, path, { headers });
 
   beforeAll(async () => {
-    media = await MediaShop.open();
+    media = await MediaShop.of(harness);
     await media.makeReady(await media.record(), PIXELS, 'image/gif');
   });
-  afterAll(() => media.harness.close());
 
   test('returns the picture without a token, for any origin, immutable, and with safe headers', async () => {
     const reply = await load('GET', PICTURE, { origin: 'https://shop.example' });
@@ -197,32 +202,74 @@ describe('GET /media/:environment/:file', () => {
   });
 });
 
-describe('media in other resources', () => {
+describe('the media of a shop', () => {
   let media: MediaShop;
+  let media_ids: string[];
+  let publication: string;
+  let listing: string;
 
   beforeAll(async () => {
-    media = await MediaShop.open();
+    media = await MediaShop.of(harness);
+    media_ids = (await media.recordMany(50)).toReversed();
+    publication = await media.publication({ media_ids });
+    listing = await media.listing({ media_ids: media_ids.slice(10, 30) });
   });
-  afterAll(() => media.harness.close());
 
-  const ids = (collection: { data: { id: string }[] }): string[] => collection.data.map(({ id }) => id);
-  const publicRead = (path: string) => media.get(path, {}, media.shop.public.token);
+  const publicRead = (path: string): Promise<Reply> => media.get(path, {}, media.shop.public.token);
+  const idsOf = (reply: Reply): string[] => reply.body.data.map(({ id }: { id: string }) => id);
 
-  test('are in the order of media_ids in publications and listings, and newest first in stores', async () => {
-    const uploaded = await media.recordMany(3);
-    const media_ids = [uploaded[1]!, uploaded[2]!, uploaded[0]!];
-    const publication = await media.publication({ media_ids });
-    const listing = await media.listing({ media_ids });
-    for (const path of [`/api/publication/${publication}`, `/api/listing/${listing}`]) {
-      const { data } = (await publicRead(`${path}?expand=media`)).body;
-      expect(ids(data.media)).toEqual(media_ids);
-      expect(data.media).toMatchObject({ object: 'collection', total_count: 3, has_more: false });
-      expect(data.stats.media_count).toBe(3);
-      expect((await publicRead(path)).body.data).not.toHaveProperty('media');
+  async function patch(path: string, body: object): Promise<Reply> {
+    const reply = await media.harness.request('PATCH', path, { token: media.token, body });
+    expect([path, reply.status]).toEqual([path, 200]);
+    return reply;
+  }
+
+  /** Follows the pages of a collection's `url`. */
+  async function walk(url: string, read: (path: string) => Promise<Reply> = publicRead): Promise<string[]> {
+    const ids: string[] = [];
+    for (let page = 1, pages = 1; page <= pages; page++) {
+      const reply = await read(`${url}&page=${page}`);
+      expect(reply.status).toBe(200);
+      ids.push(...idsOf(reply));
+      pages = reply.body.meta.pagination.total_pages;
     }
-    const { data } = (await publicRead('/api/store?expand=media')).body;
-    expect(ids(data.media)).toEqual(uploaded.toReversed());
-    expect(data.media.total_count).toBe(3);
+    return ids;
+  }
+
+  describe('the media_ids of a resource', () => {
+    test('are all in its answers, in order, and can be sent back', async () => {
+      const read = (await publicRead(`/api/publication/${publication}`)).body.data;
+      expect(read.media_ids).toEqual(media_ids);
+      const page = await publicRead('/api/publications');
+      expect(page.body.data.find(({ id }: { id: string }) => id === publication).media_ids).toEqual(
+        media_ids,
+      );
+      const reversed = await patch(`/api/publication/${publication}`, { media_ids: media_ids.toReversed() });
+      expect(reversed.body.data.media_ids).toEqual(media_ids.toReversed());
+      const restored = await patch(`/api/publication/${publication}`, { media_ids: read.media_ids });
+      expect(restored.body.data.media_ids).toEqual(media_ids);
+      expect((await publicRead(`/api/listing/${listing}`)).body.data.media_ids).toEqual(
+        media_ids.slice(10, 30),
+      );
+      const renamed = await patch(`/api/listing/${listing}`, { name: 'Fine teas' });
+      expect(renamed.body.data).toMatchObject({
+        media_ids: media_ids.slice(10, 30),
+        stats: { media_count: 20, publication_count: 0 },
+      });
+    });
+
+    test('leave out deleted media, also in the answer to a write, so that they can be sent back', async () => {
+      const [kept, deleted] = (await media.recordMany(2)) as [string, string];
+      const path = `/api/publication/${await media.publication({ media_ids: [deleted, kept] })}`;
+      const shelf = `/api/listing/${await media.listing({ media_ids: [kept, deleted] })}`;
+      await media.harness.request('DELETE', `/api/media/${deleted}`, { token: media.token });
+      for (const resource of [path, shelf]) {
+        const { data } = (await publicRead(resource)).body;
+        expect([data.media_ids, data.stats.media_count]).toEqual([[kept], 1]);
+        const written = await patch(resource, { media_ids: data.media_ids });
+        expect(written.body.data.media_ids).toEqual([kept]);
+      }
+    });
   });
 
   test('are updated when they become ready and removed when they are deleted', async () => {
@@ -241,13 +288,280 @@ describe('media in other resources', () => {
       expect(data.stats.media_count).toBe(1);
     }
     expect((await publicRead(`/api/media/${deleted}`)).body.error.code).toBe('MEDIA_NOT_FOUND');
-    const patch = await media.harness.request('PATCH', `/api/publication/${publication}`, {
-      token: media.token,
-      body: { title: 'Coffee' },
+  });
+
+  describe('the listing_id of a publication', () => {
+    test('is in its answers, and follows moves and deletion', async () => {
+      const first = await media.listing();
+      const second = await media.listing();
+      const path = `/api/publication/${await media.publication({ listing_id: first })}`;
+      const listingOf = async () => (await publicRead(path)).body.data.listing_id;
+      expect(await listingOf()).toBe(first);
+      expect((await patch(path, { listing_id: second })).body.data.listing_id).toBe(second);
+      expect(await listingOf()).toBe(second);
+      const page = await publicRead(`/api/listing/${second}/publications`);
+      expect(page.body.data.others[0].listing_id).toBe(second);
+      await media.harness.request('DELETE', `/api/listing/${second}`, { token: media.token });
+      expect(await listingOf()).toBeUndefined();
+      expect((await patch(path, { title: 'Alone' })).body.data).not.toHaveProperty('listing_id');
     });
-    expect(patch.body.data.stats.media_count).toBe(1);
-    const page = await publicRead('/api/publications');
-    const listed = page.body.data.find(({ id }: { id: string }) => id === publication);
-    expect(listed.stats.media_count).toBe(1);
+
+    test('does not reveal a private listing to a storefront', async () => {
+      const hidden = await media.listing({ name: 'Next season' });
+      const id = await media.publication({ title: 'Matcha', listing_id: hidden });
+      const path = `/api/publication/${id}`;
+      const before = (await publicRead(path)).headers.get('etag');
+      await patch(`/api/listing/${hidden}`, { visibility: 'private' });
+      for (const answer of [
+        ...[
+          path,
+          `${path}?expand=listing,media`,
+          '/api/publications?limit=50',
+          '/api/publications?expand=listing',
+        ],
+        ...['/api/store/search?q=matcha', `/api/publication/${publication}/related`],
+        ...['/api/store?expand=listing,media', '/api/listings?expand=publication'],
+      ]) {
+        const reply = await publicRead(answer);
+        expect([answer, reply.status, reply.text.includes(hidden)]).toEqual([answer, 200, false]);
+        expect([answer, reply.text.includes('Next season')]).toEqual([answer, false]);
+      }
+      expect((await publicRead(path)).headers.get('etag')).not.toBe(before);
+      expect((await media.get(path)).body.data).not.toHaveProperty('listing_id');
+      for (const answer of [`${path}?visibility=all`, `/api/listing/${hidden}/publications?visibility=all`]) {
+        const { data } = (await media.get(answer)).body;
+        expect((data.others?.[0] ?? data).listing_id).toBe(hidden);
+      }
+      expect((await patch(path, { price_amount: 5 })).body.data.listing_id).toBe(hidden);
+      await patch(`/api/listing/${hidden}`, { visibility: 'public' });
+      expect((await publicRead(path)).body.data.listing_id).toBe(hidden);
+    });
+  });
+
+  describe('GET /api/media', () => {
+    test('continues an expanded collection: all pictures are on the pages of its url', async () => {
+      const { data } = (await publicRead(`/api/publication/${publication}?expand=media`)).body;
+      expect(data.media).toMatchObject({ total_count: 50, has_more: true });
+      expect(await walk(data.media.url)).toEqual(media_ids);
+      const shelf = (await publicRead(`/api/listing/${listing}?expand=media`)).body.data;
+      expect(shelf.media).toMatchObject({ total_count: 20, has_more: false });
+      expect(await walk(shelf.media.url)).toEqual(media_ids.slice(10, 30));
+      const store = (await publicRead('/api/store?expand=media')).body.data;
+      const all = await walk(store.media.url);
+      expect(all).toHaveLength(store.media.total_count);
+      expect(all.slice(0, 20)).toEqual(store.media.data.map(({ id }: { id: string }) => id));
+      expect(all).toEqual(expect.arrayContaining(media_ids));
+    });
+
+    test('has the paginated envelope, records, an ETag and HEAD', async () => {
+      const reply = await publicRead(`/api/media?publication_id=${publication}&page=3&limit=20`);
+      expect(reply.body.meta).toEqual({
+        ...{ page: 3, take: 20, item_count: 50 },
+        pagination: { page: 3, total_pages: 3, total_items: 50, limit: 20 },
+      });
+      expect(idsOf(reply)).toEqual(media_ids.slice(40));
+      expect(reply.body.data[0]).toEqual((await publicRead(`/api/media/${media_ids[40]}`)).body.data);
+      const known = { 'if-none-match': reply.headers.get('etag')! };
+      const path = `/api/media?publication_id=${publication}&page=3&limit=20`;
+      expect((await media.get(path, known, media.shop.public.token)).status).toBe(304);
+      const head = await media.harness.request('HEAD', path, { token: media.shop.public.token });
+      expect([head.status, head.text]).toEqual([200, '']);
+      expect((await publicRead('/api/media?page=1000')).body.data).toEqual([]);
+    });
+
+    test('sorts by creation, by default newest first, and by media_ids for one resource', async () => {
+      const oldest_first = media_ids.toReversed();
+      const of = `publication_id=${publication}&limit=50`;
+      expect(idsOf(await publicRead(`/api/media?${of}&order=desc`))).toEqual(oldest_first);
+      expect(idsOf(await publicRead(`/api/media?${of}&sort=created_at&order=asc`))).toEqual(oldest_first);
+      expect(idsOf(await publicRead(`/api/media?${of}&sort=created_at`))).toEqual(media_ids);
+      const ascending = idsOf(await publicRead('/api/media?limit=50&order=asc'));
+      expect(ascending.slice(0, 50)).toEqual(oldest_first);
+    });
+
+    test('with publication_id and listing_id returns the media that both use', async () => {
+      const both = await publicRead(`/api/media?publication_id=${publication}&listing_id=${listing}`);
+      expect(idsOf(both)).toEqual(media_ids.slice(10, 30));
+      expect(both.body.meta.item_count).toBe(20);
+    });
+
+    test('shows a storefront only what something public uses; a secret key may ask for the rest', async () => {
+      const [unused, hidden] = (await media.recordMany(2)) as [string, string];
+      const secret = await media.publication({ visibility: 'private', media_ids: [hidden, media_ids[0]] });
+      const total = async (query: string) => (await media.get(`/api/media?${query}`)).body.meta.item_count;
+      const shown = await walk('/api/media?limit=50');
+      expect(shown).not.toEqual(expect.arrayContaining([unused]));
+      expect(shown).not.toEqual(expect.arrayContaining([hidden]));
+      expect(await total('')).toBe(shown.length);
+      const others = await walk('/api/media?visibility=private', media.get.bind(media));
+      expect(others.slice(0, 2)).toEqual([hidden, unused]);
+      expect(await total('visibility=all')).toBe(shown.length + others.length);
+      for (const [query, ids] of [
+        [`publication_id=${secret}`, []],
+        [`publication_id=${secret}&visibility=private`, [hidden, media_ids[0]]],
+        [`publication_id=${secret}&visibility=all`, [hidden, media_ids[0]]],
+        [`publication_id=${publication}&visibility=private`, []],
+        [`publication_id=${listing}`, []],
+      ] as const)
+        expect([query, idsOf(await media.get(`/api/media?${query}`))]).toEqual([query, ids]);
+      const managed = await media.get(`/api/publication/${secret}?expand=media&visibility=private`);
+      const { url } = managed.body.data.media;
+      expect(await walk(url, media.get.bind(media))).toEqual([hidden, media_ids[0]]);
+      expect((await publicRead('/api/media?visibility=all')).body.error.code).toBe(
+        'INSUFFICIENT_PERMISSIONS',
+      );
+    });
+  });
+
+  test('the documents equal a fold of the log', async () => {
+    await media.harness.settled();
+    expect(await media.verify()).toMatchObject({ clean: true, undecided: 0, differences: [] });
+  });
+});
+
+/*
+ * Media have no visibility of their own: what uses a media decides whether a storefront sees it
+ * (docs/interface.md#visibility).
+ */
+describe('the visibility of media', () => {
+  let media: MediaShop;
+
+  beforeAll(async () => {
+    media = await MediaShop.of(harness);
+  });
+
+  const publicRead = (path: string, headers = {}) => media.get(path, headers, media.shop.public.token);
+
+  async function change(method: string, path: string, body?: object): Promise<void> {
+    const reply = await media.harness.request(method, path, { token: media.token, ...(body && { body }) });
+    expect([method, path, reply.status]).toEqual([method, path, 200]);
+  }
+
+  /** Returns whether the storefront's view of the store has the media. Compares all ways to read it. */
+  async function isShown(id: string): Promise<boolean> {
+    const { data } = (await publicRead('/api/store?expand=media')).body;
+    const { data: managed } = (await media.get('/api/store?expand=media')).body;
+    expect(managed.media).toEqual(data.media);
+    expect(data.media.total_count).toBe(data.media.data.length);
+    const is_in_store = data.media.data.some((one: { id: string }) => one.id === id);
+    const hidden = (await media.get('/api/store?expand=media&visibility=private')).body.data.media.data;
+    expect(hidden.some((one: { id: string }) => one.id === id)).toBe(!is_in_store);
+    return is_in_store;
+  }
+
+  const statusOf = async (id: string): Promise<number> => (await publicRead(`/api/media/${id}`)).status;
+
+  describe('a media that only private resources use', () => {
+    let id: string;
+
+    beforeAll(async () => {
+      const upload = { query: { alt: 'The secret of next week' } };
+      id = (await media.send(media.png, upload)).body.data.id;
+      await media.ready(id);
+      await media.publication({ visibility: 'private', media_ids: [id] });
+      await media.listing({ visibility: 'private', media_ids: [id] });
+    });
+
+    test('is 404 for public keys by id, as record and as picture, whatever they know of it', async () => {
+      const path = `/api/media/${id}`;
+      const etag = (await media.get(path)).headers.get('etag')!;
+      for (const headers of [{}, { accept: 'image/*' }, { 'if-none-match': etag }]) {
+        const reply = await publicRead(path, headers);
+        expect([reply.status, reply.body.error.code]).toEqual([404, 'MEDIA_NOT_FOUND']);
+      }
+      const head = await media.harness.request('HEAD', path, { token: media.shop.public.token });
+      expect(head.status).toBe(404);
+      for (const visibility of ['all', 'private']) {
+        const reply = await publicRead(`${path}?visibility=${visibility}`);
+        expect(reply.body.error.code).toBe('INSUFFICIENT_PERMISSIONS');
+      }
+    });
+
+    test('is left out of the expansion and the total of the store, with its text', async () => {
+      const before = (await publicRead('/api/store?expand=media')).body.data.media.total_count;
+      const reply = await publicRead('/api/store?expand=media');
+      expect(reply.text).not.toContain('secret of next week');
+      expect(reply.body.data.media.data.map((one: { id: string }) => one.id)).not.toContain(id);
+      const all = await media.get('/api/store?expand=media&visibility=all');
+      expect(all.body.data.media.total_count).toBe(before + 1);
+      expect(all.text).toContain('secret of next week');
+    });
+
+    test('can be read by id with a secret key, with every visibility', async () => {
+      for (const query of ['', '?visibility=public', '?visibility=private', '?visibility=all'])
+        expect((await media.get(`/api/media/${id}${query}`)).body.data).toMatchObject({
+          id,
+          status: 'ready',
+        });
+      const picture = await media.get(`/api/media/${id}`, { accept: 'image/*' });
+      expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/png']);
+    });
+  });
+
+  describe('a media appears in the storefront and disappears', () => {
+    test('with the visibility of the publication that uses it', async () => {
+      const id = await media.record();
+      const publication = await media.publication({ visibility: 'private', media_ids: [id] });
+      expect([await isShown(id), await statusOf(id)]).toEqual([false, 404]);
+      await change('PATCH', `/api/publication/${publication}`, { visibility: 'public' });
+      expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
+      await media.makeReady(id, PIXELS, 'image/gif');
+      expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
+      await change('PATCH', `/api/publication/${publication}`, { visibility: 'private' });
+      expect([await isShown(id), await statusOf(id)]).toEqual([false, 404]);
+    });
+
+    test('with the visibility of the listing that uses it', async () => {
+      const id = await media.record();
+      const listing = await media.listing({ media_ids: [id] });
+      await media.publication({ visibility: 'private', media_ids: [id] });
+      expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
+      await change('PATCH', `/api/listing/${listing}`, { visibility: 'private' });
+      expect([await isShown(id), await statusOf(id)]).toEqual([false, 404]);
+      await change('PATCH', `/api/listing/${listing}`, { visibility: 'public' });
+      expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
+      await change('DELETE', `/api/listing/${listing}`);
+      expect([await isShown(id), await statusOf(id)]).toEqual([false, 404]);
+    });
+
+    test('when the last public resource no longer uses it', async () => {
+      const id = await media.record();
+      await media.publication({ visibility: 'private', media_ids: [id] });
+      const first = await media.publication({ media_ids: [id] });
+      const second = await media.publication({ media_ids: [id] });
+      await change('PATCH', `/api/publication/${first}`, { media_ids: [] });
+      expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
+      await change('DELETE', `/api/publication/${second}`);
+      expect([await isShown(id), await statusOf(id)]).toEqual([false, 404]);
+      await change('PATCH', `/api/publication/${first}`, { media_ids: [id] });
+      expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
+    });
+
+    test('by the own visibility of a publication, also if its listing is private', async () => {
+      const listing_id = await media.listing({ visibility: 'private' });
+      const id = await media.record();
+      const publication = await media.publication({ listing_id, media_ids: [id] });
+      expect((await publicRead(`/api/publication/${publication}`)).status).toBe(200);
+      expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
+    });
+
+    test('with an upload that is added to a publication', async () => {
+      for (const visibility of ['public', 'private']) {
+        const publication_id = await media.publication({ visibility });
+        const id = await media.upload({ publication_id });
+        // Its picture must not become ready between two reads that are compared.
+        await media.ready(id);
+        expect([visibility, await isShown(id)]).toEqual([visibility, visibility === 'public']);
+      }
+    });
+  });
+
+  test('a media that nothing uses can be read by its id and is in no expansion of the storefront', async () => {
+    const id = await media.record();
+    expect([await isShown(id), await statusOf(id)]).toEqual([false, 200]);
+    const publication = await media.publication({ media_ids: [id] });
+    expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
+    await change('DELETE', `/api/publication/${publication}`);
+    expect([await isShown(id), await statusOf(id)]).toEqual([false, 200]);
   });
 });

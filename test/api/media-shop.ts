@@ -5,13 +5,13 @@ import { recordResult, uploadMedia } from '../../services/command/media';
 import type { ImageType } from '../../shared/catalog/vocabulary';
 import type { MediaId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
-import { type Harness, type HarnessOptions, type Reply, type Shop, startHarness } from '../support/harness';
+import type { Harness, Reply, Shop } from '../support/harness';
 import { flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
 
 export type Query = Readonly<Record<string, string>>;
 
-/** A harness with one shop, and helpers to upload pictures. */
+/** A shop with helpers to upload pictures. */
 export class MediaShop {
   private constructor(
     readonly harness: Harness,
@@ -19,10 +19,13 @@ export class MediaShop {
     readonly png: Buffer,
   ) {}
 
-  static async open(options: HarnessOptions = {}): Promise<MediaShop> {
-    const harness = await startHarness(options);
-    const shop = await harness.newShop();
-    return new MediaShop(harness, shop, await flatPicture('png', { width: 30, height: 20 }));
+  /** Default: a new shop. */
+  static async of(harness: Harness, shop?: Shop): Promise<MediaShop> {
+    return new MediaShop(
+      harness,
+      shop ?? (await harness.newShop()),
+      await flatPicture('png', { width: 30, height: 20 }),
+    );
   }
 
   get token(): string {
