@@ -1,8 +1,18 @@
+import Ajv2020 from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+import { docsRoutes } from '../../services/docs/routes';
 import { openApiDocument } from '../../shared/api/openapi';
+import { parseConfig } from '../../shared/kernel/config';
 import { type Harness, type Reply, startHarness } from '../support/harness';
 import { flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
 import { type StockedShop, stockShop } from './reads-shop';
+
+const ROOT = 'https://catalog.test/openapi.json';
+const PATHS = docsRoutes()
+  .map(({ path }) => path)
+  .filter((path) => path.startsWith('/docs'));
+const OWN = ['/docs', '/docs/page.css', '/docs/page.mjs'];
 
 interface Operation {
   readonly operationId: string;
@@ -16,16 +26,29 @@ const OPERATIONS = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => [operation.operationId, method, path] as const),
 );
 
+interface Schema {
+  readonly description?: string;
+  readonly examples?: readonly unknown[];
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+/** A part of the document, by its JSON pointer. */
+type Parts = readonly (readonly [pointer: string, part: Schema])[];
+
 let harness: Harness;
 let shop: StockedShop;
 let picture: Blob;
 let media: { id: string; url: string };
+// biome-ignore lint/suspicious/noExplicitAny: the tests read the document as a client without types
+let document: any;
 
 beforeAll(async () => {
   harness = await startHarness();
+  document = (await harness.request('GET', '/openapi.json')).body;
   shop = await stockShop(harness);
-  const bytes = await flatPicture('png', { width: 30, height: 20 });
-  picture = new Blob([new Uint8Array(bytes)], { type: 'image/png' });
+  const bytes = await flatPicture('jpeg', { width: 1_600, height: 1_200 });
+  picture = new Blob([new Uint8Array(bytes)], { type: 'image/jpeg' });
   media = await readyMedia();
 });
 afterAll(() => harness.close());
@@ -41,6 +64,31 @@ async function readyMedia(): Promise<{ id: string; url: string }> {
     },
     { what: 'the pictures of an upload' },
   );
+}
+
+/** Returns every object in the document whose pointer matches. */
+function partsAt(pattern: RegExp): Parts {
+  const found: [string, Schema][] = [];
+  const visit = (value: unknown, pointer: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (pattern.test(pointer)) found.push([pointer, value as Schema]);
+    for (const [key, item] of Object.entries(value))
+      visit(item, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`);
+  };
+  visit(document, '');
+  return found;
+}
+
+const withoutText = (parts: Parts): string[] =>
+  parts.filter(([, { description = '' }]) => !/\S.*[.?!`…)]$/s.test(description)).map(([pointer]) => pointer);
+
+/** Replaces what differs between two resources of the same kind. */
+function masked(value: object): unknown {
+  const text = JSON.stringify(value)
+    .replace(/[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[\da-f]{4}-[\da-f]{12}/g, '<id>')
+    .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+    .replace(/[\da-f]{64}/g, '<hash>');
+  return JSON.parse(text);
 }
 
 describe('GET /openapi.json', () => {
@@ -101,5 +149,328 @@ describe('a request made from the OpenAPI document', () => {
   test.each(ordered)('%s succeeds with its example', async (_id, method, path) => {
     const reply = await request(method, path);
     expect([200, 201]).toContain(reply.status);
+  });
+});
+
+describe('the examples', () => {
+  const operationAt = (method: string, path: string) => document.paths[path][method];
+  const exampleAt = (method: string, path: string, status: number) =>
+    operationAt(method, path).responses[status].content['application/json'].example.data;
+  const schemaExample = (name: string) => document.components.schemas[name].examples[0];
+  const send = (method: string, path: string, body?: object): Promise<Reply> =>
+    harness.request(method, path, { token: shop.secret.token, body });
+
+  test.each(['listing', 'publication'])('of a new %s are what the service answers', async (name) => {
+    const path = `/api/${name}`;
+    const body = operationAt('post', path).requestBody.content['application/json'].example;
+    const { data } = (await send('POST', path, body)).body;
+    expect(masked(exampleAt('post', path, 201))).toEqual(masked(data));
+    const answer = schemaExample(name === 'listing' ? 'NewListingAnswer' : 'NewPublicationAnswer');
+    expect(masked(answer.data)).toEqual(masked(data));
+    expect(data.created_at).toBe(data.updated_at);
+    const example = exampleAt('post', path, 201);
+    expect(example.created_at).toBe(example.updated_at);
+    const patch = operationAt('patch', `${path}/{id}`).requestBody.content['application/json'].example;
+    expect(exampleAt('patch', `${path}/{id}`, 200)).toMatchObject(patch);
+  });
+
+  test('of media and of expanded collections have the addresses that the service sends', async () => {
+    const merchant = harness.client(shop.secret);
+    const { id: listing_id } = await merchant.listings.create({ name: 'Coffee' });
+    const { id } = await merchant.publications.create({
+      ...{ title: 'Coffee', price_currency: 'PEN', price_amount: 1, listing_id },
+    });
+    const jpeg = new Blob([new Uint8Array(await flatPicture('jpeg', { width: 1_600, height: 1_200 }))]);
+    const { id: media_id } = await merchant.media.upload(jpeg, { publication_id: id });
+    await merchant.media.processed(media_id);
+    await harness.settled();
+    const read = async (path: string) => (await send('GET', path)).body.data;
+    const media = await read(`/api/media/${media_id}`);
+    const pictures = ({ url, variants }: { url: string; variants: object[] }) => masked({ url, variants });
+    expect(pictures(schemaExample('Media'))).toEqual(pictures(media));
+    expect(schemaExample('NewMediaAnswer').data).toMatchObject({ status: 'processing', variants: [] });
+    const publication = await read(`/api/publication/${id}?expand=media`);
+    const listing = await read(`/api/listing/${listing_id}?expand=publication`);
+    const store = await read('/api/store?expand=listing');
+    for (const [name, { url }] of [
+      ['MediaCollection', publication.media],
+      ['PublicationCollection', listing.publications],
+      ['ListingCollection', store.listings],
+    ] as const)
+      expect([name, masked({ url: schemaExample(name).url })]).toEqual([name, masked({ url })]);
+  });
+
+  test('of the errors of /auth have the texts that each endpoint sends', async () => {
+    const { key, token } = shop.public;
+    const requests = {
+      token: [[{}], [{ 'x-api-key': 'pk_x' }], [{ 'x-api-key': key }, { ttl_minutes: 61 }]],
+      refresh: [
+        [{}],
+        [{ authorization: 'Bearer x' }],
+        [{ authorization: `Bearer ${token}` }, { ttl_minutes: 5 }],
+      ],
+      validate: [
+        [{}],
+        [{ authorization: 'Bearer x' }],
+        [{ authorization: `Bearer ${token}` }, { ttl_minutes: 5 }],
+      ],
+    } as const;
+    for (const [name, sent] of Object.entries(requests)) {
+      const { responses } = operationAt('post', `/auth/${name}`);
+      for (const [headers, body] of sent) {
+        const reply = await harness.request('POST', `/auth/${name}`, { headers, ...(body && { body }) });
+        const { description, content } = responses[reply.status];
+        expect(description).toContain(reply.body.message);
+        const names = Object.values<{ $ref: string }>(content['application/json'].examples).map(({ $ref }) =>
+          $ref.split('/').pop(),
+        );
+        const examples = names.map((example) => document.components.examples[example!].value);
+        expect(examples).toContainEqual(reply.body);
+        const texts = examples.map(({ message }) => message);
+        if (reply.status === 401) expect([...new Set(texts)].join('; ')).toBe(description.slice(0, -1));
+      }
+    }
+  });
+});
+
+test('the OpenAPI document names prefixes of keys, rates, bursts, limits of search and refusals of any request', () => {
+  const { description } = document.info;
+  const { RATE_LIMIT_PUBLIC, RATE_LIMIT_SECRET, RATE_LIMIT_AUTH } = parseConfig({});
+  const numbers = [RATE_LIMIT_PUBLIC, RATE_LIMIT_SECRET, RATE_LIMIT_AUTH].flatMap(Object.values);
+  for (const number of numbers) expect(description).toContain(number.toLocaleString('en'));
+  for (const prefix of ['pk_live_', 'sk_live_', 'pk_test_', 'sk_test_'])
+    expect(description).toContain(prefix);
+  for (const status of [405, 408, 414, 417, 431]) expect(description).toContain(String(status));
+  const search = document.paths['/api/store/search'].get.description;
+  for (const limit of ['5,000', '32 words', 'eight words']) expect(search).toContain(limit);
+});
+
+describe('the OpenAPI document that the service serves', () => {
+  /** Properties in named schemas. The error schemas of operations only narrow the properties of `Error`. */
+  const PROPERTY = /^\/components\/schemas\/.*\/properties\/[^/]+$/;
+  const NAMED = /^\/components\/(schemas|parameters|headers)\/[^/]+$/;
+  const PARAMETER = /^\/paths\/[^/]+\/[^/]+\/parameters\/\d+$/;
+  const RESPONSE = /^\/paths\/[^/]+\/[^/]+\/responses\/\d+$/;
+  const OPERATION = /^\/paths\/[^/]+\/[^/]+$/;
+
+  test.each([
+    ['property', PROPERTY, 200],
+    ['schema, request header and response header', NAMED, 70],
+    ['response', RESPONSE, 250],
+    ['operation', OPERATION, 25],
+    ['tag', /^\/tags\/\d+$/, 5],
+  ])('describes every %s in a sentence', (_what, pattern, at_least) => {
+    const parts = partsAt(pattern);
+    expect(parts.length).toBeGreaterThan(at_least);
+    expect(withoutText(parts)).toEqual([]);
+  });
+
+  test('describes every parameter in a sentence', () => {
+    const parts = partsAt(PARAMETER).filter(([, { $ref }]) => $ref === undefined);
+    expect(parts.length).toBeGreaterThan(80);
+    expect(withoutText(parts)).toEqual([]);
+  });
+
+  test('has an example for every schema, property, parameter and header, valid by its schema', () => {
+    const ajv = new Ajv2020({ strict: false, allErrors: true });
+    addFormats(ajv);
+    ajv.addSchema({ ...document, $id: ROOT });
+    const parts = [
+      ...partsAt(PROPERTY),
+      ...partsAt(/^\/components\/schemas\/[^/]+$/),
+      ...partsAt(/^\/components\/(parameters|headers)\/[^/]+\/schema$/),
+      ...partsAt(/^\/paths\/[^/]+\/[^/]+\/parameters\/\d+\/schema$/),
+    ];
+    expect(parts.length).toBeGreaterThan(300);
+    expect(parts.filter(([, { examples = [] }]) => examples.length === 0).map(([at]) => at)).toEqual([]);
+    const invalid = parts.flatMap(([pointer, { examples = [] }]) => {
+      const validate = ajv.compile({
+        $ref: `${ROOT}#${pointer.split('/').map(encodeURIComponent).join('/')}`,
+      });
+      return examples.filter((example) => !validate(example)).map((example) => [pointer, example]);
+    });
+    expect(invalid).toEqual([]);
+  });
+
+  test('has an example for every JSON body', () => {
+    const bodies = partsAt(/\/content\/application~1json$/) as readonly [string, Record<string, unknown>][];
+    expect(bodies.length).toBeGreaterThan(200);
+    const without = bodies.filter(([, body]) => body.example === undefined && body.examples === undefined);
+    // The document itself has no schema.
+    expect(without.map(([pointer]) => pointer)).toEqual([
+      '/paths/~1openapi.json/get/responses/200/content/application~1json',
+    ]);
+  });
+});
+
+describe('the bounds in the OpenAPI document are those of the service:', () => {
+  interface Parameter {
+    readonly name?: string;
+    readonly schema: { readonly maximum?: number; readonly pattern?: string };
+  }
+  const read = (path: string, headers = {}) =>
+    harness.request('GET', path, { token: shop.public.token, headers });
+  const parameter = (path: string, name: string): Parameter =>
+    document.paths[path].get.parameters.find((one: Parameter) => one.name === name);
+  const bodyField = (name: string) => document.components.schemas.NewPublication.properties[name];
+  const create = (fields: object) => {
+    const body = { title: 'Tea', price_currency: 'USD', price_amount: 100, ...fields };
+    return harness.request('POST', '/api/publication', { token: shop.secret.token, body });
+  };
+
+  test.each([
+    ['/api/publications', 'page'],
+    ['/api/publications', 'limit'],
+    ['/api/publications', 'min_price'],
+    ['/api/store/search', 'max_price'],
+  ])('%s?%s has a maximum', async (path, name) => {
+    const { maximum } = parameter(path, name).schema;
+    const at = async (value: bigint) => (await read(`${path}?q=tea&${name}=${value}`)).status;
+    expect(await at(BigInt(maximum!))).toBe(200);
+    expect(await at(BigInt(maximum!) + 1n)).toBe(400);
+  });
+
+  test('a search text of white space does not match the pattern and is refused', async () => {
+    const pattern = new RegExp(parameter('/api/store/search', 'q').schema.pattern!, 'u');
+    for (const [text, accepted] of [
+      ['tea', true],
+      [' tea', true],
+      ['  ', false],
+    ] as const) {
+      const { status } = await read(`/api/store/search?q=${encodeURIComponent(text)}`);
+      expect([text, pattern.test(text), status]).toEqual([text, accepted, accepted ? 200 : 400]);
+    }
+  });
+
+  test.each([
+    ['title', 'Tea', true],
+    ['title', ' Tea\n', true],
+    ['title', 'Tea\tblack', false],
+    ['title', 'Tea\u0000', false],
+    ['title', 'Tea\u0085 black', false],
+    ['title', ' \u00a0 ', false],
+    ['title', 'Té', true],
+    ['description', 'one\n\ttwo\r\n', true],
+    ['description', 'one\u000btwo', false],
+    ['description', 'one\u007f', false],
+  ])('%s %j matches its pattern if it is accepted', async (field, text, accepted) => {
+    const schema = bodyField(field);
+    const { pattern } = schema.anyOf ? schema.anyOf[0] : schema;
+    expect([new RegExp(pattern, 'u').test(text), (await create({ [field]: text })).status]).toEqual([
+      accepted,
+      accepted ? 201 : 400,
+    ]);
+  });
+
+  test('an integer above the maximum of its field is refused', async () => {
+    const [schema] = bodyField('quantity_available').anyOf;
+    expect(schema.maximum).toBe(Number.MAX_SAFE_INTEGER);
+    expect((await create({ quantity_available: schema.maximum })).status).toBe(201);
+    expect((await create({ quantity_available: schema.maximum + 1 })).status).toBe(400);
+  });
+
+  test('a minimum position of any length is a position', async () => {
+    const pattern = new RegExp(document.components.parameters['X-Catalog-Min-Position'].schema.pattern, 'u');
+    for (const [position, status] of [
+      ['9'.repeat(25), 503],
+      ['1e3', 400],
+      ['-1', 400],
+    ] as const) {
+      const reply = await read('/api/store', { 'x-catalog-min-position': position });
+      expect([reply.status, pattern.test(position)]).toEqual([status, status === 503]);
+    }
+  });
+});
+
+describe('/', () => {
+  const get = (accept: string) => harness.request('GET', '/', { headers: { accept } });
+
+  test('is a page for browsers whose links work, also below a path of a gateway', async () => {
+    const page = await get('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8');
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(page.headers.get('vary')).toMatch(/\bAccept\b(?!-)/);
+    const links = [...page.text.matchAll(/<a href="([^"]+)"/g)].map(([, link]) => link!);
+    expect(links).toEqual(['docs', 'openapi.json']);
+    for (const link of links) expect((await harness.request('GET', `/${link}`)).status).toBe(200);
+    expect(page.text).not.toMatch(/<script|<style|\son\w+=/i);
+  });
+
+  test.each(['*/*', 'application/json', 'image/png'])('is JSON for Accept: %s', async (accept) => {
+    const reply = await get(accept);
+    expect(reply.body).toMatchObject({ status: 'OK', data: { docs: '/docs', openapi: '/openapi.json' } });
+    const [, path, header] = /-X POST \$CATALOG(\S+) -H '([^:]+): /.exec(reply.body.data.first_request)!;
+    const token = await harness.request('POST', path!, { headers: { [header!]: 'pk_x' } });
+    expect(token.body).toMatchObject({ code: 401, message: 'Invalid API key' });
+    expect((await harness.request('POST', '/')).status).toBe(405);
+  });
+});
+
+describe('/docs', () => {
+  let files: ReadonlyMap<string, Reply>;
+
+  beforeAll(async () => {
+    const replies = PATHS.map(async (path) => [path, await harness.request('GET', path)] as const);
+    files = new Map(await Promise.all(replies));
+  });
+
+  test('is a page that loads nothing from other sites and runs no inline script', () => {
+    const page = files.get('/docs')!;
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const policy = page.headers.get('content-security-policy')!.split('; ');
+    const own = ['script-src', 'style-src', 'connect-src'].map((what) => `${what} 'self'`);
+    expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", ...own, "base-uri 'none'"]));
+    expect(policy.join()).not.toMatch(/unsafe|\*|http/);
+    expect(page.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(page.text).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/i);
+  });
+
+  test('serves every file that the page refers to, with its type and an ETag', async () => {
+    const addresses = files.get('/docs')!.text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g);
+    const named = [...addresses].map(([, address]) => `/${address}`);
+    expect(new Set(['/docs', ...named])).toEqual(new Set(PATHS));
+    for (const [path, reply] of files) {
+      const type = /\.m?js$/.test(path)
+        ? 'text/javascript'
+        : path.endsWith('.css')
+          ? 'text/css'
+          : 'text/html';
+      expect([path, reply.status, reply.headers.get('content-type')]).toEqual([
+        path,
+        200,
+        `${type}; charset=utf-8`,
+      ]);
+      const again = { headers: { 'if-none-match': reply.headers.get('etag')! } };
+      expect((await harness.request('GET', path, again)).status).toBe(304);
+    }
+  });
+
+  test('the files of Swagger UI have its version in their path and are cached forever', () => {
+    for (const [path, { headers, text }] of files) {
+      const cache_control = OWN.includes(path)
+        ? 'public, max-age=300'
+        : 'public, max-age=31536000, immutable';
+      expect([path, headers.get('cache-control')]).toEqual([path, cache_control]);
+      expect(OWN.includes(path) || /^\/docs\/swagger-ui-\d+\.\d+\.\d+\//.test(path)).toBe(true);
+      expect(text).not.toContain('sourceMappingURL');
+    }
+  });
+
+  test('our files contain no other site, store nothing, and build no HTML', () => {
+    for (const path of OWN) {
+      const { text } = files.get(path)!;
+      expect([path, text.match(/https?:\/\/|["'`]\/\/[a-z]+\./i)]).toEqual([path, null]);
+      expect(text).not.toMatch(
+        /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function/,
+      );
+      expect(text).not.toMatch(/localStorage|sessionStorage|indexedDB|document\.cookie/);
+    }
+  });
+
+  test('passes the credentials under the names of the security schemes in openapi.json', async () => {
+    const { components, paths } = (await harness.request('GET', '/openapi.json')).body;
+    const used = [...files.get('/docs/page.mjs')!.text.matchAll(/preauthorizeApiKey\('(\w+)'/g)];
+    expect(used.map(([, scheme]) => scheme).sort()).toEqual(Object.keys(components.securitySchemes).sort());
+    expect(paths['/auth/token'].post.security).toEqual([{ api_key: [] }]);
   });
 });

@@ -1,0 +1,432 @@
+import { changeStoreStatus } from '../../services/command/store';
+import { type Category, streamName } from '../../shared/catalog/events/envelope';
+import type { Field } from '../../shared/catalog/fields';
+import { publicationFields } from '../../shared/catalog/publication/fields';
+import { CatalogError } from '../../shared/kernel/errors';
+import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import { MediaShop } from './media-shop';
+import { expectError } from './replies';
+
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+const UNKNOWN = '01890000-0000-7000-8000-000000000000';
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+let harness: Harness;
+let shop: Shop;
+
+beforeAll(async () => {
+  harness = await startHarness();
+  shop = await harness.newShop();
+});
+afterAll(() => harness.close());
+
+const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
+  harness.request(method, path, { token: shop.secret.token, ...options });
+const idOf = (reply: Reply): string => reply.body.data.id;
+
+/** Returns functions that send requests about one resource with the shop's secret key. */
+const requestsOf = (path: string, least: object) => ({
+  post: (body: unknown) => send('POST', path, { body }),
+  patch: (id: string, body: unknown, headers: Record<string, string> = {}) =>
+    send('PATCH', `${path}/${id}`, { body, headers }),
+  get: (id: string, query = '?visibility=all') => send('GET', `${path}/${id}${query}`),
+  remove: (id: string, headers: Record<string, string> = {}) => send('DELETE', `${path}/${id}`, { headers }),
+  make: async (body: object = {}): Promise<string> =>
+    idOf(await send('POST', path, { body: { ...least, ...body } })),
+});
+const publications = requestsOf('/api/publication', TEA);
+const listings = requestsOf('/api/listing', { name: 'Teas' });
+
+describe.each([
+  {
+    ...{ kind: 'publication', least: TEA, renamed: { title: 'Other' }, requests: publications },
+    missing: 'PUBLICATION_NOT_FOUND',
+    other_write: 'write:listings',
+    shown: {
+      ...{ description: '', price_active: true, stats: { media_count: 0, view_count: 0 } },
+    },
+  },
+  {
+    ...{ kind: 'listing', least: { name: 'Teas' }, renamed: { name: 'Other' }, requests: listings },
+    missing: 'LISTING_NOT_FOUND',
+    other_write: 'write:publications',
+    shown: {
+      ...{ default_sort_mode: 'created_at_desc', stats: { media_count: 0, publication_count: 0 } },
+    },
+  },
+] as const)('a $kind', ({ kind, least, renamed, requests, missing, other_write, shown }) => {
+  const { post, patch, get, remove, make } = requests;
+  const path = `/api/${kind}`;
+
+  test('is created with 201, Location, ETag and position, and read as it was returned', async () => {
+    const reply = await post(least);
+    const { id, created_at } = reply.body.data;
+    expect([reply.status, reply.body]).toEqual([
+      201,
+      {
+        ...{ code: 201, status: 'OK' },
+        data: {
+          ...{ ...least, ...shown, object: kind, visibility: 'public', media_ids: [] },
+          id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/),
+          created_at: expect.stringMatching(ISO),
+          updated_at: created_at,
+        },
+      },
+    ]);
+    expect(reply.headers.get('location')).toBe(`${path}/${id}`);
+    expect(reply.headers.get('etag')).toMatch(/^"1-/);
+    expect(reply.headers.get('x-catalog-position')).toMatch(/^[1-9]\d*$/);
+    const read = await get(id, '');
+    expect([read.body.data, read.headers.get('etag')]).toEqual([reply.body.data, reply.headers.get('etag')]);
+  });
+
+  test('that is private is only found with another visibility, and at its Location with the secret key', async () => {
+    const created = await post({ ...least, visibility: 'private' });
+    expectError(await get(idOf(created), ''), 404, missing);
+    expect((await get(idOf(created), '?visibility=private')).body.data.visibility).toBe('private');
+    expect(idOf(await send('GET', created.headers.get('location')!))).toBe(idOf(created));
+  });
+
+  test('rejects media that do not exist', async () => {
+    expectError(await post({ ...least, media_ids: [UNKNOWN] }), 400, 'FIELD_INVALID', 'media_ids.0');
+    const media_ids = Array(51).fill(UNKNOWN);
+    expectError(await post({ ...least, media_ids }), 400, 'FIELD_TOO_LONG', 'media_ids');
+  });
+
+  test('is changed by PATCH, which keeps fields that are not sent', async () => {
+    const id = await make({ description: 'Hot' });
+    const before = await get(id);
+    const reply = await patch(id, renamed);
+    expect([reply.status, reply.body.data]).toEqual([
+      200,
+      { ...before.body.data, ...renamed, updated_at: expect.stringMatching(ISO) },
+    ]);
+    const read = await get(id);
+    expect([read.body.data, read.headers.get('etag')]).toEqual([reply.body.data, reply.headers.get('etag')]);
+    expect(reply.headers.get('etag')).toMatch(/^"2-/);
+  });
+
+  test('gets no event from a PATCH that changes nothing', async () => {
+    const created = await post({ ...least, description: 'Hot' });
+    const { id, created_at: _, updated_at, object: __, stats: ___, ...same } = created.body.data;
+    for (const body of [{}, same]) {
+      const reply = await patch(id, body);
+      expect(reply.body.data.updated_at).toBe(updated_at);
+      expect(reply.headers.get('etag')).toMatch(/^"1-/);
+      expect(reply.headers.get('x-catalog-position')).toBe(created.headers.get('x-catalog-position'));
+    }
+  });
+
+  test('gets no event from a PATCH without its deleted media', async () => {
+    const media = await MediaShop.of(harness, shop);
+    const [kept, deleted] = (await media.recordMany(2)) as [string, string];
+    const id = await make({ media_ids: [kept, deleted] });
+    const countEvents = async (): Promise<number> =>
+      (await harness.service.runtime.events.live.readStream(streamName('live', kind as Category, id))).length;
+    const before = await countEvents();
+    await send('DELETE', `/api/media/${deleted}`);
+    expect((await patch(id, { media_ids: [kept] })).status).toBe(200);
+    await send('DELETE', `/api/media/${kept}`);
+    await patch(id, { media_ids: null });
+    expect(await countEvents()).toBe(before);
+  });
+
+  test('is deleted once: every later request is 404', async () => {
+    const id = await make();
+    const reply = await remove(id);
+    expect([reply.status, reply.body]).toMatchObject([
+      200,
+      { code: 200, status: 'OK', data: { id, object: kind, deleted: true } },
+    ]);
+    expect(reply.headers.get('x-catalog-position')).toMatch(/^\d+$/);
+    for (const later of [await get(id), await patch(id, renamed), await remove(id)])
+      expectError(later, 404, missing);
+  });
+
+  test('is written only if If-Match has its version', async () => {
+    const created = await post(least);
+    const id = idOf(created);
+    for (const stale of ['"7-x"', 'W/*']) {
+      expectError(await patch(id, renamed, { 'if-match': stale }), 412, 'CONFLICT');
+      expectError(await remove(id, { 'if-match': stale }), 412, 'CONFLICT');
+    }
+    const first = await patch(id, renamed, { 'if-match': created.headers.get('etag')! });
+    const etag = first.headers.get('etag')!;
+    const both = await Promise.all(
+      ['A', 'B'].map((description) => patch(id, { description }, { 'if-match': `W/${etag}` })),
+    );
+    expect([first.status, ...both.map(({ status }) => status).sort()]).toEqual([200, 200, 412]);
+    expect((await remove(id, { 'if-match': '*' })).status).toBe(200);
+  });
+
+  test.each(['POST', 'PATCH', 'DELETE'])('%s requires a secret key with the permission', async (method) => {
+    const at = method === 'POST' ? path : `${path}/${UNKNOWN}`;
+    const body = method === 'POST' ? least : undefined;
+    const { token } = await harness.newKey('secret', [shop.store_id], [other_write, 'read:publications']);
+    for (const refused of [shop.public.token, token])
+      expectError(
+        await harness.request(method, at, { token: refused, body }),
+        403,
+        'INSUFFICIENT_PERMISSIONS',
+      );
+    expectError(await harness.request(method, at, { body }), 401, 'UNAUTHORIZED');
+  });
+
+  test('that is unknown, or of another store or environment, is not found', async () => {
+    const id = await make();
+    for (const { secret } of [await harness.newShop(), await harness.newShop('test')]) {
+      const { token } = secret;
+      expectError(await send('PATCH', `${path}/${id}`, { token, body: renamed }), 404, missing);
+      expectError(await send('DELETE', `${path}/${id}`, { token }), 404, missing);
+    }
+    expectError(await patch(UNKNOWN, renamed), 404, missing);
+    expectError(await remove(UNKNOWN), 404, missing);
+    expectError(await patch('tea', renamed), 400, 'INVALID_UUID', 'id');
+    expectError(await remove('tea'), 400, 'INVALID_UUID', 'id');
+  });
+
+  test('is read with the position of a write that does not wait', async () => {
+    const reply = await send('POST', path, { body: least, headers: { prefer: 'respond-async' } });
+    expect([reply.status, reply.headers.get('preference-applied')]).toEqual([201, 'respond-async']);
+    const position = reply.headers.get('x-catalog-position')!;
+    const read = await send('GET', `${path}/${idOf(reply)}`, {
+      headers: { 'x-catalog-min-position': position },
+    });
+    expect([read.status, read.body.data]).toEqual([200, reply.body.data]);
+  });
+});
+
+describe('fields', () => {
+  test.each([
+    ['title', undefined, 'FIELD_REQUIRED'],
+    ['title', null, 'FIELD_REQUIRED'],
+    ['title', '', 'FIELD_TOO_SHORT'],
+    ['title', 'x'.repeat(201), 'FIELD_TOO_LONG'],
+    // `&` becomes `&amp;`.
+    ['description_html', '&'.repeat(20_000), 'FIELD_TOO_LONG'],
+    ['price_amount', -1, 'FIELD_INVALID'],
+    ['price_amount', 1.5, 'FIELD_INVALID'],
+    ['price_amount', '5', 'FIELD_INVALID'],
+    ['price_currency', 'usd', 'FIELD_INVALID'],
+    ['visibility', 'hidden', 'FIELD_INVALID'],
+    ['listing_id', UNKNOWN, 'FIELD_INVALID'],
+    ['store_id', 'x', 'FIELD_INVALID'],
+    ['prize', 1, 'FIELD_INVALID'],
+  ])('of a publication: rejects %s %j with %s', async (field, value, code) => {
+    const reply = await publications.post({ ...TEA, [field]: value });
+    expectError(reply, 400, code, field);
+    expect(reply.body.error.details).toMatchObject({
+      constraint: expect.any(String),
+      errors: [{ field, code }],
+    });
+  });
+
+  test.each([
+    ['name', undefined, 'FIELD_REQUIRED'],
+    ['description', 'x'.repeat(5_001), 'FIELD_TOO_LONG'],
+    ['default_sort_mode', 'newest', 'FIELD_INVALID'],
+    ['title', 'Teas', 'FIELD_INVALID'],
+  ])('of a listing: rejects %s %j with %s', async (field, value, code) => {
+    expectError(await listings.post({ name: 'Teas', [field]: value }), 400, code, field);
+  });
+
+  test('accepts fields of the maximum length, and a currency that belongs to no country', async () => {
+    const texts = { description: 'x'.repeat(10_000), description_html: 'x'.repeat(50_000) };
+    const longest = { ...TEA, ...texts, title: '😀'.repeat(200), price_currency: 'XAU' };
+    expect((await publications.post(longest)).status).toBe(201);
+    const listing = { name: '😀'.repeat(120), description: 'x'.repeat(5_000) };
+    expect((await listings.post(listing)).status).toBe(201);
+  });
+
+  test('reports every fault, the first one in `field`', async () => {
+    const reply = await publications.post({ title: '', price_amount: 'x' });
+    expect(reply.body.error.details).toMatchObject({
+      field: 'title',
+      errors: [
+        { field: 'title', code: 'FIELD_TOO_SHORT' },
+        { field: 'price_currency', code: 'FIELD_REQUIRED' },
+        { field: 'price_amount', code: 'FIELD_INVALID' },
+      ],
+    });
+  });
+
+  test('are trimmed and sanitised, and a public key reads all of them immediately', async () => {
+    const body = {
+      ...TEA,
+      title: '  Green   tea ',
+      description: 'two\nlines',
+      description_html: '<p onclick="x()">Hot</p><script>x</script>',
+      ...{ price_active: false, free_shipping: false, quantity_available: 0, featured_position: 3 },
+      listing_id: await listings.make({ name: ' Teas ' }),
+    };
+    const written = (await publications.post(body)).body.data;
+    const description_html = '<p>Hot</p>';
+    expect(written).toMatchObject({ title: 'Green   tea', description_html, free_shipping: false });
+    const { token } = shop.public;
+    const read = await harness.request('GET', `/api/publication/${written.id}`, { token });
+    expect([read.status, read.body.data]).toEqual([200, written]);
+    expect((await listings.get(body.listing_id)).body.data.name).toBe('Teas');
+  });
+
+  test('that are optional are cleared with null', async () => {
+    const values: Record<string, unknown> = {
+      ...{ description: 'Hot', description_html: '<b>Hot</b>', free_shipping: true, quantity_available: 1 },
+      ...{ featured_position: 1, listing_id: await listings.make(), media_ids: [] },
+    };
+    // A field that is not listed here is set to its example.
+    const clearable = Object.entries<Field>(publicationFields).filter(
+      ([, { input }]) => input.safeParse(null).success,
+    );
+    const set = Object.fromEntries(clearable.map(([name, { example }]) => [name, values[name] ?? example]));
+    expect(Object.keys(set)).toEqual(expect.arrayContaining(Object.keys(values)));
+    expect(Object.values(set)).not.toContain(undefined);
+    const id = await publications.make(set);
+    const nothing = Object.fromEntries(Object.keys(set).map((field) => [field, null]));
+    const reply = await publications.patch(id, nothing);
+    expect([reply.status, reply.body.data]).toMatchObject([200, { ...TEA, description: '', media_ids: [] }]);
+    for (const field of Object.keys(set))
+      if (!['description', 'media_ids'].includes(field)) expect(reply.body.data).not.toHaveProperty(field);
+  });
+
+  test('are those of a JSON object', async () => {
+    expectError(await publications.post('{"title":'), 400, 'INVALID_REQUEST');
+    expectError(await publications.post('[]'), 400, 'INVALID_REQUEST');
+    expectError(await publications.post(undefined), 400, 'FIELD_REQUIRED', 'title');
+    const headers = { 'content-type': 'text/plain' };
+    expectError(await send('POST', '/api/publication', { body: 'Tea', headers }), 415, 'INVALID_REQUEST');
+    const description = 'x'.repeat(2_000_000);
+    expectError(await publications.post({ ...TEA, description }), 413, 'LIMIT_EXCEEDED');
+  });
+});
+
+test('concurrent patches are all applied, in one order', async () => {
+  const { make, patch, get } = publications;
+  const id = await make();
+  const titles = Array.from({ length: 20 }, (_, i) => `Tea ${i}`);
+  const replies = await Promise.all(titles.map((title) => patch(id, { title })));
+  expect(replies.map(({ status, body }) => [status, body.data.title])).toEqual(
+    titles.map((title) => [200, title]),
+  );
+  const positions = replies.map((reply) => BigInt(reply.headers.get('x-catalog-position')!));
+  const newest = positions.toSorted((a, b) => Number(a - b)).at(-1)!;
+  expect(new Set(positions).size).toBe(titles.length);
+  expect((await get(id)).body.data.title).toBe(titles[positions.indexOf(newest)]);
+  expect((await get(id)).headers.get('etag')).toMatch(/^"21-/);
+});
+
+describe('the listing of a publication', () => {
+  test('changes and ends with its listing_id, and is one of the same store', async () => {
+    const client = harness.client(shop.secret);
+    const [first, second] = [await listings.make(), await listings.make()];
+    const id = await publications.make({ listing_id: first });
+    const listed = async (listing: string): Promise<string[]> =>
+      (await client.listings.publications(listing).all()).map((publication) => publication.id);
+    expect([await listed(first), await listed(second)]).toEqual([[id], []]);
+    await publications.patch(id, { listing_id: second });
+    expect([await listed(first), await listed(second)]).toEqual([[], [id]]);
+    await publications.patch(id, { listing_id: null });
+    expect([await listed(first), await listed(second)]).toEqual([[], []]);
+    const { token } = (await harness.newShop()).secret;
+    const theirs = idOf(await send('POST', '/api/listing', { token, body: { name: 'Theirs' } }));
+    expectError(await publications.patch(id, { listing_id: theirs }), 400, 'FIELD_INVALID', 'listing_id');
+  });
+
+  test('is gone after its deletion, which says how many publications it had', async () => {
+    const client = harness.client(shop.secret);
+    const listing = await listings.make();
+    const id = await publications.make({ listing_id: listing });
+    await publications.make({ listing_id: listing, visibility: 'private' });
+    await harness.settled();
+    expect(await client.listings.delete(listing)).toMatchObject({ deleted: true, publication_count: 2 });
+    await harness.settled();
+    const read = await publications.get(id, '?expand=listing');
+    expect([read.status, read.body.data.listing, read.body.data.listing_id]).toEqual([
+      200,
+      undefined,
+      undefined,
+    ]);
+    expectError(await send('GET', `/api/listing/${listing}/publications`), 404, 'LISTING_NOT_FOUND');
+    expectError(await publications.post({ ...TEA, listing_id: listing }), 400, 'FIELD_INVALID', 'listing_id');
+    // What a read shows is no change.
+    const { headers } = await publications.patch(id, { listing_id: null });
+    expect(headers.get('etag')).toMatch(/^"1-/);
+  });
+
+  test('is not deleted with if_empty=true while it has publications', async () => {
+    const listing = await listings.make();
+    const id = await publications.make({ listing_id: listing, visibility: 'private' });
+    await harness.settled();
+    const removeIf = (text: string) => send('DELETE', `/api/listing/${listing}?if_empty=${text}`);
+    const refused = await removeIf('true');
+    expectError(refused, 409, 'DEPENDENCY_EXISTS');
+    expect(refused.body.error.message).toContain('The listing has 1 publication');
+    expectError(await removeIf('yes'), 400, 'VALIDATION_ERROR', 'if_empty');
+    await publications.remove(id);
+    await harness.settled();
+    expect((await removeIf('true')).body.data).toMatchObject({ publication_count: 0 });
+    expectError(await removeIf('true'), 404, 'LISTING_NOT_FOUND');
+  });
+});
+
+describe('the answer to a PATCH of a listing', () => {
+  test('has the stats that a read returns, and its ETag', async () => {
+    const id = await listings.make();
+    for (const visibility of ['public', 'private']) await publications.make({ listing_id: id, visibility });
+    const patched = await listings.patch(id, { name: 'Black teas' });
+    expect(patched.body.data.stats).toEqual({ media_count: 0, publication_count: 1 });
+    const headers = { 'if-none-match': patched.headers.get('etag')! };
+    expect((await send('GET', `/api/listing/${id}`, { headers })).status).toBe(304);
+  });
+
+  test('has no stats if the documents cannot be read', async () => {
+    const id = await listings.make();
+    const { live } = harness.service.runtime.views;
+    const current = jest.spyOn(live, 'current').mockRejectedValue(new CatalogError('unavailable'));
+    const patched = await listings.patch(id, { name: 'Black teas' });
+    current.mockRestore();
+    const { name, stats } = patched.body.data;
+    expect([patched.status, name, stats]).toEqual([200, 'Black teas', undefined]);
+    // The PATCH could not wait for its own projection.
+    await harness.settled();
+    expect((await listings.get(id)).body.data.name).toBe('Black teas');
+  });
+});
+
+describe('the store of a write', () => {
+  test("is the token's first, the one in the query, or the one in the body", async () => {
+    const [first, second] = [await harness.newStore(), await harness.newStore()];
+    const { token } = await harness.newKey('secret', [first, second]);
+    const create = (query: string, body: object = {}): Promise<Reply> =>
+      send('POST', `/api/publication${query}`, { token, body: { ...TEA, ...body } });
+    const foundIn = async (reply: Reply, store_id: string): Promise<number> =>
+      (await send('GET', `/api/publication/${idOf(reply)}?store_id=${store_id}`, { token })).status;
+    expect(await foundIn(await create(''), first)).toBe(200);
+    expect(await foundIn(await create(`?store_id=${second}`), second)).toBe(200);
+    const made = await create('', { store_id: second });
+    expect([await foundIn(made, first), await foundIn(made, second)]).toEqual([404, 200]);
+
+    expectError(await create(`?store_id=${first}`, { store_id: second }), 400, 'FIELD_INVALID', 'store_id');
+    expectError(await create(`?store_id=${shop.store_id}`), 403, 'STORE_ACCESS_DENIED');
+    expectError(await create('', { store_id: shop.store_id }), 403, 'STORE_ACCESS_DENIED');
+    expectError(await create(`?store_id=${UNKNOWN}`), 403, 'STORE_ACCESS_DENIED');
+    expectError(await create('?store_id=x'), 400, 'INVALID_UUID', 'store_id');
+    const path = `/api/publication/${idOf(made)}?store_id=${first}`;
+    expectError(await send('DELETE', path, { token }), 404, 'PUBLICATION_NOT_FOUND');
+  });
+
+  test('cannot be changed', async () => {
+    const id = await publications.make();
+    const move = (store_id: string | null) => publications.patch(id, { store_id });
+    expect((await move(shop.store_id)).status).toBe(200);
+    expectError(await move(await harness.newStore()), 400, 'FIELD_INVALID', 'store_id');
+    expectError(await move(null), 400, 'FIELD_REQUIRED', 'store_id');
+  });
+
+  test('must be active', async () => {
+    const { secret, store_id } = await harness.newShop();
+    const target = { environment: 'live', id: store_id } as const;
+    await changeStoreStatus(harness.deps, { source: 'cli', request_id: 'closing' }, target, 'inactive');
+    const reply = await send('POST', '/api/publication', { token: secret.token, body: TEA });
+    expectError(reply, 404, 'STORE_NOT_FOUND');
+  });
+});
