@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { get as httpGet } from 'node:http';
 import { CatalogClient } from '../../shared/client';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 
@@ -164,17 +162,6 @@ describe('lists that would have more than 8 MB', () => {
       rest.push(...idsOf((await get(`${url}?limit=1&page=${item}${query}`)).body.data));
     const is_itself_missing = path.endsWith('related') ? 1 : 0;
     expect(new Set([...idsOf(data), ...rest]).size).toBe(TOTAL_ITEMS - is_itself_missing);
-  });
-
-  test('are not made for clients that have left, so another client gets its answer in time', async () => {
-    const listings = (n: number) => `/api/listings?limit=50&expand=publication&n=${n}`;
-    const headers = { authorization: `Bearer ${shop.public.token}` };
-    for (let n = 0; n < 50; n++) {
-      const request = httpGet(harness.url + listings(n), { agent: false, headers }).on('error', () => {});
-      await once(request, 'finish');
-      setTimeout(() => request.destroy(), 100);
-    }
-    await get(listings(50));
   });
 
   test('the client library yields every item', async () => {

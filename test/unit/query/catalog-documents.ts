@@ -10,12 +10,10 @@ import {
 import { addToFacet, type Facets, facetKey } from '../../../shared/catalog/publication/facets';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { publicationResource } from '../../../shared/catalog/publication/publication';
-import type { ReviewFields } from '../../../shared/catalog/review/review';
-import { reviewResource } from '../../../shared/catalog/review/review';
 import { publicationWords } from '../../../shared/catalog/search/words';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../../shared/catalog/sorting';
-import type { PaymentMethodFields, Store } from '../../../shared/catalog/store/store';
-import { paymentMethodResource, storeResource } from '../../../shared/catalog/store/store';
+import type { Store } from '../../../shared/catalog/store/store';
+import { storeResource } from '../../../shared/catalog/store/store';
 import { foldText } from '../../../shared/kernel/text';
 
 /** The contents of one store, from which `documentsOf` computes what the projection would have written. */
@@ -23,7 +21,6 @@ export interface StoreContents {
   readonly store: Store;
   readonly listings: readonly Listing[];
   readonly publications: readonly Publication[];
-  readonly reviews?: Readonly<Record<string, ReviewFields>>;
 }
 
 export interface Document {
@@ -36,14 +33,12 @@ type Keyed = { readonly id: string; readonly keys: Readonly<Record<string, Key>>
 
 /** Returns all documents of one store. Computes them independently of the projection. */
 export function documentsOf(contents: StoreContents): Document[] {
-  const { store, listings, publications, reviews = {} } = contents;
+  const { listings, publications } = contents;
   const existing = new Map(listings.map((listing) => [listing.id as string, listing]));
   return [
     storeDocument(contents),
     ...listings.map((listing) => listingDocument(listing, publications)),
-    ...publications.map((item) => publicationDocument(item, existing.get(item.listing_id ?? ''), reviews)),
-    ...store.payment_methods.map((method) => paymentMethodDocument(store, method)),
-    ...Object.entries(reviews).map(([id, review]) => reviewDocument(id, review)),
+    ...publications.map((item) => publicationDocument(item, existing.get(item.listing_id ?? ''))),
   ];
 }
 
@@ -145,17 +140,7 @@ function listingDocument(listing: Listing, all: readonly Publication[]): Documen
   return { collection: 'listings', id: listing.id, document };
 }
 
-function publicationDocument(
-  item: Publication,
-  listing: Listing | undefined,
-  reviews: Readonly<Record<string, ReviewFields>>,
-): Document {
-  const ratings = Object.values(reviews)
-    .filter((review) => review.publication_id === item.id)
-    .map((review) => review.rating);
-  const distribution: Record<string, number> = {};
-  for (const rating of ratings) distribution[rating] = (distribution[rating] ?? 0) + 1;
-  const sum = ratings.reduce((total, rating) => total + rating, 0);
+function publicationDocument(item: Publication, listing: Listing | undefined): Document {
   const document = {
     keys: publicationKeys(item, listing),
     body: publicationResource(
@@ -165,7 +150,7 @@ function publicationDocument(
     ),
     state: {
       publication: item as unknown as JsonObject,
-      reviews: { count: ratings.length, sum, distribution },
+      reviews: { count: 0, sum: 0, distribution: {} },
     },
     expansions: {
       listing: listing
@@ -176,24 +161,4 @@ function publicationDocument(
     words: publicationWords(item),
   };
   return { collection: 'publications', id: item.id, document };
-}
-
-function paymentMethodDocument(
-  store: Store,
-  method: PaymentMethodFields & { readonly created_at: string },
-): Document {
-  const { created_at, position, name } = method;
-  const keys = { store_id: store.id, position, created_at, name_fold: foldText(name) };
-  const document = { keys, body: paymentMethodResource(method), state: {}, expansions: {} };
-  return { collection: 'payment_methods', id: method.payment_method_id, document };
-}
-
-function reviewDocument(id: string, review: ReviewFields): Document {
-  const { store_id, publication_id, created_at, rating } = review;
-  const keys = { store_id, publication_id, created_at, rating };
-  return {
-    collection: 'reviews',
-    id,
-    document: { keys, body: reviewResource(id, review), state: {}, expansions: {} },
-  };
 }

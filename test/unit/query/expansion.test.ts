@@ -41,20 +41,12 @@ describe('expansion and stats', () => {
   const data = async (path: string, id: string | undefined, query = ''): Promise<JsonObject> =>
     (await world.ask(path, id === undefined ? { query } : { id, query })).data as JsonObject;
   const listing = (id: string, query = '') => data('/api/listing/:id', id, query);
-  const publication = (id: string, query = '') => data('/api/publication/:id', id, query);
   const titles = (part: unknown) => (part as Collection).data.map((item) => item.title ?? item.name);
 
   /** Titles by number. The price falls with the number, so higher numbers are cheaper. */
   const shirtTitles = (numbers: readonly number[]) => numbers.map((n) => `Shirt ${n}`);
   const downFrom = (first: number, step: number, count: number) =>
     Array.from({ length: count }, (_, at) => first - step * at);
-
-  test('adds nothing without expand', async () => {
-    expect(await publication(shirts[0]!.id)).toEqual(
-      (await world.document('publications', shirts[0]!.id)).body,
-    );
-    expect(Object.keys(await listing(shown.id))).not.toContain('publications');
-  });
 
   test('a listing has at most 20 publications, featured ones first, then by its sort mode', async () => {
     const { publications, stats } = await listing(shown.id, 'expand=publication');
@@ -66,13 +58,6 @@ describe('expansion and stats', () => {
     });
     expect(titles(publications)).toEqual(shirtTitles([10, ...downFrom(48, 2, 19)]));
     expect(stats).toEqual({ media_count: 0, publication_count: 25 });
-  });
-
-  test('with visibility=private, a listing contains and counts its private publications', async () => {
-    const { publications, stats } = await listing(hidden.id, 'expand=publication&visibility=private');
-    expect(titles(publications)).toEqual(['Secret hat']);
-    expect(publications).toMatchObject({ total_count: 1, has_more: false });
-    expect(stats).toMatchObject({ publication_count: 1 });
   });
 
   test('with visibility=all, public and private publications are merged in order', async () => {
@@ -92,48 +77,6 @@ describe('expansion and stats', () => {
       { name: 'Hidden', stats: { publication_count: 2 } },
       { name: 'Shown', stats: { publication_count: 50 } },
     ]);
-  });
-
-  test('a store has its listings, newest first, and their number', async () => {
-    const own = await data('/api/store', undefined, 'expand=listing');
-    expect(own.listings).toMatchObject({ data: [{ name: 'Shown', stats: { publication_count: 25 } }] });
-    expect(own.stats).toEqual({ listing_count: 1 });
-    const all = await data('/api/store', undefined, 'expand=listing&visibility=all');
-    expect(all.listings).toMatchObject({
-      data: [
-        { name: 'Hidden', stats: { publication_count: 2 } },
-        { name: 'Shown', stats: { publication_count: 50 } },
-      ],
-    });
-    expect(all.stats).toEqual({ listing_count: 2 });
-    expect(all.listings).toMatchObject({
-      total_count: 2,
-      has_more: false,
-      url: `/api/store-listings?store_id=${store.id}&visibility=all`,
-    });
-    const managed = await data('/api/store', undefined, 'visibility=private');
-    expect(managed.stats).toEqual({ listing_count: 1 });
-  });
-
-  test('a publication has its listing if that is visible, and no field otherwise', async () => {
-    expect(await publication(shirts[0]!.id, 'expand=listing')).toMatchObject({ listing: { name: 'Shown' } });
-    expect(await publication(openHat.id, 'expand=listing')).not.toHaveProperty('listing');
-    expect(await publication(loose.id, 'expand=listing')).not.toHaveProperty('listing');
-    expect(await publication(openHat.id, 'expand=listing&visibility=all')).toMatchObject({
-      listing: { name: 'Hidden' },
-    });
-    expect(await publication(secretHat.id, 'expand=listing&visibility=private')).toMatchObject({
-      listing: { name: 'Hidden' },
-    });
-  });
-
-  test('expand can be a list or a repeated parameter, and media can be an empty collection', async () => {
-    const comma = await publication(shirts[0]!.id, 'expand=listing,media');
-    expect(comma).toMatchObject({
-      listing: { id: shown.id },
-      media: { object: 'collection', data: [], total_count: 0, has_more: false },
-    });
-    expect(await publication(shirts[0]!.id, 'expand=listing&expand=media')).toEqual(comma);
   });
 
   test('a value that the resource does not support is ignored, an unknown value is rejected', async () => {
@@ -165,23 +108,6 @@ describe('expansion and stats', () => {
     for (const reading of rejected) expect(await refusal(reading)).toBe('insufficient_permissions');
     await expand('/api/payment-methods', undefined, 'media', 'read:media');
     await expand('/api/publication/:id', loose.id, 'publication', 'read:media');
-  });
-
-  test('a read by id only finds resources of the requested visibility', async () => {
-    const outcome = (id: string, filter: string) =>
-      publication(id, `visibility=${filter}`).then(
-        () => 'found',
-        () => 'not found',
-      );
-    const outcomes = async (id: string) => [
-      await outcome(id, 'public'),
-      await outcome(id, 'private'),
-      await outcome(id, 'all'),
-    ];
-    expect(await outcomes(openHat.id)).toEqual(['found', 'not found', 'found']);
-    expect(await outcomes(secretHat.id)).toEqual(['not found', 'found', 'found']);
-    expect(await refusal(listing(hidden.id))).toBe('listing_not_found');
-    expect(await refusal(listing(shown.id, 'visibility=private'))).toBe('listing_not_found');
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Publication } from '../../../shared/catalog/publication/publication';
-import { ReadWorld, refusal, STOREFRONT } from './read-world';
+import { ReadWorld } from './read-world';
 import { minute, sampleListing, samplePublication, sampleStore } from './sample';
 
 const store = sampleStore('store');
@@ -56,17 +56,6 @@ describe('GET /api/listing/:id/publications', () => {
   ]);
   const othersInOrder = titles(others);
 
-  test('featured publications come first by position, then the others by the listing’s sort mode', async () => {
-    const result = await ask();
-    expect(titles(result.featured)).toEqual(featuredInOrder);
-    expect(titles(result.others)).toEqual(othersInOrder);
-    expect(result.meta).toEqual({
-      default_sort_mode: 'price_asc',
-      effective_sort_mode: 'price_asc',
-      pagination: { page: 1, limit: 20, total: 16, total_pages: 1 },
-    });
-  });
-
   test.each([1, 2, 3, 5, 7, 8, 16, 50])(
     'pages of %i divide one sequence of featured and other publications',
     async (limit) => {
@@ -102,31 +91,4 @@ describe('GET /api/listing/:id/publications', () => {
     const priced = othersInOrder.slice(0, 8).reverse();
     expect(titles(result.others)).toEqual([...priced, 'Other 8']);
   });
-
-  test('private publications are only returned and counted with another visibility', async () => {
-    expect((await ask('visibility=all')).meta.pagination.total).toBe(17);
-    const managed = await ask('visibility=private');
-    expect(titles(managed.others)).toEqual(['Secret']);
-    expect(managed.meta.pagination).toEqual({ page: 1, limit: 20, total: 1, total_pages: 1 });
-  });
-
-  test('a private listing is only found with another visibility', async () => {
-    expect(await refusal(ask('', hidden.id))).toBe('listing_not_found');
-    expect(titles((await ask('visibility=all', hidden.id)).others)).toEqual(['In hidden']);
-    expect(titles((await ask('visibility=private', hidden.id)).others)).toEqual([]);
-    const asked = { id: shirts.id, query: 'visibility=all', as: STOREFRONT };
-    expect(await refusal(world.ask('/api/listing/:id/publications', asked))).toBe('insufficient_permissions');
-  });
-
-  test('the publications can be expanded', async () => {
-    const result = await ask('expand=listing&limit=1');
-    expect(result.featured[0]).toMatchObject({ listing: { id: shirts.id, name: 'Shirts' } });
-  });
-
-  test.each(['limit=51', 'limit=0', 'page=0', 'page=x', 'sort=title', 'order=up', 'expand=store'])(
-    'rejects %s',
-    async (query) => {
-      expect(await refusal(ask(query))).toBe('invalid_query');
-    },
-  );
 });

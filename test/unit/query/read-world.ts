@@ -2,7 +2,6 @@ import { openViewStore } from '../../../services/boot/open-adapters';
 import type { PageView } from '../../../services/query/page-view-counter';
 import { queryRoutes } from '../../../services/query/routes';
 import { CachedActiveView } from '../../../shared/adapters/active-view';
-import type { CollectionName, ViewDocument } from '../../../shared/catalog/documents';
 import type { JsonValue, Position } from '../../../shared/catalog/events/envelope';
 import { partitionOf } from '../../../shared/catalog/events/partitions';
 import { writeJson } from '../../../shared/catalog/json-text';
@@ -109,12 +108,6 @@ export class ReadWorld {
     const outcome = await this.version.apply({ partition, revision, checkpoint: to, writes });
     if (outcome !== 'applied') throw new Error(outcome);
     return to;
-  }
-
-  async document(collection: CollectionName, id: string): Promise<ViewDocument> {
-    const found = await this.version.get(collection, id, ['state', 'expansions']);
-    if (!found?.document) throw new Error(`no ${collection} ${id}`);
-    return found.document;
   }
 
   async close(): Promise<void> {

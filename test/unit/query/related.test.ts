@@ -149,7 +149,7 @@ test('in random catalogs, every other publication comes once, those of the same 
         const near = others.filter((one) => one.listing_id !== null && one.listing_id === source.listing_id);
         expect(new Set(seen.slice(0, near.length))).toEqual(new Set(near.map(({ id }) => id)));
       }),
-      { numRuns: 40 },
+      { numRuns: 20 },
     );
   } finally {
     await world.close();

@@ -4,7 +4,7 @@ import { Budget } from '../../../shared/adapters/sqlite/word-ranks';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { isPlainWord, publicationWords, queryTokens } from '../../../shared/catalog/search/words';
 import type { Visibility } from '../../../shared/catalog/vocabulary';
-import { ReadWorld, refusal, STOREFRONT } from './read-world';
+import { ReadWorld, refusal } from './read-world';
 import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';
 
 const SEARCH = '/api/store/search';
@@ -133,7 +133,7 @@ describe('in random catalogs', () => {
             }
           },
         ),
-        { numRuns: 40 },
+        { numRuns: 25 },
       );
     } finally {
       await world.close();
@@ -224,32 +224,9 @@ describe('a search', () => {
     },
   );
 
-  test('supports expand', async () => {
-    const { data } = await world.ask(SEARCH, { query: 'q=mug&limit=1&expand=listing' });
-    expect(data).toMatchObject([{ title: 'Mug', listing: { name: 'Mugs' } }]);
-  });
-
-  test('with a public key finds only public publications', async () => {
-    expect(await titles('q=mug', STOREFRONT)).toContain('Mug');
-    expect(await refusal(titles('q=mug&visibility=all', STOREFRONT))).toBe('insufficient_permissions');
-  });
-
   test('is rejected for a store that does not exist or that the token does not have', async () => {
     expect(await refusal(titles(`q=mug&store_id=${idOf('other')}`))).toBe('store_not_found');
     expect(await refusal(titles(`q=mug&store_id=${idOf('foreign')}`))).toBe('store_access_denied');
-  });
-
-  test.each([
-    '',
-    'q=',
-    'q=%20%20',
-    `q=${'x'.repeat(201)}`,
-    'q=a&q=b',
-    'q=a&limit=51',
-    'q=a&sort=best',
-    'q=a&min_price=x',
-  ])('rejects ?%s', async (query) => {
-    expect(await refusal(titles(query))).toBe('invalid_query');
   });
 
   test('accepts 200 characters, counted as code points after trimming', async () => {
@@ -312,7 +289,7 @@ describe('a search', () => {
         const answer = await world.ask(SEARCH, { query: new URLSearchParams({ q: text }).toString() });
         expect(answer.meta?.item_count).toEqual(expect.any(Number));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });

@@ -1,4 +1,4 @@
-import { ReadWorld, refusal, STOREFRONT } from './read-world';
+import { ReadWorld, refusal } from './read-world';
 import { idOf, sampleListing, samplePublication, sampleStore } from './sample';
 
 const mine = sampleStore('mine');
@@ -103,15 +103,5 @@ describe('the store guard of reads', () => {
       await setStatus('active');
       expect((await ask()).data).toMatchObject({ id: cap.id });
     });
-  });
-
-  test('a public key cannot use another visibility, and an unknown visibility is rejected', async () => {
-    for (const path of LISTS) {
-      for (const filter of ['private', 'all']) {
-        const asked = { query: `visibility=${filter}`, as: STOREFRONT };
-        expect(await refusal(world.ask(path, asked))).toBe('insufficient_permissions');
-      }
-      expect(await refusal(world.ask(path, { query: 'visibility=hidden' }))).toBe('invalid_query');
-    }
   });
 });

@@ -25,7 +25,7 @@ describe('oneEditAway', () => {
       fc.property(letters, letters, (one, other) => {
         expect(oneEditAway(one).includes(other)).toBe(distance(one, other) === 1);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 500 },
     );
     for (const similar of oneEditAway('shirt')) expect(distance('shirt', similar)).toBe(1);
   });

@@ -1,0 +1,218 @@
+import { type Harness, startHarness } from '../support/harness';
+import { namesOf, type StockedShop, stockShop } from './reads-shop';
+
+let harness: Harness;
+let shop: StockedShop;
+
+beforeAll(async () => {
+  harness = await startHarness();
+  shop = await stockShop(harness);
+});
+afterAll(() => harness.close());
+
+const read = async (path: string) => {
+  const reply = await harness.request('GET', path, { token: shop.secret.token });
+  if (reply.status !== 200) throw new Error(`GET ${path}: ${reply.status} ${reply.text}`);
+  return reply.body;
+};
+const names = async (path: string) => namesOf((await read(path)).data);
+const errorOf = async (path: string, { token } = shop.public) =>
+  (await harness.request('GET', path, { token })).body.error?.code;
+const idOf = (title: string): string => shop.publications[title]!;
+
+const LISTS = { publications: 10, listings: 2, 'store-listings': 2, 'payment-methods': 2 };
+
+test.each(Object.entries(LISTS))('the list %s has the paginated envelope', async (name, count) => {
+  expect(await read(`/api/${name}?limit=1&page=2&visibility=all`)).toMatchObject({
+    ...{ code: 200, status: 'OK', data: [{ id: expect.any(String), object: expect.any(String) }] },
+    meta: {
+      ...{ page: 2, take: 1, item_count: count },
+      pagination: { page: 2, total_pages: count, total_items: count, limit: 1 },
+    },
+  });
+});
+
+describe('GET /api/publications', () => {
+  test('sorts by price with inactive ones last, by name without case and accents, or newest first', async () => {
+    const shirts = `/api/publications?listing_id=${shop.listings.Shirts}`;
+    const priced = ['Cheap shirt', 'Ärmelloses shirt', 'Plain shirt', 'First star', 'Second star'];
+    expect(await names(`${shirts}&sort=price&order=asc`)).toEqual([...priced, 'Unpriced shirt']);
+    const expensive_first = [...priced.toReversed(), 'Unpriced shirt'];
+    expect(await names(`${shirts}&sort=price&order=desc`)).toEqual(expensive_first);
+    expect((await names(`${shirts}&sort=name`)).slice(0, 2)).toEqual(['Ärmelloses shirt', 'Cheap shirt']);
+    expect((await names('/api/publications'))[0]).toBe('Loose thing');
+  });
+
+  test.each([
+    ['featured=true', ['First star', 'Second star']],
+    ['free_shipping=true', ['Cheap shirt']],
+    // Stock that is not tracked is in stock.
+    ['in_stock=false', ['Plain shirt']],
+    ['min_price=3000&max_price=5000', ['Plain shirt', 'Wine']],
+    ['max_price=1500', ['Cheap shirt']],
+    ['min_price=8000&featured=true', ['First star', 'Second star']],
+    ['featured=true&free_shipping=true', []],
+    ['min_price=1&limit=50&page=21', []],
+  ])('%s returns and counts the matching publications', async (query, expected) => {
+    const { data, meta } = await read(`/api/publications?${query}&sort=name`);
+    expect(namesOf(data)).toEqual(expected);
+    expect(meta.item_count).toBe(query.includes('page') ? 7 : expected.length);
+  });
+
+  test('finds nothing in a private or unknown listing, unless the visibility is all', async () => {
+    const cellar = `/api/publications?listing_id=${shop.listings.Cellar}`;
+    expect(await read(cellar)).toMatchObject({ data: [], meta: { item_count: 0 } });
+    expect(await names(`${cellar}&visibility=all&sort=name`)).toEqual(['Hidden wine', 'Wine']);
+    expect(await names(`/api/publications?listing_id=${shop.store_id}`)).toEqual([]);
+  });
+});
+
+test('payment methods come in the order of the merchant, or sorted', async () => {
+  expect((await read('/api/payment-methods')).data).toMatchObject([
+    { object: 'payment_method', type: 'cash', name: 'Cash', position: 1 },
+    { object: 'payment_method', type: 'bank_transfer', name: 'Bank transfer', position: 2 },
+  ]);
+  for (const query of ['order=desc', 'sort=name', 'sort=created_at&order=asc'])
+    expect([query, await names(`/api/payment-methods?${query}`)]).toEqual([query, ['Bank transfer', 'Cash']]);
+});
+
+test('reviews come newest first, with a summary of all of them on every page', async () => {
+  const reviews = (title: string) => `/api/publication/${idOf(title)}/reviews`;
+  const { data, meta } = await read(`${reviews('Plain shirt')}?limit=2`);
+  expect(data).toMatchObject([
+    { object: 'review', body: 'Day 3', rating: 4, author_name: 'A buyer', verified: false },
+    { object: 'review', body: 'Day 2' },
+  ]);
+  expect(meta).toMatchObject({
+    ...{ item_count: 3, pagination: { total_pages: 2 } },
+    summary: { average: 4.33, count: 3, distribution: { 1: 0, 2: 0, 3: 0, 4: 2, 5: 1 } },
+  });
+  const none = { average: 0, count: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } };
+  expect(await read(reviews('Wine'))).toMatchObject({ data: [], meta: { summary: none } });
+  expect(await errorOf(reviews('Hidden wine'))).toBe('PUBLICATION_NOT_FOUND');
+  expect((await read(`${reviews('Hidden wine')}?visibility=all`)).meta.item_count).toBe(0);
+});
+
+describe('a listing’s publications', () => {
+  const shirts = async (query = '') =>
+    (await read(`/api/listing/${shop.listings.Shirts}/publications?${query}`)).data;
+
+  test('are featured ones first, then the others by the listing’s sort mode, or sorted', async () => {
+    const featured = ['First star', 'Second star'];
+    const others = ['Cheap shirt', 'Ärmelloses shirt', 'Plain shirt', 'Unpriced shirt'];
+    const result = await shirts();
+    expect([namesOf(result.featured), namesOf(result.others)]).toEqual([featured, others]);
+    expect(result.meta).toEqual({
+      ...{ default_sort_mode: 'price_asc', effective_sort_mode: 'price_asc' },
+      pagination: { page: 1, limit: 20, total: 6, total_pages: 1 },
+    });
+    const visitor = harness.client(shop.public);
+    const all = await visitor.listings.publications(shop.listings.Shirts, { limit: 4 }).all();
+    expect(namesOf(all)).toEqual([...featured, ...others]);
+    const sorted = await shirts('sort=name&order=desc');
+    expect(namesOf(sorted.featured)).toEqual(featured);
+    const by_name = ['Unpriced shirt', 'Plain shirt', 'Cheap shirt', 'Ärmelloses shirt'];
+    expect([namesOf(sorted.others), sorted.meta.effective_sort_mode]).toEqual([by_name, 'name_desc']);
+  });
+
+  test('that are private, or in a private listing, are only found with another visibility', async () => {
+    expect(namesOf((await shirts('visibility=private')).others)).toEqual(['Hidden shirt']);
+    expect((await shirts('visibility=all')).meta.pagination.total).toBe(7);
+    const cellar = `/api/listing/${shop.listings.Cellar}/publications`;
+    for (const key of [shop.public, shop.secret])
+      expect(await errorOf(cellar, key)).toBe('LISTING_NOT_FOUND');
+    const managed = (await read(`${cellar}?visibility=all`)).data;
+    expect(namesOf(managed.others)).toEqual(['Hidden wine', 'Wine']);
+  });
+
+  test('are the same from the listing’s document and from the publications, after any change', async () => {
+    // More publications than a listing's document contains.
+    const count = 27;
+    const merchant = harness.client(shop.secret);
+    const listing = await merchant.listings.create({ name: 'Shelf', default_sort_mode: 'price_asc' });
+    const ids: string[] = [];
+    for (let n = 0; n < count; n++) {
+      const visibility = n % 9 === 8 ? 'private' : 'public';
+      const target = { listing_id: listing.id, visibility } as const;
+      const price = { price_currency: 'EUR', price_amount: 1_000 + 7 * ((n * 11) % count) };
+      ids.push((await merchant.publications.create({ title: `Item ${n}`, ...price, ...target })).id);
+    }
+
+    /** Compares with the page that has an explicit sort, which is read from the publications. */
+    const expectSame = async (sort: string): Promise<void> => {
+      await harness.settled();
+      for (const visibility of ['public', 'private', 'all'])
+        for (const limit of [1, 7, 20]) {
+          const path = `/api/listing/${listing.id}/publications?limit=${limit}&visibility=${visibility}`;
+          const from_document = await harness.request('GET', path, { token: shop.secret.token });
+          const found = await harness.request('GET', `${path}&${sort}`, { token: shop.secret.token });
+          expect([from_document.status, from_document.text]).toEqual([200, found.text]);
+          expect(from_document.headers.get('etag')).toBe(found.headers.get('etag'));
+        }
+    };
+    const change = merchant.publications.update.bind(merchant.publications);
+    await expectSame('sort=price&order=asc');
+    await change(ids[5]!, { featured_position: 3 });
+    await change(ids[9]!, { featured_position: 3 });
+    await change(ids[3]!, { visibility: 'private' });
+    await change(ids[8]!, { visibility: 'public', price_active: false });
+    await expectSame('sort=price&order=asc');
+    for (const id of [ids[0]!, ids[5]!, ids[12]!]) await merchant.publications.delete(id);
+    await change(ids[20]!, { listing_id: null });
+    await expectSame('sort=price&order=asc');
+    await merchant.listings.update(listing.id, { default_sort_mode: 'name_desc' });
+    await change(ids[11]!, { title: 'Zebra' });
+    await expectSame('sort=name&order=desc');
+  });
+});
+
+describe('by id', () => {
+  const one = async (title: string, query = '') =>
+    (await read(`/api/publication/${idOf(title)}?${query}`)).data;
+
+  test('a private publication is only found with a secret key and another visibility', async () => {
+    const path = `/api/publication/${idOf('Hidden shirt')}`;
+    for (const key of [shop.public, shop.secret])
+      expect(await errorOf(path, key)).toBe('PUBLICATION_NOT_FOUND');
+    for (const visibility of ['private', 'all'])
+      expect(await one('Hidden shirt', `visibility=${visibility}`)).toMatchObject({ visibility: 'private' });
+    const wine = `/api/publication/${idOf('Wine')}?visibility=private`;
+    expect(await errorOf(wine, shop.secret)).toBe('PUBLICATION_NOT_FOUND');
+  });
+
+  test('a publication expands its media, and its listing if that is visible', async () => {
+    const plain = await one('Plain shirt');
+    expect(plain).not.toHaveProperty('listing');
+    expect(plain.stats).toEqual({ media_count: 0, view_count: 0 });
+    const expanded = {
+      ...plain,
+      listing: expect.objectContaining({ id: shop.listings.Shirts, object: 'listing', name: 'Shirts' }),
+      media: { object: 'collection', data: [], total_count: 0, has_more: false, url: expect.any(String) },
+    };
+    for (const query of ['expand=listing,media', 'expand=listing&expand=media'])
+      expect(await one('Plain shirt', query)).toEqual(expanded);
+    expect(await one('Wine', 'expand=listing')).not.toHaveProperty('listing');
+    expect((await one('Wine', 'expand=listing&visibility=all')).listing.name).toBe('Cellar');
+    expect(await one('Loose thing', 'expand=listing')).not.toHaveProperty('listing');
+  });
+
+  test('a store and a listing count what is visible, and the url of an expansion returns its items', async () => {
+    for (const [visibility, shirts, stores] of [
+      ['public', 6, ['Shirts']],
+      ['private', 1, ['Cellar']],
+      ['all', 7, ['Cellar', 'Shirts']],
+    ] as const) {
+      const query = `visibility=${visibility}`;
+      const store = (await read(`/api/store?expand=listing&${query}`)).data;
+      const own = store.listings.data.filter(({ name }: { name: string }) => name !== 'Shelf');
+      expect(namesOf(own)).toEqual(stores);
+      expect(store.stats.listing_count).toBe(store.listings.total_count);
+      expect((await read(store.listings.url)).data).toEqual(store.listings.data);
+      if (visibility === 'private') continue;
+      const listing = (await read(`/api/listing/${shop.listings.Shirts}?expand=publication&${query}`)).data;
+      expect([listing.stats.publication_count, listing.publications.total_count]).toEqual([shirts, shirts]);
+      const { featured, others } = (await read(listing.publications.url)).data;
+      expect([...featured, ...others]).toEqual(listing.publications.data);
+    }
+  });
+});
