@@ -2,15 +2,8 @@ import { createApiKey, setApiKeyLimits } from '../../services/command/api-key';
 import type { WriteContext } from '../../services/command/execute';
 import type { KeyLimits } from '../../shared/catalog/api-key/api-key';
 import { realSystem } from '../../shared/kernel/system';
-import { fetch } from '../support/fetch';
-import { Fleet } from '../support/fleet';
 import { type Harness, type Reply, type Shop, startHarness, type TestKey } from '../support/harness';
-import { fetchToken } from '../support/merchant';
-import { ownNames, serversOfEnvironment } from '../support/own-servers';
-import { endAll } from '../support/processes';
-import { withTempDir } from '../support/temp-dir';
-import { waitFor } from '../support/wait-for';
-import { Cli } from './cli-run';
+import { ownNames } from '../support/own-servers';
 
 const OF_TYPE = {
   RATE_LIMIT_PUBLIC: '60/20/5',
@@ -98,39 +91,4 @@ describe('a key with limits of its own', () => {
     await change(key, null);
     expect(await limit()).toBe('60');
   });
-});
-
-describe('on several processes', () => {
-  afterEach(endAll);
-
-  test('a change of limits takes effect on each, and they share the new ones', () =>
-    withTempDir(async (folder) => {
-      const servers = ownNames(serversOfEnvironment());
-      const settings = { ...servers.settings, DATA_DIR: folder, DEMO: 'off' };
-      const cli = new Cli(folder, settings);
-      const account = await cli.account();
-      const shop = ['--account', account, '--store', await cli.store(account)];
-      const { id, key } = await cli.json('key', 'create', ...shop, '--type', 'public');
-      const fleet = new Fleet(settings);
-      await fleet.start('command-1', 'query-1', 'query-2', 'worker-1');
-      const token = await fetchToken(fleet.url('command-1'), key);
-      const queries = [fleet.url('query-1'), fleet.url('query-2')];
-      const read = async (url: string) => {
-        const reply = await fetch(`${url}/api/store`, { headers: { authorization: `Bearer ${token}` } });
-        await reply.arrayBuffer();
-        return { status: reply.status, limit: reply.headers.get('x-ratelimit-limit') };
-      };
-      for (const url of queries) expect(await read(url)).toEqual({ status: 200, limit: '100' });
-
-      await cli.json('key', 'limit', id, '1/20/8');
-      for (const url of queries)
-        await waitFor(async () => (await read(url)).limit === '1', { what: 'the new limit' });
-      // Eight at once and one per minute over both, of which the reads above have used some.
-      const statuses = [];
-      for (let n = 0; n < 20; n++) statuses.push((await read(queries[n % 2]!)).status);
-      expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(9);
-      expect(statuses.at(-1)).toBe(429);
-      await fleet.stop();
-      await servers.dispose();
-    }));
 });

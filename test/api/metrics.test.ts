@@ -1,12 +1,11 @@
 import { readFileSync, statfsSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { CatalogError } from '../../shared/kernel/errors';
 import { fetch } from '../support/fetch';
 import { type Harness, type Shop, startHarness } from '../support/harness';
+import { freeOwnPort } from '../support/own-port';
 import { ownNames } from '../support/own-servers';
 import { endAll, startProcess } from '../support/processes';
 import { waitFor } from '../support/wait-for';
@@ -49,6 +48,16 @@ describe('/metrics', () => {
     harness.request('POST', '/api/publication', { token: shop.secret.token, body: TEA, headers });
   const metrics = () => scrape(harness.url);
 
+  test('start known outcomes at 0, so that the first failure is an increase', async () => {
+    const { value } = await metrics();
+    for (const outcome of ['ready', 'failed', 'tried_again'])
+      expect(value(`catalog_media_rendering_seconds_count{outcome="${outcome}"}`)).toBe(0);
+    for (const outcome of ['first', 'resumed', 'answered', 'locked', 'other_request', 'quota_reached'])
+      expect(value(`catalog_idempotent_requests_total{outcome="${outcome}"}`)).toBe(0);
+    expect(value('catalog_append_duration_seconds_count{realm="live",outcome="failed"}')).toBe(0);
+    expect(value('catalog_events_appended_total{realm="test"}')).toBe(0);
+  });
+
   test('counts requests by route and status, and measures their duration', async () => {
     const { id } = (await post()).body.data;
     const path = `/api/publication/${id}`;
@@ -74,6 +83,19 @@ describe('/metrics', () => {
       expect(value('catalog_http_requests_total{method="OTHER",route="none",status="404"}')).toBe(4);
       expect(text).not.toMatch(/PROPFIND|MKCALENDAR|PURGE|REPORT/);
       return true;
+    });
+  });
+
+  test('counts methods that a path does not have, and OPTIONS, without its route', async () => {
+    const token = shop.secret.token;
+    for (const path of ['/api/store', '/api/publications', '/api/listings', '/health/live', '/docs'])
+      for (const method of ['PUT', 'DELETE', 'OPTIONS']) await harness.request(method, path, { token });
+    const count = (method: string, status: number) =>
+      `catalog_http_requests_total{method="${method}",route="none",status="${status}"} 5`;
+    await waitFor(async () => {
+      const { text } = await metrics();
+      const lines = text.match(/^catalog_http_requests_total\{method="(?:PUT|DELETE|OPTIONS)".*$/gm) ?? [];
+      return lines.sort().join() === [count('DELETE', 405), count('OPTIONS', 204), count('PUT', 405)].join();
     });
   });
 
@@ -128,28 +150,6 @@ describe('/metrics', () => {
     expect(value('catalog_views_waiting')! - before.value('catalog_views_waiting')!).toBe(1);
   });
 
-  test('starts known outcomes at 0, so that the first failure is an increase', async () => {
-    const harness = await startHarness();
-    const { value } = await scrape(harness.url);
-    for (const outcome of ['ready', 'failed', 'tried_again'])
-      expect(value(`catalog_media_rendering_seconds_count{outcome="${outcome}"}`)).toBe(0);
-    for (const outcome of ['first', 'resumed', 'answered', 'locked', 'other_request', 'quota_reached'])
-      expect(value(`catalog_idempotent_requests_total{outcome="${outcome}"}`)).toBe(0);
-    expect(value('catalog_append_duration_seconds_count{realm="live",outcome="failed"}')).toBe(0);
-    expect(value('catalog_events_appended_total{realm="test"}')).toBe(0);
-    await harness.close();
-  });
-
-  test('shows the space on the disk of the data folder, if a store is in it', async () => {
-    const embedded = await startHarness({ servers: ownNames({}) });
-    const { value } = await scrape(embedded.url);
-    const { bavail, blocks, bsize } = statfsSync(embedded.data_dir);
-    expect(value('catalog_data_dir_size_bytes')).toBe(blocks * bsize);
-    // Others write to the same disk meanwhile.
-    expect(value('catalog_data_dir_free_bytes')! / (bavail * bsize)).toBeCloseTo(1, 1);
-    await embedded.close();
-  });
-
   test('counts refused requests, and requests that were limited without the shared limiter', async () => {
     const stranger = await harness.newKey('public', [shop.store_id]);
     const read = () => harness.request('GET', '/api/store', { token: stranger.token });
@@ -164,6 +164,13 @@ describe('/metrics', () => {
     await read();
     limiter.take = take;
     expect((await metrics()).value('catalog_rate_limit_fallbacks_total')).toBe(1);
+  });
+
+  test('may be read by the same machine, but not through a gateway', async () => {
+    for (const name of ['X-Forwarded-For', 'X-Real-IP', 'Forwarded', 'Via']) {
+      const reply = await harness.request('GET', '/metrics', { headers: { [name]: '127.0.0.1' } });
+      expect([name, reply.status, reply.body.error.code]).toEqual([name, 404, 'NOT_FOUND']);
+    }
   });
 
   test('documents every metric with its kind', async () => {
@@ -191,60 +198,6 @@ describe('/metrics', () => {
   });
 });
 
-describe('who may read /metrics', () => {
-  const settings = { METRICS_FROM: '10.0.0.0/8, 192.0.2.1' };
-
-  test('the same machine, but not through a gateway', async () => {
-    const harness = await startHarness();
-    expect((await harness.request('GET', '/metrics')).status).toBe(200);
-    for (const name of ['X-Forwarded-For', 'X-Real-IP', 'Forwarded', 'Via']) {
-      const reply = await harness.request('GET', '/metrics', { headers: { [name]: '127.0.0.1' } });
-      expect([name, reply.status, reply.body.error.code]).toEqual([name, 404, 'NOT_FOUND']);
-    }
-    await harness.close();
-  });
-
-  test('no address that METRICS_FROM does not name, on the port of the API and on that of a worker', async () => {
-    const harness = await startHarness({ environment: settings });
-    const reply = await harness.request('GET', '/metrics');
-    expect([reply.status, reply.body.error]).toEqual([
-      404,
-      { code: 'NOT_FOUND', message: 'METRICS_FROM does not allow this address to read /metrics' },
-    ]);
-    expect((await harness.request('GET', '/health/ready')).status).toBe(200);
-    const DATA_DIR = harness.data_dir;
-    const worker = await startProcess('services/boot/main.js worker', { DATA_DIR, ...settings });
-    expect((await fetch(`${worker.url}/metrics`)).status).toBe(404);
-    await worker.end('SIGTERM');
-    await harness.close();
-  });
-
-  test('nobody, if METRICS_FROM is no list of addresses: the service does not start', async () => {
-    await expect(startHarness({ environment: { METRICS_FROM: 'everybody' } })).rejects.toThrow(
-      'Invalid METRICS_FROM: expected a list of addresses',
-    );
-  });
-});
-
-test('methods that a path does not have, and OPTIONS, add no time series', async () => {
-  const harness = await startHarness();
-  const shop = await harness.newShop();
-  const token = shop.secret.token;
-  const counted = async () => {
-    const { text } = await scrape(harness.url);
-    return [...text.matchAll(/catalog_http_requests_total\{method="(?:PUT|DELETE|OPTIONS)".*/g)].map(
-      ([line]) => line,
-    );
-  };
-  for (const path of ['/api/store', '/api/publications', '/api/listings', '/health/live', '/docs'])
-    for (const method of ['PUT', 'DELETE', 'OPTIONS']) await harness.request(method, path, { token });
-  const count = (method: string, status: number) =>
-    `catalog_http_requests_total{method="${method}",route="none",status="${status}"} 5`;
-  await waitFor(async () => (await counted()).every((line) => line.endsWith(' 5')));
-  expect((await counted()).sort()).toEqual([count('DELETE', 405), count('OPTIONS', 204), count('PUT', 405)]);
-  await harness.close();
-});
-
 /** Returns the distance of each partition to the head of the log. On the embedded log it is a number of events. */
 async function lagOf({ service }: Harness, realm: Realm): Promise<number[]> {
   const { events, views } = service.runtime;
@@ -253,123 +206,136 @@ async function lagOf({ service }: Harness, realm: Realm): Promise<number[]> {
   return checkpoints.map((checkpoint) => Number(head - checkpoint));
 }
 
-test('a partition that is not projected shows its lag in events and seconds', async () => {
-  const harness = await startHarness();
-  const shop = await harness.newShop();
-  await harness.settled();
-  await harness.service.pipelines.stop();
-  const { store_id } = shop;
-  const hour_ago = new Date(Date.now() - 3_600_000).toISOString();
-  const metadata = { occurred_at: hour_ago, partition_key: store_id, store_id, source: 'system' } as const;
-  for (const id of ['1', '2'].map((n) => `01890000-0000-7000-8000-00000000000${n}`))
-    await harness.service.runtime.events.live.append(streamName('live', 'listing', id), -1, [
-      { id, type: 'ListingDeleted', schema_version: 1, data: {}, metadata },
+describe('a service', () => {
+  let harness: Harness;
+
+  beforeAll(async () => {
+    harness = await startHarness({ servers: ownNames({}) });
+  });
+  afterAll(() => harness.close());
+
+  test('shows the space on the disk of its data folder', async () => {
+    const { value } = await scrape(harness.url);
+    const { bavail, blocks, bsize } = statfsSync(harness.data_dir);
+    expect(value('catalog_data_dir_size_bytes')).toBe(blocks * bsize);
+    // Others write to the same disk meanwhile.
+    expect(value('catalog_data_dir_free_bytes')! / (bavail * bsize)).toBeCloseTo(1, 1);
+  });
+
+  test('whose lag cannot be read keeps the number of events and grows in seconds, so that an alert sees it', async () => {
+    const { events } = harness.service.runtime;
+    const { head } = events.test;
+    const seconds = 'catalog_partition_lag_seconds{realm="test",partition="3"}';
+    const readLag = async () => (await scrapeAll(harness.url)).value(seconds);
+    await waitFor(async () => (await readLag()) === 0);
+    Object.assign(events.test, { head: () => Promise.reject(new CatalogError('unavailable')) });
+    await waitFor(async () => (await readLag())! > 0.2);
+    const { value } = await scrape(harness.url);
+    expect(value('catalog_partition_lag_events{realm="test",partition="3"}')).toBe(0);
+    expect(value('catalog_lane_lag_seconds{realm="test",lane="3"}')).toBeGreaterThan(0.2);
+    expect(value('catalog_dead_letter_streams{realm="test"}')).toBe(0);
+    Object.assign(events.test, { head });
+    await waitFor(async () => (await readLag()) === 0);
+  });
+
+  test('with a store that fails is not ready; the state of every part is still reported', async () => {
+    const { events, idempotency, limiter } = harness.service.runtime;
+    const fail = async (): Promise<never> => {
+      throw new CatalogError('unavailable');
+    };
+    const { head } = events.test;
+    const { check } = idempotency;
+    const { take } = limiter;
+    Object.assign(events.test, { head: fail });
+    Object.assign(idempotency, { check: fail });
+    Object.assign(limiter, { take: fail });
+    const ready = await harness.request('GET', '/health/ready');
+    expect([ready.status, ready.body.error.details]).toEqual([
+      503,
+      expect.objectContaining({
+        rate_limiter: 'unavailable',
+        idempotency_store: 'unavailable',
+        test: expect.objectContaining({ event_store: 'unavailable', view_store: 'ok' }),
+        live: expect.objectContaining({ event_store: 'ok', view_store: 'ok' }),
+      }),
     ]);
-  const partitions = [0, 1, 2, 3, 4, 5, 6, 7];
-  const lag = await lagOf(harness, 'live');
-  const test_lag = await lagOf(harness, 'test');
-  if (harness.settings.EVENTSTORE_URL === undefined) {
+    const { value } = await scrape(harness.url);
+    expect(value('catalog_ready')).toBe(0);
+    expect(value('catalog_dependency_up{dependency="event_store",realm="test"}')).toBe(0);
+    expect(value('catalog_dependency_up{dependency="event_store",realm="live"}')).toBe(1);
+    expect(value('catalog_partition_lag_events{realm="test",partition="0"}')).toBeUndefined();
+    Object.assign(events.test, { head });
+    Object.assign(idempotency, { check });
+    Object.assign(limiter, { take });
+    expect((await harness.request('GET', '/health/ready')).status).toBe(200);
+    expect((await scrape(harness.url)).value('catalog_ready')).toBe(1);
+  });
+
+  test('that does not project shows the lag of each partition in events and seconds', async () => {
+    const shop = await harness.newShop();
+    await harness.settled();
+    await harness.service.pipelines.stop();
+    const { store_id } = shop;
+    const hour_ago = new Date(Date.now() - 3_600_000).toISOString();
+    const metadata = { occurred_at: hour_ago, partition_key: store_id, store_id, source: 'system' } as const;
+    for (const id of ['1', '2'].map((n) => `01890000-0000-7000-8000-00000000000${n}`))
+      await harness.service.runtime.events.live.append(streamName('live', 'listing', id), -1, [
+        { id, type: 'ListingDeleted', schema_version: 1, data: {}, metadata },
+      ]);
+    const partitions = [0, 1, 2, 3, 4, 5, 6, 7];
+    const lag = await lagOf(harness, 'live');
+    const test_lag = await lagOf(harness, 'test');
     expect(lag).toEqual(partitions.map(() => 2));
     expect(test_lag).toEqual(partitions.map(() => 0));
-  }
-  const { value } = await scrapeAll(harness.url);
-  for (const partition of partitions) {
-    expect(value(`catalog_partition_lag_events{realm="live",partition="${partition}"}`)).toBe(lag[partition]);
-    const seconds = value(`catalog_partition_lag_seconds{realm="live",partition="${partition}"}`);
-    expect(seconds).toBeGreaterThanOrEqual(3_600);
-    expect(seconds).toBeLessThan(7_200);
-    expect(value(`catalog_partition_lag_events{realm="test",partition="${partition}"}`)).toBe(
-      test_lag[partition],
-    );
-  }
-  const ready = await harness.request('GET', '/health/ready');
-  expect(ready.body.data).toMatchObject({
-    ready: true,
-    rate_limiter: 'ok',
-    idempotency_store: 'ok',
-    live: {
-      event_store: 'ok',
-      view_store: 'ok',
-      lag,
-      dead_letters: [],
-      parked: [],
-    },
+    const { value } = await scrapeAll(harness.url);
+    for (const partition of partitions) {
+      expect(value(`catalog_partition_lag_events{realm="live",partition="${partition}"}`)).toBe(
+        lag[partition],
+      );
+      const seconds = value(`catalog_partition_lag_seconds{realm="live",partition="${partition}"}`);
+      expect(seconds).toBeGreaterThanOrEqual(3_600);
+      expect(seconds).toBeLessThan(7_200);
+      expect(value(`catalog_partition_lag_events{realm="test",partition="${partition}"}`)).toBe(
+        test_lag[partition],
+      );
+    }
+    const ready = await harness.request('GET', '/health/ready');
+    expect(ready.body.data).toMatchObject({
+      ready: true,
+      rate_limiter: 'ok',
+      idempotency_store: 'ok',
+      live: {
+        event_store: 'ok',
+        view_store: 'ok',
+        lag,
+        dead_letters: [],
+        parked: [],
+      },
+    });
   });
-  await harness.close();
-});
-
-test('a lag that cannot be read keeps its number of events and grows in seconds, so that an alert sees it', async () => {
-  const harness = await startHarness();
-  const { events } = harness.service.runtime;
-  const { head } = events.test;
-  const seconds = 'catalog_partition_lag_seconds{realm="test",partition="3"}';
-  const readLag = async () => (await scrapeAll(harness.url)).value(seconds);
-  await waitFor(async () => (await readLag()) === 0);
-  Object.assign(events.test, { head: () => Promise.reject(new CatalogError('unavailable')) });
-  await waitFor(async () => (await readLag())! > 0.2);
-  const { value } = await scrape(harness.url);
-  expect(value('catalog_partition_lag_events{realm="test",partition="3"}')).toBe(0);
-  expect(value('catalog_lane_lag_seconds{realm="test",lane="3"}')).toBeGreaterThan(0.2);
-  expect(value('catalog_dead_letter_streams{realm="test"}')).toBe(0);
-  Object.assign(events.test, { head });
-  await waitFor(async () => (await readLag()) === 0);
-  await harness.close();
-});
-
-test('a store that fails makes the service unready; the state of every part is still reported', async () => {
-  const harness = await startHarness();
-  const { events, idempotency, limiter } = harness.service.runtime;
-  const fail = async (): Promise<never> => {
-    throw new CatalogError('unavailable');
-  };
-  const { head } = events.test;
-  const { check } = idempotency;
-  const { take } = limiter;
-  Object.assign(events.test, { head: fail });
-  Object.assign(idempotency, { check: fail });
-  Object.assign(limiter, { take: fail });
-  const ready = await harness.request('GET', '/health/ready');
-  expect([ready.status, ready.body.error.details]).toEqual([
-    503,
-    expect.objectContaining({
-      rate_limiter: 'unavailable',
-      idempotency_store: 'unavailable',
-      test: expect.objectContaining({ event_store: 'unavailable', view_store: 'ok' }),
-      live: expect.objectContaining({ event_store: 'ok', view_store: 'ok' }),
-    }),
-  ]);
-  const { value } = await scrape(harness.url);
-  expect(value('catalog_ready')).toBe(0);
-  expect(value('catalog_dependency_up{dependency="event_store",realm="test"}')).toBe(0);
-  expect(value('catalog_dependency_up{dependency="event_store",realm="live"}')).toBe(1);
-  expect(value('catalog_partition_lag_events{realm="test",partition="0"}')).toBeUndefined();
-  Object.assign(events.test, { head });
-  Object.assign(idempotency, { check });
-  Object.assign(limiter, { take });
-  expect((await harness.request('GET', '/health/ready')).status).toBe(200);
-  expect((await scrape(harness.url)).value('catalog_ready')).toBe(1);
-  await harness.close();
 });
 
 describe('each process', () => {
   afterEach(endAll);
 
-  const freePort = async (): Promise<number> => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
-    return port;
-  };
-
   test('serves its metrics: command, query, and the worker on WORKER_PORT', async () => {
     const harness = await startHarness();
     const DATA_DIR = harness.data_dir;
-    const port = await freePort();
+    const port = await freeOwnPort();
     const worker = await startProcess('services/boot/main.js worker', {
       DATA_DIR,
       WORKER_PORT: String(port),
     });
+    const stranger = await startProcess('services/boot/main.js worker', {
+      DATA_DIR,
+      METRICS_FROM: '10.0.0.0/8, 192.0.2.1',
+    });
+    const refused = await fetch(`${stranger.url}/metrics`);
+    expect([refused.status, await refused.json()]).toMatchObject([
+      404,
+      { error: { code: 'NOT_FOUND', message: 'METRICS_FROM does not allow this address to read /metrics' } },
+    ]);
+    expect((await fetch(`${stranger.url}/health/ready`)).status).toBe(200);
     const command = await startProcess('services/boot/main.js command', { DATA_DIR });
     const query = await startProcess('services/boot/main.js query', { DATA_DIR });
     expect(worker.url).toBe(`http://127.0.0.1:${port}`);
@@ -382,7 +348,13 @@ describe('each process', () => {
       expect(value('catalog_ready')).toBe(1);
       expect(value('catalog_data_dir_size_bytes')).toBeGreaterThan(0);
     }
-    for (const one of [worker, command, query]) expect(await one.end('SIGTERM')).toBe(0);
+    for (const one of [worker, stranger, command, query]) expect(await one.end('SIGTERM')).toBe(0);
     await harness.close();
   });
+});
+
+test('METRICS_FROM must be a list of addresses', async () => {
+  await expect(startHarness({ environment: { METRICS_FROM: 'everybody' } })).rejects.toThrow(
+    'Invalid METRICS_FROM: expected a list of addresses',
+  );
 });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { verify } from '../../projections/maintenance/verify';
 import { openRuntime } from '../../services/boot/runtime';
 import { streamName } from '../../shared/catalog/events/envelope';
@@ -21,7 +20,10 @@ describe('views', () => {
     harness = await startHarness({ environment: { VIEW_FLUSH_INTERVAL_S: '3600' } });
     shop = await harness.newShop();
   });
-  afterAll(() => harness.close());
+  afterAll(async () => {
+    endAll();
+    await harness.close();
+  });
 
   const write = (method: string, path: string, body?: object, headers = {}): Promise<Reply> =>
     harness.request(method, path, { token: shop.secret.token, body, headers });
@@ -64,13 +66,17 @@ describe('views', () => {
     expect(await viewsOf(id)).toBe(2);
   });
 
-  test('are appended as one event, which changes neither updated_at nor the version', async () => {
+  test('of all publications of a store are appended as one event, which changes neither updated_at nor the version', async () => {
     const id = await made();
     const before = await manage(id);
     const events = await countViewEvents();
+    const other = await made();
     await Promise.all(Array.from({ length: 100 }, () => view(id)));
-    expect(await viewsOf(id)).toBe(100);
+    await view(other);
+    expect([await viewsOf(id), await viewsOf(other)]).toEqual([100, 1]);
     expect(await countViewEvents()).toBe(events + 1);
+    const stream = streamName('live', 'publication', id);
+    expect(await harness.service.runtime.events.live.readStream(stream)).toHaveLength(1);
     const after = await manage(id);
     expect(after.body.data).toEqual({
       ...before.body.data,
@@ -84,19 +90,6 @@ describe('views', () => {
     );
     expect([patched.status, patched.body.data.stats.view_count]).toEqual([200, 100]);
     expect(patched.headers.get('etag')).toMatch(/^"2-/);
-  });
-
-  test('of all publications of a store are one event, and the streams of the publications get none', async () => {
-    const ids = [await made(), await made(), await made()];
-    for (const [n, id] of ids.entries()) for (let views = 0; views <= n; views++) await view(id);
-    const events = await countViewEvents();
-    await harness.service.page_views.flush();
-    expect(await countViewEvents()).toBe(events + 1);
-    for (const [n, id] of ids.entries()) {
-      expect(await viewsOf(id)).toBe(n + 1);
-      const stream = streamName('live', 'publication', id);
-      expect(await harness.service.runtime.events.live.readStream(stream)).toHaveLength(1);
-    }
   });
 
   test('of a deleted publication are discarded', async () => {
@@ -153,90 +146,33 @@ describe('views', () => {
       expect((await verify({ realm, ...parts })).differences).toEqual([]);
     }
   });
-});
-
-describe('views of a process', () => {
-  afterEach(endAll);
-
-  test('that an earlier release has counted in the stream of a publication leave it writable', async () => {
-    const harness = await startHarness();
-    const shop = await harness.newShop();
-    const made = await harness.request('POST', '/api/publication', { token: shop.secret.token, body: TEA });
-    const { id } = made.body.data;
-    const VIEWS = 60_000;
-    const metadata = {
-      ...{ occurred_at: '2026-01-31T12:00:00.000Z', partition_key: shop.store_id, store_id: shop.store_id },
-      source: 'system',
-    } as const;
-    for (let revision = 0; revision < VIEWS; revision += 250) {
-      const events = Array.from({ length: 250 }, () => ({
-        ...{ id: randomUUID(), type: 'PublicationViewed', schema_version: 1, data: { count: 1 }, metadata },
-      }));
-      await harness.service.runtime.events.live.append(
-        streamName('live', 'publication', id),
-        revision,
-        events,
-      );
-    }
-    await harness.settled();
-    const restarted = await startProcess('services/boot/main.js command', {
-      ...harness.settings,
-      LOG_LEVEL: 'info',
-    });
-    const patched = await fetch(`${restarted.url}/api/publication/${id}`, {
-      method: 'PATCH',
-      headers: { authorization: `Bearer ${shop.secret.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ title: 'Still writable' }),
-    });
-    expect([patched.status, await patched.json()]).toMatchObject([
-      200,
-      { data: { title: 'Still writable', stats: { view_count: VIEWS } } },
-    ]);
-    const { snapshots } = harness.service.runtime.events.live;
-    const snapshot = await waitFor(() => snapshots?.read(streamName('live', 'publication', id)));
-    expect(snapshot!.revision).toBe(VIEWS);
-    expect(await restarted.end('SIGTERM')).toBe(0);
-    await harness.close();
-  });
 
   test('are appended in every interval and when the process stops', async () => {
-    const harness = await startHarness();
-    const shop = await harness.newShop();
-    const body = TEA;
-    const made = await harness.request('POST', '/api/publication', { token: shop.secret.token, body });
-    const path = `/api/publication/${made.body.data.id}`;
+    const id = await made();
     const settings = { ...harness.settings, LOG_LEVEL: 'info', VIEW_FLUSH_INTERVAL_S: '1' };
     const query = await startProcess('services/boot/main.js query', settings);
     const readOnce = async (): Promise<void> => {
       const headers = { authorization: `Bearer ${shop.public.token}` };
-      expect((await fetch(`${query.url}${path}`, { headers })).status).toBe(200);
+      expect((await fetch(`${query.url}/api/publication/${id}`, { headers })).status).toBe(200);
     };
-    const counted = async (): Promise<number> =>
-      (await harness.request('GET', path, { token: shop.secret.token })).body.data.stats.view_count;
-
     await readOnce();
-    await waitFor(async () => (await counted()) === 1);
+    await waitFor(async () => (await viewsOf(id)) === 1);
     await readOnce();
     await readOnce();
     expect(await query.end('SIGTERM')).toBe(0);
-    await waitFor(async () => (await counted()) === 3);
-    await harness.close();
+    await waitFor(async () => (await viewsOf(id)) === 3);
   });
 
   test('are appended when the all-in-one process stops', async () => {
-    const first = await startHarness();
-    const shop = await first.newShop();
-    const reply = await first.request('POST', '/api/publication', { token: shop.secret.token, body: TEA });
-    const path = `/api/publication/${reply.body.data.id}`;
-    await first.request('GET', path, { token: shop.public.token });
-    await first.service.close();
-    const config = parseConfig(first.settings);
-    const runtime = await openRuntime(config, createLogger({ level: 'silent' }), realSystem);
-    const stored = await runtime.events.live.readStream(pageViewStream('live', shop.store_id, Date.now()));
-    expect(stored.map(({ data }) => unpackCounts(String(data.counts)))).toEqual([
-      { [reply.body.data.id]: 1 },
-    ]);
+    const own = await harness.newShop();
+    const body = { token: own.secret.token, body: TEA };
+    const { id } = (await harness.request('POST', '/api/publication', body)).body.data;
+    await harness.request('GET', `/api/publication/${id}`, { token: own.public.token });
+    await harness.service.close();
+    const log = createLogger({ level: 'silent' });
+    const runtime = await openRuntime(parseConfig(harness.settings), log, realSystem);
+    const stored = await runtime.events.live.readStream(pageViewStream('live', own.store_id, Date.now()));
+    expect(stored.map(({ data }) => unpackCounts(String(data.counts)))).toEqual([{ [id]: 1 }]);
     await runtime.close();
-    await first.close();
   });
 });
