@@ -10,67 +10,15 @@ const rows = readFileSync(resolve('docs/errors.md'), 'utf8')
   .map((line) => line.split('|').map((cell) => cell.trim()))
   .filter((cells) => /^\d{3}$/.test(cells[2] ?? ''));
 
-/** The status and code of each condition (docs/errors.md#every-error). */
-const EXPECTED: Readonly<Partial<Record<Condition, string>>> = {
-  unauthenticated: '401 UNAUTHORIZED',
-  token_invalid: '401 TOKEN_INVALID',
-  token_expired: '401 TOKEN_EXPIRED',
-  key_revoked: '401 REVOKED_API_KEY',
-  key_invalid: '401 INVALID_API_KEY',
-  insufficient_permissions: '403 INSUFFICIENT_PERMISSIONS',
-  store_access_denied: '403 STORE_ACCESS_DENIED',
-  account_suspended: '403 ACCOUNT_SUSPENDED',
-  path_not_found: '404 NOT_FOUND',
-  method_not_allowed: '405 OPERATION_NOT_ALLOWED',
-  store_not_found: '404 STORE_NOT_FOUND',
-  listing_not_found: '404 LISTING_NOT_FOUND',
-  publication_not_found: '404 PUBLICATION_NOT_FOUND',
-  media_not_found: '404 MEDIA_NOT_FOUND',
-  malformed_request: '400 INVALID_REQUEST',
-  unsupported_content_type: '415 INVALID_REQUEST',
-  field_required: '400 FIELD_REQUIRED',
-  field_invalid: '400 FIELD_INVALID',
-  field_too_long: '400 FIELD_TOO_LONG',
-  field_too_short: '400 FIELD_TOO_SHORT',
-  invalid_url: '400 INVALID_URL',
-  invalid_email: '400 INVALID_EMAIL',
-  invalid_uuid: '400 INVALID_UUID',
-  invalid_query: '400 VALIDATION_ERROR',
-  too_large: '413 LIMIT_EXCEEDED',
-  unsupported_image: '415 INVALID_FORMAT',
-  range_unsatisfiable: '416 INVALID_REQUEST',
-  expectation_failed: '417 INVALID_REQUEST',
-  precondition_failed: '412 CONFLICT',
-  lost_race: '409 CONFLICT',
-  listing_not_empty: '409 DEPENDENCY_EXISTS',
-  idempotency_key_reused: '409 DUPLICATE_OPERATION',
-  idempotency_key_locked: '409 RESOURCE_LOCKED',
-  idempotency_quota_reached: '429 LIMIT_EXCEEDED',
-  rate_limited: '429 RATE_LIMIT_EXCEEDED',
-  unavailable: '503 SERVICE_UNAVAILABLE',
-  database_timeout: '500 DATABASE_TIMEOUT',
-  internal: '500 INTERNAL_ERROR',
-};
-
-describe('the error catalogue', () => {
-  test('docs/errors.md lists exactly the rows of the catalogue', () => {
-    const documented = rows.map(([, condition, status, code, text]) => [condition, status, code, text]);
-    const actual = Object.entries(errorCatalogue).map(([condition, row]) => [
-      condition,
-      String(row.status),
-      row.code,
-      row.message,
-    ]);
-    expect(documented).toEqual(actual);
-  });
-
-  test('every condition has the status and code of the interface', () => {
-    const actual = Object.entries(errorCatalogue).map(([condition, row]) => [
-      condition,
-      `${row.status} ${row.code}`,
-    ]);
-    expect(Object.fromEntries(actual)).toEqual(EXPECTED);
-  });
+test('docs/errors.md lists exactly the rows of the catalogue', () => {
+  const documented = rows.map(([, condition, status, code, text]) => [condition, status, code, text]);
+  const actual = Object.entries(errorCatalogue).map(([condition, row]) => [
+    condition,
+    String(row.status),
+    row.code,
+    row.message,
+  ]);
+  expect(documented).toEqual(actual);
 });
 
 describe('structured errors', () => {

@@ -53,20 +53,6 @@ describe('paths and methods', () => {
     expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  test('the response of a write has its status, Location and ETag', async () => {
-    const reply = await app.request('POST', '/api/publication', {
-      token: 'secret',
-      body: '{}',
-      headers: { 'content-type': 'application/json' },
-    });
-    expect([reply.status, reply.body.code, reply.headers.location]).toEqual([
-      201,
-      201,
-      `/api/publication/${ITEM}`,
-    ]);
-    expect(reply.headers.etag).toMatch(/^"1-/);
-  });
-
   test('path ids must be UUIDs, and are converted to lower case', async () => {
     const upper = await app.request('GET', `/api/publication/${ITEM.toUpperCase()}`, { token: 'public' });
     expect(upper.body.data.id).toBe(ITEM);
@@ -80,16 +66,6 @@ describe('paths and methods', () => {
         details: { field: 'id', constraint: 'a UUID' },
       },
     });
-  });
-
-  test('HEAD has the status and headers of GET, without the body', async () => {
-    const head = await app.request('HEAD', `/api/publication/${ITEM}`, { token: 'public' });
-    const full = await app.request('GET', `/api/publication/${ITEM}`, { token: 'public' });
-    expect([head.status, head.text]).toEqual([200, '']);
-    expect(head.headers['content-length']).toBe(String(Buffer.byteLength(full.text)));
-    expect(head.headers.etag).toBe(full.headers.etag);
-    const error = await app.request('HEAD', '/api/publication/12', { token: 'public' });
-    expect([error.status, error.text]).toEqual([400, '']);
   });
 
   test.each([
