@@ -52,20 +52,13 @@ describe('the edge cache', () => {
   };
 
   test.each([
-    ['a publication', () => teaPath()],
     ['an expanded publication', () => `${teaPath()}?expand=listing,media`],
     ['a list', () => '/api/publications?limit=20'],
-    ['a list with an ignored parameter', () => '/api/listings?colour=red'],
     ['a search', () => '/api/store/search?q=tea'],
     ['related publications', () => `${teaPath()}/related`],
-    ['the store', () => '/api/store'],
     ['an expanded store', () => '/api/store?expand=listing,media'],
-    ['the listings of the store', () => '/api/store-listings?expand=publication'],
-    ['payment methods', () => '/api/payment-methods'],
     ['a listing', () => `/api/listing/${shelf}`],
     ['the publications of a listing', () => `/api/listing/${shelf}/publications`],
-    ['reviews', () => `${teaPath()}/reviews`],
-    ['media', () => '/api/media'],
     ['filtered publications', () => '/api/publications?min_price=1&sort=price&expand=listing'],
   ])('sends %s again with the same status, headers and bytes', async (_, path) => {
     const first = await get(path());
@@ -164,7 +157,7 @@ describe('the edge cache', () => {
       const titles = (reply: Reply) => reply.body.data.map(({ title }: { title: string }) => title);
       return { by_id: by_id.body.data.title, list: titles(list), search: titles(search) };
     };
-    for (let n = 0; n < 20; n++) {
+    for (let n = 0; n < 10; n++) {
       const title = `Tea ${n}`;
       await write('PATCH', teaPath(), { title });
       expect(await shown()).toEqual({ by_id: title, list: [title], search: [title] });

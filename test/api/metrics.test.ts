@@ -214,30 +214,6 @@ describe('a service', () => {
   });
   afterAll(() => harness.close());
 
-  test('shows the space on the disk of its data folder', async () => {
-    const { value } = await scrape(harness.url);
-    const { bavail, blocks, bsize } = statfsSync(harness.data_dir);
-    expect(value('catalog_data_dir_size_bytes')).toBe(blocks * bsize);
-    // Others write to the same disk meanwhile.
-    expect(value('catalog_data_dir_free_bytes')! / (bavail * bsize)).toBeCloseTo(1, 1);
-  });
-
-  test('whose lag cannot be read keeps the number of events and grows in seconds, so that an alert sees it', async () => {
-    const { events } = harness.service.runtime;
-    const { head } = events.test;
-    const seconds = 'catalog_partition_lag_seconds{realm="test",partition="3"}';
-    const readLag = async () => (await scrapeAll(harness.url)).value(seconds);
-    await waitFor(async () => (await readLag()) === 0);
-    Object.assign(events.test, { head: () => Promise.reject(new CatalogError('unavailable')) });
-    await waitFor(async () => (await readLag())! > 0.2);
-    const { value } = await scrape(harness.url);
-    expect(value('catalog_partition_lag_events{realm="test",partition="3"}')).toBe(0);
-    expect(value('catalog_lane_lag_seconds{realm="test",lane="3"}')).toBeGreaterThan(0.2);
-    expect(value('catalog_dead_letter_streams{realm="test"}')).toBe(0);
-    Object.assign(events.test, { head });
-    await waitFor(async () => (await readLag()) === 0);
-  });
-
   test('with a store that fails is not ready; the state of every part is still reported', async () => {
     const { events, idempotency, limiter } = harness.service.runtime;
     const fail = async (): Promise<never> => {
@@ -269,6 +245,30 @@ describe('a service', () => {
     Object.assign(limiter, { take });
     expect((await harness.request('GET', '/health/ready')).status).toBe(200);
     expect((await scrape(harness.url)).value('catalog_ready')).toBe(1);
+  });
+
+  test('shows the space on the disk of its data folder', async () => {
+    const { value } = await scrape(harness.url);
+    const { bavail, blocks, bsize } = statfsSync(harness.data_dir);
+    expect(value('catalog_data_dir_size_bytes')).toBe(blocks * bsize);
+    // Others write to the same disk meanwhile.
+    expect(value('catalog_data_dir_free_bytes')! / (bavail * bsize)).toBeCloseTo(1, 1);
+  });
+
+  test('whose lag cannot be read keeps the number of events and grows in seconds, so that an alert sees it', async () => {
+    const { events } = harness.service.runtime;
+    const { head } = events.test;
+    const seconds = 'catalog_partition_lag_seconds{realm="test",partition="3"}';
+    const readLag = async () => (await scrapeAll(harness.url)).value(seconds);
+    await waitFor(async () => (await readLag()) === 0);
+    Object.assign(events.test, { head: () => Promise.reject(new CatalogError('unavailable')) });
+    await waitFor(async () => (await readLag())! > 0.2);
+    const { value } = await scrape(harness.url);
+    expect(value('catalog_partition_lag_events{realm="test",partition="3"}')).toBe(0);
+    expect(value('catalog_lane_lag_seconds{realm="test",lane="3"}')).toBeGreaterThan(0.2);
+    expect(value('catalog_dead_letter_streams{realm="test"}')).toBe(0);
+    Object.assign(events.test, { head });
+    await waitFor(async () => (await readLag()) === 0);
   });
 
   test('that does not project shows the lag of each partition in events and seconds', async () => {

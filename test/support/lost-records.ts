@@ -3,7 +3,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
 import { expectError } from '../api/replies';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from './harness';
-import { breakNextAppend, delayNextAppend } from './idempotent';
+import { breakNextAppend } from './idempotent';
 import type { OwnNames } from './own-servers';
 import { flatPicture } from './pictures';
 
@@ -135,22 +135,6 @@ export function lostRecordsStories(name: string, open: () => Promise<ForgetfulSe
       const again = await post(key);
       expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
       expect(await count('/api/publications')).toBe(before + 1);
-    });
-
-    test('an append that is stored during the repetition is found, and the answer is what is in the log', async () => {
-      const key = newKey();
-      delayNextAppend(harness.service.runtime.events.live, new CatalogError('database_timeout'));
-      expect((await post(key)).status).toBe(500);
-      await lose();
-      await setClock(Date.now() + 2_000);
-      const again = await post(key);
-      const { id } = again.body.data;
-      await harness.settled();
-      const read = await harness.request('GET', `/api/publication/${id}`, { token });
-      expect(again.body.data.created_at).toBe(read.body.data.created_at);
-      expect(again.headers.get('etag')).toBe(read.headers.get('etag'));
-      expect(again.headers.get('idempotent-replayed')).toBe('true');
-      expect(await eventsOf(id)).toEqual(['PublicationCreated']);
     });
 
     test('a repetition after midnight is found, and a day later the key is that of a new operation', async () => {

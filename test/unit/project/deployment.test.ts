@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { STOP_TIMEOUT_MS } from '../../../services/boot/process';
@@ -12,10 +9,9 @@ import { writes } from '../../../shared/api/operations/writes';
 import { errorCodeSchema } from '../../../shared/api/responses/errors';
 import { parseConfig, SETTING_NAMES } from '../../../shared/kernel/config';
 import { gatewayOfKubernetes } from '../../support/gateway-configuration';
-import { freeOwnPort, listenOnOwnPort } from '../../support/own-port';
 import { describeWithProgram, run } from '../../support/programs';
+import { DEFAULT_IMAGES, imageOf } from '../../support/servers/images';
 import { withTempDir } from '../../support/temp-dir';
-import { within } from '../../support/wait-for';
 
 const read = (path: string): string => readFileSync(path, 'utf8');
 
@@ -396,40 +392,59 @@ describe('the compose file', () => {
   });
 });
 
-describe('the health check of the image', () => {
-  const [, options, check] = /^HEALTHCHECK (.*)\\\n +CMD (.*)$/m.exec(dockerfile)!;
-  const [program, ...words] = JSON.parse(check!) as string[];
+/** The paths that the Dockerfile copies from the repository and not from another stage. */
+const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths]) =>
+  paths!.split(' '),
+);
 
-  /** Runs the check with these settings. Returns its exit code. */
-  async function runCheck(settings: Record<string, string>): Promise<number | null> {
-    const env = { PATH: process.env.PATH!, ...settings };
-    const [code] = await within(once(spawn(program!, words, { env, stdio: 'ignore' }), 'exit'), 'the check');
-    return code;
+test('the paths that the Dockerfile copies exist and pass .dockerignore, and the tests do not', () => {
+  const let_in = [...read('.dockerignore').matchAll(/^!(\S+)$/gm)].map(([, path]) => path!);
+  expect(copied).toContain('services');
+  for (const path of copied) {
+    expect([path, existsSync(path)]).toEqual([path, true]);
+    expect(let_in).toContain(path.split('/')[0]);
   }
+  expect(let_in).not.toContain('test');
+});
 
-  test('asks the port that a process listens on: PORT, or WORKER_PORT of a worker', async () => {
-    let status = 200;
-    const paths: (string | undefined)[] = [];
-    const server = createServer((req, res) => {
-      paths.push(req.url);
-      res.writeHead(status).end();
-    });
-    const port = String(await listenOnOwnPort(server));
-    const unused = String(await freeOwnPort());
-    expect(await runCheck({ PORT: port, WORKER_PORT: unused })).toBe(0);
-    expect(await runCheck({ PORT: unused, WORKER_PORT: port })).toBe(0);
-    expect(new Set(paths)).toEqual(new Set(['/health/live']));
-    status = 503;
-    expect(await runCheck({ PORT: port, WORKER_PORT: unused })).toBe(1);
-    expect(await runCheck({ PORT: unused, WORKER_PORT: unused })).toBe(1);
-    server.close();
-  });
+test.each(['Dockerfile', 'docker-compose.yml', 'package.json'])(
+  '%s starts programs that are built',
+  (file) => {
+    const programs = [...read(file).matchAll(/\bdist\/((?:services|shared|projections)[\w/-]*)\.js\b/g)];
+    expect(programs.length).toBeGreaterThan(0);
+    for (const [, path] of programs) expect([path, existsSync(`${path}.ts`)]).toEqual([path, true]);
+  },
+);
 
-  test('runs without NODE_OPTIONS, and on engines before 25', async () => {
-    const server = createServer((_req, res) => res.end());
-    const port = String(await listenOnOwnPort(server));
-    expect(await runCheck({ PORT: port, WORKER_PORT: port, NODE_OPTIONS: '--not-an-option' })).toBe(0);
-    server.close();
-    expect(options).not.toContain('--start-interval');
-  });
+test('a container starts Node with the options of `npm start`', () => {
+  const [, options] = /^exec node (\S+) dist/.exec(scripts.start!)!;
+  expect(dockerfile).toContain(`NODE_OPTIONS=${options}`);
+});
+
+test('the product loads no development dependency at run time', () => {
+  const { dependencies, devDependencies } = JSON.parse(read('package.json'));
+  expect(Object.keys(dependencies)).toEqual(
+    expect.arrayContaining(['swagger-ui-dist', 'lru-cache', 'ipaddr.js']),
+  );
+  expect(Object.keys(devDependencies)).toEqual(expect.arrayContaining(['testcontainers', 'knip']));
+});
+
+test('docker-compose.yml uses the same images and variables as the tests', () => {
+  const images = [...read('docker-compose.yml').matchAll(/^ {4}image: \$\{(\w+):-(\S+)\}$/gm)];
+  expect(Object.fromEntries(images.map(([, variable, image]) => [variable, image]))).toMatchObject(
+    DEFAULT_IMAGES,
+  );
+});
+
+test('an environment variable replaces an image', () => {
+  const before = process.env.REDIS_IMAGE;
+  process.env.REDIS_IMAGE = 'registry.example/redis:7';
+  try {
+    expect(imageOf('REDIS_IMAGE')).toBe('registry.example/redis:7');
+    process.env.REDIS_IMAGE = '';
+    expect(imageOf('REDIS_IMAGE')).toBe(DEFAULT_IMAGES.REDIS_IMAGE);
+  } finally {
+    if (before === undefined) delete process.env.REDIS_IMAGE;
+    else process.env.REDIS_IMAGE = before;
+  }
 });
