@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { commaList, paginationSchema, queryId } from '../../../shared/api/requests/parameters';
 import { storeOf } from '../../../shared/http/auth';
-import { pageMeta, parseBody, parseQuery } from '../../../shared/http/validation';
+import {
+  hasInvalidUtf8,
+  pageMeta,
+  parseBody,
+  parseQuery,
+  queryParameters,
+} from '../../../shared/http/validation';
 import { CatalogError, type Fault } from '../../../shared/kernel/errors';
 import { ITEM, principal, STORE } from './tiny-app';
 
@@ -181,5 +187,39 @@ describe('storeOf', () => {
     expect(conditionOf(() => storeOf(principal({ stores: [] })))).toBe('store_access_denied');
     expect(conditionOf(() => storeOf(principal(), 'mine'))).toBe('invalid_uuid');
     expect(conditionOf(() => storeOf(principal(), ''))).toBe('invalid_uuid');
+  });
+});
+
+describe('hasInvalidUtf8', () => {
+  const invalidParameters = (search: string): string[] => {
+    const query = queryParameters(`/api/store/search?${search}`);
+    return Object.keys(query).filter((name) => hasInvalidUtf8(query, name));
+  };
+
+  test.each([
+    ['q=caf%E9', ['q']],
+    ['q=%ff', ['q']],
+    ['q=%C3', ['q']],
+    ['q=%ed%a0%80', ['q']],
+    ['q=ok&q=%FF&page=1', ['q']],
+    ['&&q=%80&listing_id=%e9=%e9', ['q', 'listing_id']],
+  ])('%s has invalid UTF-8', (search, names) => {
+    expect(invalidParameters(search)).toEqual(names);
+    // The second call gets the cached query.
+    expect(invalidParameters(search)).toEqual(names);
+  });
+
+  test.each([
+    'q=caf%C3%A9',
+    'q=%f0%9f%ab%96',
+    'q=%EF%BF%BD',
+    'q=100%',
+    'q=%zz%8',
+    'q=%258f',
+    'q=+%2B',
+    'page=1',
+    '%C3%A9=1',
+  ])('%s has valid UTF-8', (search) => {
+    expect(invalidParameters(search)).toEqual([]);
   });
 });
