@@ -7,7 +7,7 @@ import {
   USE_INTERVAL_MS,
 } from '../../../shared/catalog/api-key/api-key';
 import { ABSENT, type Aggregate, type State } from '../../../shared/catalog/events/aggregate';
-import type { DomainEvent } from '../../../shared/catalog/events/codec';
+import { type DomainEvent, decodeEvent, encodeEvent } from '../../../shared/catalog/events/codec';
 import { dataOfNew, initialValues } from '../../../shared/catalog/fields';
 import {
   type ListingChanges,
@@ -43,21 +43,27 @@ type Story<Event, Command> = readonly [
   outcome: readonly Event[] | Condition,
 ];
 
-/** Tests each story, and that the same command appends nothing after its own events. Returns what decides. */
+/**
+ * Tests each story: also that its events are stored and read unchanged, that a snapshot of the state before them gives
+ * the same state after them, and that the same command appends nothing afterwards. Returns what decides.
+ */
 function decides<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
   aggregate: Aggregate<Resource, Event, Id, Command>,
   stories: readonly Story<Event, Command>[],
 ) {
   const id = newId<Id>();
+  const evolve = (state: State<Resource>, events: readonly Event[]): State<Resource> =>
+    events.reduce((before, event) => aggregate.evolve(before, event, id, AT), state);
   const decide = (events: readonly Event[], command: Command): readonly Event[] | Condition => {
-    let state: State<Resource> = ABSENT;
-    for (const event of events) state = aggregate.evolve(state, event, id, AT);
-    const decision = aggregate.decide(state, command);
+    const decision = aggregate.decide(evolve(ABSENT, events), command);
     return decision.ok ? decision.events : decision.condition;
   };
   test.each(stories)('%s', (_story, given, command, outcome) => {
     expect(decide(given, command)).toEqual(outcome);
     if (typeof outcome === 'string' || outcome.length === 0) return;
+    expect(outcome.map((event) => decodeEvent(encodeEvent(event)))).toEqual(outcome);
+    const snapshot = JSON.parse(JSON.stringify(evolve(ABSENT, given))) as State<Resource>;
+    expect(evolve(snapshot, outcome)).toStrictEqual(evolve(ABSENT, [...given, ...outcome]));
     const repeated = decide([...given, ...outcome], command);
     if (typeof repeated !== 'string') expect(repeated).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { createAccount, reinstateAccount, suspendAccount } from '../../../services/command/account';
+import { createAccount, suspendAccount } from '../../../services/command/account';
 import type { NewApiKey } from '../../../services/command/api-key';
 import {
   createApiKey,
@@ -9,14 +9,7 @@ import {
 } from '../../../services/command/api-key';
 import { createPublication } from '../../../services/command/publication';
 import { postReview } from '../../../services/command/review';
-import {
-  addPaymentMethod,
-  changeStoreStatus,
-  createStore,
-  describeStore,
-  locateStore,
-  removePaymentMethod,
-} from '../../../services/command/store';
+import { changeStoreStatus, createStore, describeStore, locateStore } from '../../../services/command/store';
 import { hashKey } from '../../../shared/catalog/api-key/api-key';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import { errorOf, faultsOf, newId, World } from './support';
@@ -24,17 +17,6 @@ import { errorOf, faultsOf, newId, World } from './support';
 const HOUR_MS = 3_600_000;
 
 describe('accounts', () => {
-  test('can be suspended and reinstated', async () => {
-    const world = new World();
-    const { id } = await world.account('  Acme ');
-    expect((await suspendAccount(world, world.context(), id)).value).toMatchObject({
-      name: 'Acme',
-      status: 'suspended',
-    });
-    expect((await reinstateAccount(world, world.context(), id)).value.status).toBe('active');
-    expect(world.events.control.log.map((event) => event.metadata.partition_key)).toEqual([id, id, id]);
-  });
-
   test('require a name, and must exist to be suspended', async () => {
     const world = new World();
     expect(await faultsOf(() => createAccount(world, world.context(), { name: ' ' }))).toEqual([
@@ -83,21 +65,6 @@ describe('stores', () => {
     const elsewhere = { ...target, environment: 'test' } as const;
     const failure = await errorOf(() => changeStoreStatus(world, world.context(), elsewhere, 'active'));
     expect(failure.condition).toBe('store_not_found');
-  });
-
-  test('add payment methods at the end and remove them once', async () => {
-    const world = new World();
-    const target = { environment: 'live', id: (await world.store()).id } as const;
-    const add = (name: string) =>
-      addPaymentMethod(world, world.context(), target, { type: 'cash', name, instructions: undefined });
-    const first = await add('Cash');
-    expect(first.value).toMatchObject({ name: 'Cash', position: 1, instructions: null });
-    expect((await add('Coins')).value.position).toBe(2);
-    const payment_method_id = first.value.payment_method_id as never;
-    const removed = await removePaymentMethod(world, world.context(), { ...target, payment_method_id });
-    expect(removed.value.payment_methods.map((method) => method.name)).toEqual(['Coins']);
-    const again = await removePaymentMethod(world, world.context(), { ...target, payment_method_id });
-    expect(again.changed).toBe(false);
   });
 });
 

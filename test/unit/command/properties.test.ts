@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { execute } from '../../../services/command/execute';
 import { load } from '../../../services/command/load';
-import { accountAggregate } from '../../../shared/catalog/account/account';
-import { apiKeyAggregate } from '../../../shared/catalog/api-key/api-key';
 import { ABSENT, type Aggregate, type State } from '../../../shared/catalog/events/aggregate';
 import { type DomainEvent, decodeEvent, encodeEvent } from '../../../shared/catalog/events/codec';
 import { streamName } from '../../../shared/catalog/events/envelope';
@@ -12,11 +10,9 @@ import {
   type PublicationCommand,
   publicationAggregate,
 } from '../../../shared/catalog/publication/publication';
-import { storeAggregate } from '../../../shared/catalog/store/store';
-import type { Permission } from '../../../shared/catalog/vocabulary';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { AnyId, PublicationId } from '../../../shared/kernel/ids';
-import { AT, NOW_MS, newId, World } from './support';
+import { AT, newId, World } from './support';
 
 /** Few values each, so that commands often match the existing state. */
 const word = fc.constantFrom('a', 'b');
@@ -71,87 +67,6 @@ const listingCommand = fc.oneof(
   fc.record({ type: fc.constant('Delete' as const) }),
 );
 
-const storeFields = {
-  name: word,
-  description: fc.option(word),
-  contact: fc.option(fc.record({ phone: word }, { requiredKeys: [] })),
-  ruc: fc.option(word),
-};
-const environment = fc.constantFrom('live' as const, 'test' as const);
-const storeCommand = fc.oneof(
-  fc.record({
-    type: fc.constant('CreateStore' as const),
-    input: fc.record({ ...storeFields, account_id: id, environment }),
-  }),
-  fc.record({
-    type: fc.constant('DescribeStore' as const),
-    changes: fc.record(storeFields, { requiredKeys: [] }),
-  }),
-  fc.record({
-    type: fc.constant('ChangeStoreStatus' as const),
-    status: fc.constantFrom('active' as const, 'inactive' as const),
-  }),
-  fc.record({
-    type: fc.constant('AddPaymentMethod' as const),
-    method: fc.record(
-      {
-        payment_method_id: id,
-        type: fc.constant('cash' as const),
-        name: word,
-        instructions: fc.option(word),
-        position: fc.integer({ min: 1, max: 3 }),
-      },
-      { requiredKeys: ['payment_method_id', 'type', 'name', 'instructions'] },
-    ),
-  }),
-  fc.record({ type: fc.constant('RemovePaymentMethod' as const), payment_method_id: id }),
-);
-
-const accountCommand = fc.oneof(
-  fc.record({ type: fc.constant('CreateAccount' as const), name: word }),
-  fc.record({ type: fc.constant('SuspendAccount' as const) }),
-  fc.record({ type: fc.constant('ReinstateAccount' as const) }),
-);
-
-const time = fc.constantFrom('2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z');
-const limits = fc.constantFrom(
-  { per_minute: 600, per_day: 100_000, burst: 900 },
-  { per_minute: 60, per_day: 100, burst: 1 },
-);
-const apiKeyFields = fc.record(
-  {
-    account_id: id,
-    name: word,
-    type: fc.constant('public' as const),
-    environment,
-    stores: ids,
-    permissions: fc.constant<Permission[]>([]),
-    key_hash: word,
-    expires_at: fc.option(time),
-    last_four: word,
-    limits,
-  },
-  {
-    requiredKeys: [
-      'account_id',
-      'name',
-      'type',
-      'environment',
-      'stores',
-      'permissions',
-      'key_hash',
-      'expires_at',
-    ],
-  },
-);
-const apiKeyCommand = fc.oneof(
-  fc.record({ type: fc.constant('CreateApiKey' as const), fields: apiKeyFields }),
-  fc.record({ type: fc.constant('ExpireApiKey' as const), expires_at: time }),
-  fc.record({ type: fc.constant('RevokeApiKey' as const) }),
-  fc.record({ type: fc.constant('SetApiKeyLimits' as const), limits: fc.option(limits) }),
-  fc.record({ type: fc.constant('RecordApiKeyUse' as const), used_at_ms: fc.constant(NOW_MS) }),
-);
-
 /**
  * Runs every command twice. Expects that the second run appends nothing, that decoding an encoded event gives the same
  * event, and that a state that was stored as a snapshot before any command gives the same state after it. Returns the
@@ -202,18 +117,6 @@ describe('after any commands, a repeated command appends nothing, events match t
 
   test('listings', () => {
     expectRepetitionsToAppendNothing(listingAggregate, listingCommand);
-  });
-
-  test('stores', () => {
-    expectRepetitionsToAppendNothing(storeAggregate, storeCommand);
-  });
-
-  test('accounts', () => {
-    expectRepetitionsToAppendNothing(accountAggregate, accountCommand);
-  });
-
-  test('API keys', () => {
-    expectRepetitionsToAppendNothing(apiKeyAggregate, apiKeyCommand);
   });
 });
 
