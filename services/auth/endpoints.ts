@@ -1,12 +1,11 @@
 import type { Messages } from '../../shared/api/operations/operation';
 import { tokens as operations } from '../../shared/api/operations/tokens';
-import { type ApiKey, hashKey, isApiKeyText } from '../../shared/catalog/api-key/api-key';
+import { type ApiKey, hashKey, isApiKeyText, USE_INTERVAL_MS } from '../../shared/catalog/api-key/api-key';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { type Authenticator, bearerOf } from '../../shared/http/auth';
 import type { AuthEndpoint, AuthEndpoints, AuthExchange } from '../../shared/http/route';
 import type { TokenClaims, TokenCodec } from '../../shared/http/tokens';
 import { parseBody } from '../../shared/http/validation';
-import { LRUCache } from '../../shared/kernel/cache';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { type System, timestamp } from '../../shared/kernel/system';
@@ -15,8 +14,8 @@ export interface AuthOptions {
   readonly authenticator: Authenticator;
   readonly tokens: TokenCodec;
   readonly system: System;
-  /** Called when a key is used, at most once per key and interval. The response does not wait for it. */
-  readonly onKeyUsed?: OnKeyUsed;
+  /** Called when a token is issued for a key that was not used lately. The response does not wait for it. */
+  readonly onKeyUsed?: (api_key_id: ApiKeyId) => void | Promise<void>;
 }
 
 /**
@@ -26,9 +25,8 @@ export interface AuthOptions {
 export function authEndpoints(options: AuthOptions): AuthEndpoints {
   const { authenticator } = options;
   const { issueToken: issue, refreshToken: refresh, validateToken: validate } = operations;
-  const key_use = new KeyUseRecorder(options);
   const issueFor = (key: ApiKey, ttl_s: number): JsonObject => {
-    key_use.record(key);
+    void recordUse(options, key);
     return issueToken(options, key, ttl_s);
   };
   return {
@@ -105,44 +103,15 @@ function describeClaims(claims: TokenClaims): JsonObject {
   return { valid: true, api_key_id, account_id, key_type, stores, permissions, expires_at };
 }
 
-// --- A key's last use ---
-
-type OnKeyUsed = (api_key_id: ApiKeyId) => void | Promise<void>;
-
-/** The precision of a key's `last_used_at`: a busy key causes one write per interval. */
-const INTERVAL_MS = 5 * 60_000;
-const KEYS_MAX = 10_000;
-
 /**
- * Calls `onKeyUsed` at most once per key and interval. The interval starts at the last call of this process or at the
- * key's stored `last_used_at`, whichever is later.
+ * Records the use of a key in the background, unless its document has one of the last five minutes. Never throws: issuing
+ * a token must not depend on it.
  */
-class KeyUseRecorder {
-  private readonly system: System;
-  private readonly onKeyUsed: OnKeyUsed | undefined;
-  private readonly recorded_at_ms = new LRUCache<ApiKeyId, number>({ max: KEYS_MAX });
-
-  constructor(options: { system: System; onKeyUsed?: OnKeyUsed }) {
-    this.system = options.system;
-    this.onKeyUsed = options.onKeyUsed;
-  }
-
-  /** Records the key's last use in the background. Never throws: issuing a token must not depend on it. */
-  record(key: ApiKey): void {
-    if (this.onKeyUsed === undefined) return;
-    const now_ms = this.system.now();
-    const stored_ms = key.last_used_at === null ? 0 : Date.parse(key.last_used_at);
-    if (now_ms - Math.max(stored_ms, this.recorded_at_ms.get(key.id) ?? 0) < INTERVAL_MS) return;
-    this.recorded_at_ms.set(key.id, now_ms);
-    void this.notify(key.id);
-  }
-
-  private async notify(id: ApiKeyId): Promise<void> {
-    try {
-      await this.onKeyUsed?.(id);
-    } catch {
-      // The next use of the key calls `onKeyUsed` again.
-      this.recorded_at_ms.delete(id);
-    }
+async function recordUse({ system, onKeyUsed }: AuthOptions, { id, last_used_at }: ApiKey): Promise<void> {
+  if (last_used_at !== null && system.now() - Date.parse(last_used_at) < USE_INTERVAL_MS) return;
+  try {
+    await onKeyUsed?.(id);
+  } catch {
+    // The next use of the key is recorded.
   }
 }

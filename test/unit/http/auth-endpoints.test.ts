@@ -9,7 +9,7 @@ import { codecAt, entries, grant, ring } from './token-fixtures';
 
 const API_KEY = `pk_live_${'k'.repeat(43)}`;
 const JSON_TYPE = { 'content-type': 'application/json' };
-const stored: ApiKey = {
+const stored: { -readonly [Name in keyof ApiKey]: ApiKey[Name] } = {
   id: KEY,
   account_id: grant.account_id,
   name: 'storefront',
@@ -217,16 +217,22 @@ describe('/auth/*', () => {
     expect((await requestToken()).status).toBe(200);
   });
 
-  test('onKeyUsed is called once per interval, and only if a token was issued', async () => {
+  test('onKeyUsed is called if a token was issued and the last use is five minutes old', async () => {
+    const stored_use = (ms_ago: number): void => {
+      stored.last_used_at = new Date(clock.now_ms - ms_ago).toISOString();
+    };
     await requestToken(undefined, '{"ttl_minutes":0}');
     expect(used_keys).toEqual([]);
     const { token } = (await requestToken()).body.data;
+    expect(used_keys).toEqual([KEY]);
+    stored_use(5 * 60_000 - 1);
     await requestToken();
     await app.request('POST', '/auth/refresh', { token });
     expect(used_keys).toEqual([KEY]);
-    clock.now_ms += 5 * 60_000;
+    stored_use(5 * 60_000);
     await requestToken();
     expect(used_keys).toEqual([KEY, KEY]);
+    stored.last_used_at = null;
   });
 
   test('a failure of onKeyUsed does not affect the token, and the next request calls it again', async () => {
