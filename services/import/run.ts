@@ -22,8 +22,6 @@ import { type CatalogWriter, importedPublication } from './writer';
 
 /** Steps that are written concurrently, so that many of them share one commit of the log. */
 const CONCURRENCY = 256;
-/** The most characters of the texts in them. One step may have more. */
-const LENGTH_MAX = 8_000_000;
 
 export interface ImportRun {
   readonly store: StoreIdentity;
@@ -63,7 +61,7 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
   let done = 0;
   await runPool(
     file.items(),
-    { items_max: CONCURRENCY, length_max: LENGTH_MAX, lengthOf: lengthOfStep },
+    CONCURRENCY,
     async (items) => {
       for (const item of items) await importItem(state, item);
       run.on_progress?.(++done);
@@ -198,16 +196,6 @@ async function reportRejection<Result>(
 
 function noteOf(item: PublicationItem | ListingItem | ReviewItem, reason: string): RowNote {
   return { line: item.line, external_id: nameOf(item), reason };
-}
-
-/** Returns the size of the texts of a step, in characters. Descriptions make up nearly all of it. */
-function lengthOfStep(items: readonly ImportItem[]): number {
-  let length = 0;
-  for (const item of items) {
-    if (item.kind !== 'publication') continue;
-    for (const value of Object.values(item.fields)) if (typeof value === 'string') length += value.length;
-  }
-  return length;
 }
 
 function nameOf(item: PublicationItem | ListingItem | ReviewItem): string | null {

@@ -105,7 +105,7 @@ async function deleteTestData(
       if (await wasDeleted(deleteOne(id))) deleted++;
       options.on_progress(++done);
     };
-    await runPool(ids, { items_max: CONCURRENCY }, work, options.signal);
+    await runPool(ids, CONCURRENCY, work, options.signal);
     return deleted;
   };
   const environment = 'test';
