@@ -8,19 +8,13 @@ export interface Clock {
 
 export const realClock: Clock = {
   now: () => Date.now(),
-  wait: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const abort = (): void => {
-        clearTimeout(timer);
-        reject(signal?.reason);
-      };
-      const timer = setTimeout(() => {
-        signal?.removeEventListener('abort', abort);
-        resolve();
-      }, ms);
-      signal?.addEventListener('abort', abort, { once: true });
-    }),
+  wait: (ms, signal) => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const waiting = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, ms);
+    });
+    return unlessAborted(waiting, signal).finally(() => clearTimeout(timer));
+  },
 };
 
 /**

@@ -1,6 +1,7 @@
 import { CatalogApiError, type CatalogClient, CatalogConnectionError } from '../../shared/client';
 import { fetch } from '../support/fetch';
 import { type Harness, type Shop, startHarness } from '../support/harness';
+import { flatPicture } from '../support/pictures';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
@@ -211,5 +212,62 @@ describe('reading your own writes', () => {
     expect(requests.at(-1)?.headers.get('x-catalog-min-position')).toBe(merchant.position);
     await merchant.store.get({}, { consistent: false });
     expect(requests.at(-1)?.headers.has('x-catalog-min-position')).toBe(false);
+  });
+});
+
+describe('media', () => {
+  const photo = async (): Promise<Blob> =>
+    new Blob([new Uint8Array(await flatPicture('jpeg', { width: 640, height: 480 }))]);
+
+  test('a picture of a publication is uploaded, processed, served without a token, and deleted', async () => {
+    const tea = await client.publications.create({ title: 'Tea', price_currency: 'USD', price_amount: 1 });
+    const uploaded = await client.media.upload(await photo(), { alt: 'A cup', publication_id: tea.id });
+    expect(uploaded).toMatchObject({
+      status: 'processing',
+      mime_type: 'image/jpeg',
+      width: 640,
+      alt: 'A cup',
+    });
+    const processed = await client.media.processed(uploaded.id);
+    expect(processed).toMatchObject({
+      id: uploaded.id,
+      status: 'ready',
+      variants: [{ name: 'thumb', width: 200 }, {}, {}, {}],
+    });
+    expect([processed, ...processed.variants].map(({ url }) => new URL(url!).origin)).toEqual(
+      Array(5).fill(harness.url),
+    );
+    const shown = await fetch(processed.url!);
+    expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+    const { media } = await client.publications.get(tea.id, { expand: ['media'] });
+    expect(media.data).toEqual([processed]);
+    expect(await client.media.list({ publication_id: tea.id }).all()).toEqual([processed]);
+    expect(await client.media.list().all()).toEqual([processed]);
+    expect(await client.media.delete(processed.id)).toEqual({
+      id: processed.id,
+      object: 'media',
+      deleted: true,
+    });
+    await expect(client.media.get(processed.id)).rejects.toMatchObject({
+      status: 404,
+      code: 'MEDIA_NOT_FOUND',
+    });
+  });
+
+  test('an upload that is retried after a lost response is stored once', async () => {
+    const { fetch, requests } = recordingFetch(async (send, count) => {
+      const response = await send();
+      if (count === 2) throw new TypeError('the connection was closed');
+      return response;
+    });
+    const retrying = harness.client(shop.secret, { fetch });
+    const uploaded = await retrying.media.upload(await photo(), { alt: 'Once' });
+    expect(requests.map(({ method }) => method)).toEqual(['POST', 'POST', 'POST']);
+    expect(retrying.answerOf(uploaded)?.replayed).toBe(true);
+  });
+
+  test('a file that is not an image is refused', async () => {
+    const text = client.media.upload(new Blob(['<html></html>'], { type: 'image/png' }));
+    await expect(text).rejects.toMatchObject({ status: 415, code: 'INVALID_FORMAT' });
   });
 });
