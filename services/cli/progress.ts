@@ -7,8 +7,7 @@ const BAR_CELLS = 24;
 /** How far a piece of work has come. */
 export interface Progress {
   readonly done: number;
-  /** Null if unknown: the line then has no bar and no remaining time. */
-  readonly total: number | null;
+  readonly total: number;
   /** The value of `done` when the bar was created; default 0. The speed is computed from it. */
   readonly from?: number;
   /** Items per second, if `done` and `total` count something other than items (log positions). */
@@ -53,7 +52,6 @@ export function renderProgress(label: string, progress: Progress, elapsed_ms: nu
   const { done, total, from = 0 } = progress;
   const per_s = elapsed_ms > 0 ? ((done - from) * 1000) / elapsed_ms : 0;
   const speed = `${count(Math.round(progress.rate ?? per_s))}/s`;
-  if (total === null) return [label, progress.counted ?? count(done), speed].join('  ');
   const fraction = total === 0 ? 1 : Math.min(1, done / total);
   const filled = Math.round(fraction * BAR_CELLS);
   const bar = `[${'#'.repeat(filled)}${'-'.repeat(BAR_CELLS - filled)}]`;

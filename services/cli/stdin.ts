@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,18 +23,21 @@ export async function readLine(prompt: string): Promise<string | undefined> {
 }
 
 /**
- * Calls `use` with the path of the file to read. The argument `-` means standard input: it is copied to a temporary file
- * first, because an import reads its file twice. TMPDIR chooses the folder.
+ * Calls `use` with the path of the file to read. Standard input (`-`) and pipes are copied to a temporary file first,
+ * because an import reads its file twice. TMPDIR chooses the folder.
  */
 export async function withInputFile<Result>(
   argument: string,
   use: (path: string) => Promise<Result>,
 ): Promise<Result> {
-  if (argument !== '-') return use(argument);
+  const is_standard_input = argument === '-';
+  const is_pipe = statSync(argument, { throwIfNoEntry: false })?.isFIFO() === true;
+  if (!is_standard_input && !is_pipe) return use(argument);
   const folder = await mkdtemp(join(tmpdir(), 'catalog-import-'));
   try {
-    const path = join(folder, 'standard-input');
-    await pipeline(process.stdin, createWriteStream(path, { mode: 0o600 }));
+    const path = join(folder, 'input');
+    const input = is_standard_input ? process.stdin : createReadStream(argument);
+    await pipeline(input, createWriteStream(path, { mode: 0o600 }));
     return await use(path);
   } finally {
     await rm(folder, { recursive: true, force: true });

@@ -69,8 +69,8 @@ export type ImportItem = PublicationItem | ListingItem | ReviewItem | FailedRow 
 
 /** An opened import file. */
 export interface ImportFile {
-  /** How many steps `items` has. Null if unknown, for example for a pipe. */
-  readonly total: number | null;
+  /** How many steps `items` has. */
+  readonly total: number;
   /** Number of rows with a value that is not imported, by the name of the column. */
   readonly unused_columns?: Readonly<Record<string, number>>;
   /** Reads the items. Each array is one step of the progress bar: a product with its notes, or a line. */

@@ -8,7 +8,7 @@ import { newReviewSchema } from '../command/review';
 import { type FailedRow, type ImportFile, type ImportItem, type ReviewRow, RowError } from './item';
 import { parsePrice } from './price';
 import { rejectionReason } from './report';
-import { ImportFileError, readLines, statFile } from './text-file';
+import { ImportFileError, readLines } from './text-file';
 
 /*
  * The form of the rows (docs/import.md#json-lines). The fields of a resource may have any value here, because the command
@@ -141,14 +141,13 @@ function failedRow(
 }
 
 /**
- * Opens a JSON Lines file or pipe. Reads a file once in advance to count its lines.
+ * Opens a JSON Lines file. Reads it once in advance to count its lines.
  * Throws `ImportFileError` if it cannot be read, is empty or is not UTF-8.
  */
 export async function openJsonlFile(path: string, currency?: string): Promise<ImportFile> {
   const items = async function* (): AsyncGenerator<ImportItem[]> {
     for await (const { line, text } of readLines(path)) yield parseJsonLine(text, line, currency);
   };
-  if (!(await statFile(path)).isFile()) return { total: null, items };
   let total = 0;
   for await (const _line of readLines(path)) total++;
   if (total === 0) throw new ImportFileError(`The file ${path} is empty.`);

@@ -11,7 +11,7 @@ import {
 } from './item';
 import { parsePrice } from './price';
 import { readRows, type ShopifyRow } from './shopify-rows';
-import { ImportFileError, statFile } from './text-file';
+import { ImportFileError } from './text-file';
 
 /**
  * Opens a Shopify product export. Reads the file twice, so that memory does not grow with its size: first to find the
@@ -19,11 +19,6 @@ import { ImportFileError, statFile } from './text-file';
  * Throws `ImportFileError` if the file cannot be read, is empty, is not UTF-8 or has another header.
  */
 export async function openShopifyFile(path: string, currency?: string): Promise<ImportFile> {
-  const stats = await statFile(path);
-  if (!stats.isFile() && !stats.isDirectory())
-    throw new ImportFileError(
-      `Cannot read ${path}: a Shopify export must be a file, because it is read twice.`,
-    );
   const last_row = new Map<string, number>();
   let count = 0;
   const unused = new Map<string, number>();

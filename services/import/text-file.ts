@@ -1,5 +1,4 @@
-import { createReadStream, type Stats } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 
 /** More than any row needs. Bounds the memory for a file without line breaks, and for a quote that is never closed. */
 export const ROW_LENGTH_MAX = 4_000_000;
@@ -18,13 +17,6 @@ function fileError(error: unknown, path: string): unknown {
     EACCES: 'permission denied',
   }[code ?? ''];
   return reason === undefined ? error : new ImportFileError(`Cannot read ${path}: ${reason}.`);
-}
-
-/** Returns the file's metadata. Throws `ImportFileError` if the file cannot be read. */
-export function statFile(path: string): Promise<Stats> {
-  return stat(path).catch((error: unknown) => {
-    throw fileError(error, path);
-  });
 }
 
 /**

@@ -22,7 +22,6 @@ test('a progress line shows share, speed and remaining time', () => {
   );
   expect(renderProgress('import', { done: 10, total: 100_000 }, 1_000)).toContain('ETA 2 h 46 min');
   expect(renderProgress('import', { done: 0, total: 10 }, 0)).toContain('ETA -');
-  expect(renderProgress('import', { done: 7, total: null }, 1_000)).toBe('import  7  7/s');
 });
 
 test('a bar redraws at most ten times per second and at its end, and only on a terminal', () => {
