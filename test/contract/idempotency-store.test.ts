@@ -79,30 +79,3 @@ test('the idempotency store on SQLite uses the pages of expired operations again
     await store.close();
   });
 });
-
-test('the idempotency store on SQLite deletes expired operations', async () => {
-  await withTempDir(async (folder) => {
-    const file = join(folder, 'idempotency.sqlite');
-    const store = await SqliteIdempotencyStore.open({ file });
-    const claim = (idempotency_key: string, now_ms: number) =>
-      store.claim(
-        { api_key_id: 'a', idempotency_key },
-        {
-          fingerprint: 'f',
-          holder: 'h',
-          now_ms,
-          locked_until_ms: now_ms + 10,
-          expires_at_ms: now_ms + 60_000,
-          records_max: 1_000,
-        },
-      );
-    for (let n = 0; n < 50; n++) await claim(`old-${n}`, n);
-    await claim('new', 100_000);
-    const database = new Database(file);
-    expect(database.prepare('SELECT idempotency_key FROM operations').all()).toEqual([
-      { idempotency_key: 'new' },
-    ]);
-    database.close();
-    await store.close();
-  });
-});

@@ -22,21 +22,6 @@ const CHUNK_BYTES = 65_536;
 /** If an incoming file was not modified for this long, the process that wrote it has died. */
 const LEFT_OVER_MS = 3_600_000;
 
-/** Failures of the disk, the file system or the limit of open files. ENOENT: the folder was removed. */
-const UNAVAILABLE_CODES = new Set([
-  'EACCES',
-  'EBUSY',
-  'EDQUOT',
-  'EIO',
-  'EMFILE',
-  'ENFILE',
-  'ENOENT',
-  'ENOSPC',
-  'ENOTDIR',
-  'EPERM',
-  'EROFS',
-]);
-
 export interface FileBlobStoreOptions {
   /** Created if it does not exist. Several processes may share it. */
   readonly folder: string;
@@ -253,7 +238,7 @@ async function runOnDisk<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw UNAVAILABLE_CODES.has(codeOf(error)) ? new CatalogError('unavailable', { cause: error }) : error;
+    throw isSystemError(error) ? new CatalogError('unavailable', { cause: error }) : error;
   }
 }
 
@@ -268,6 +253,10 @@ function runIfExists<Result>(work: () => Promise<Result>): Promise<Result | unde
     }
   });
 }
+
+/** Returns whether the system has refused a call: a failure of the disk, the file system or the limit of open files. */
+const isSystemError = (error: unknown): boolean =>
+  typeof (error as NodeJS.ErrnoException)?.errno === 'number';
 
 function codeOf(error: unknown): string {
   return String((error as NodeJS.ErrnoException | undefined)?.code);

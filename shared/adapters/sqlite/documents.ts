@@ -172,16 +172,6 @@ export function checkWord(word: string): string {
   throw new Error('a word is invalid: expected lower-case letters and digits');
 }
 
-const OTHER_THAN_WORDS = /[^a-z0-9:=\u0080-\u{10ffff} ]/u;
-
-/** Returns the words with spaces between them. Does the same as `checkWord` for each word, but faster. */
-function joinWords(words: readonly string[]): string {
-  const joined = words.join(' ');
-  const is_valid =
-    !OTHER_THAN_WORDS.test(joined) && words.every((word) => word !== '' && !word.includes(' '));
-  return is_valid ? joined : words.map(checkWord).join(' ');
-}
-
 /** Returns the columns `words_scope` and `words`. */
 function wordColumns(
   scope: readonly string[],
@@ -190,7 +180,7 @@ function wordColumns(
   if (!words) return { words_scope: null, words: null };
   return {
     words_scope: scopeHash(scope.map((key) => keys[key] ?? null)),
-    words: joinWords(words),
+    words: words.map(checkWord).join(' '),
   };
 }
 

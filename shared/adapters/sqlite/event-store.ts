@@ -54,9 +54,6 @@ const VIEWS = /^views(-v\d+)?\.sqlite$/;
 const SNAPSHOTS = 'snapshots.sqlite';
 const COLUMNS = 'position, stream, revision, id, type, schema_version, data, metadata';
 const INSERT_COLUMNS = 'stream, revision, id, type, schema_version, data, metadata';
-/** Inserts an event if the last revision of the stream is the expected one. */
-const INSERT_AT_REVISION = `INSERT INTO events (${INSERT_COLUMNS}) SELECT ?, ?, ?, ?, ?, ?, ?
-  WHERE coalesce((SELECT max(revision) FROM events WHERE stream = ?), ${NO_STREAM}) = ?`;
 const BATCH_SIZE = 256;
 /** Maximum size of the events that a subscription yields at once, in characters of JSON. One event may be larger. */
 const BATCH_LENGTH_MAX = 8_000_000;
@@ -366,7 +363,6 @@ class AppendQueue {
 
   /** Runs one append in the transaction of its group. A violated constraint rolls back this append only. */
   private appendOne(append: PendingAppend): Outcome {
-    if (append.rows.length === 1) return this.appendOneEvent(append);
     const actual = this.lastRevision(append.stream);
     if (actual !== append.expected_revision) return { result: this.earlierResult(append, actual) };
     this.connection.run('SAVEPOINT append_savepoint');
@@ -379,21 +375,6 @@ class AppendQueue {
       if (!sqliteCode(error).startsWith('SQLITE_CONSTRAINT')) throw error;
       this.connection.run('ROLLBACK TO append_savepoint');
       this.connection.run('RELEASE append_savepoint');
-      return { error };
-    }
-  }
-
-  /** Does the same for an append of a single event, in one statement, which is all or nothing by itself. */
-  private appendOneEvent(append: PendingAppend): Outcome {
-    const { stream, expected_revision, rows } = append;
-    const revision = expected_revision + 1;
-    try {
-      const values = [stream, revision, ...rows[0]!, stream, expected_revision];
-      const { changes, lastInsertRowid } = this.connection.run(INSERT_AT_REVISION, values);
-      if (changes === 0) return { result: this.earlierResult(append, this.lastRevision(stream)) };
-      return { result: { outcome: 'appended', revision, position: BigInt(lastInsertRowid) } };
-    } catch (error) {
-      if (!sqliteCode(error).startsWith('SQLITE_CONSTRAINT')) throw error;
       return { error };
     }
   }

@@ -26,11 +26,10 @@ const SWEEP_ROWS = 1_000;
 /** How long a process may use the tokens of a lease. Then it puts the unused ones back. */
 const LEASE_MS = 200;
 const LEASE_TOKENS_MIN = 2;
-const LEASE_TOKENS_FIRST = 8;
 const LEASE_TOKENS_MAX = 1_024;
 /** A lease takes at most this part of what the bucket has, and of what is left of the day. */
 const LEASE_SHARE = 1 / 8;
-const PACES_MAX = 10_000;
+const SUBJECTS_MAX = 10_000;
 
 export interface SqliteRateLimiterOptions {
   readonly file: string;
@@ -55,13 +54,6 @@ interface Lease {
   left: number;
   /** The bucket as if only the used tokens had been taken. */
   state: BucketState;
-}
-
-/** How fast a subject sends requests. */
-interface Pace {
-  readonly taken_ms: number;
-  /** Size of its next lease. */
-  readonly tokens: number;
 }
 
 /** What a transaction has done. Memory changes only after it was committed, because it may run several times. */
@@ -91,7 +83,8 @@ export class SqliteRateLimiter implements RateLimiter {
   private readonly now: () => number;
   private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
   private readonly leases = new Map<string, Lease>();
-  private readonly paces = new LRUCache<string, Pace>({ max: PACES_MAX });
+  /** When each subject last took tokens in a transaction, Unix milliseconds. */
+  private readonly taken_ms = new LRUCache<string, number>({ max: SUBJECTS_MAX });
   private transactions = 0;
   private timer: NodeJS.Timeout | undefined;
   private swept_at_ms = Number.NEGATIVE_INFINITY;
@@ -181,7 +174,7 @@ export class SqliteRateLimiter implements RateLimiter {
     });
     const leases = new Map<string, Lease>();
     for (const [subject, bucket] of buckets) {
-      const lease = this.leaseFor(subject, bucket, returned.get(subject), now_ms);
+      const lease = this.leaseFor(subject, bucket, now_ms);
       if (lease) leases.set(subject, lease);
       const state = lease ? takeAhead(bucket.state, lease.tokens, reserveOf(lease.tier)) : bucket.state;
       if (bucket.is_changed || lease) write(connection, subject, state, idleFromMs(state, bucket.tier));
@@ -210,18 +203,12 @@ export class SqliteRateLimiter implements RateLimiter {
    * Returns the lease that a subject gets after its requests of this transaction. Undefined if it sends few requests or
    * has few tokens left, or if another transaction runs, whose lease would replace this one.
    */
-  private leaseFor(
-    subject: string,
-    { tier, state }: Bucket,
-    previous: Lease | undefined,
-    now_ms: number,
-  ): Lease | undefined {
-    const pace = this.paces.get(subject);
-    const is_busy = pace !== undefined && now_ms >= pace.taken_ms && now_ms - pace.taken_ms < LEASE_MS;
-    const wanted = is_busy ? wantedTokens(pace.tokens, previous, now_ms) : LEASE_TOKENS_FIRST;
-    this.paces.set(subject, { taken_ms: now_ms, tokens: wanted });
+  private leaseFor(subject: string, { tier, state }: Bucket, now_ms: number): Lease | undefined {
+    const taken_ms = this.taken_ms.get(subject) ?? Number.NEGATIVE_INFINITY;
+    const is_busy = now_ms >= taken_ms && now_ms - taken_ms < LEASE_MS;
+    this.taken_ms.set(subject, now_ms);
     const day_left = tier.per_day === null ? Number.POSITIVE_INFINITY : tier.per_day - state.day_count;
-    const tokens = Math.min(wanted, Math.floor(LEASE_SHARE * Math.min(state.tokens, day_left)));
+    const tokens = Math.min(LEASE_TOKENS_MAX, Math.floor(LEASE_SHARE * Math.min(state.tokens, day_left)));
     const has_few = tokens < LEASE_TOKENS_MIN || tokens + reserveOf(tier) > state.tokens;
     if (!is_busy || has_few || this.transactions > 1) return undefined;
     const expires_ms = Math.min(now_ms + LEASE_MS, endOfDayOf(now_ms));
@@ -292,14 +279,6 @@ function isSameTier(a: Tier, b: Tier): boolean {
   if (a === b) return true;
   const has_same_rate = a.refill_per_s === b.refill_per_s && a.limit === b.limit;
   return has_same_rate && a.burst === b.burst && a.per_day === b.per_day;
-}
-
-/** Doubles the size of a lease that was used up in time. A lease that was too large is followed by a smaller one. */
-function wantedTokens(tokens: number, previous: Lease | undefined, now_ms: number): number {
-  if (previous === undefined) return tokens;
-  const used = previous.tokens - previous.left;
-  const was_used_up = previous.left === 0 && now_ms < previous.expires_ms;
-  return was_used_up ? Math.min(2 * previous.tokens, LEASE_TOKENS_MAX) : Math.max(used, LEASE_TOKENS_FIRST);
 }
 
 function read(connection: SqliteConnection, subject: string): BucketState | undefined {
