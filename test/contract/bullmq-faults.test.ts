@@ -72,8 +72,7 @@ describeOn('REDIS_URL', 'partitions while Redis stops, restarts and loses its da
 
   test('a partition continues after the network dropped its connection during the handshake', async () => {
     const network = new ForgetfulNetwork({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
-    await network.listen();
-    const url = `redis://127.0.0.1:${network.port}`;
+    const url = `redis://127.0.0.1:${await network.listen()}`;
     const distant = new BullmqJobQueue({
       url,
       realm: 'live',

@@ -5,9 +5,12 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
-import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
 import { Follower } from '../support/eventstore-standin/follower';
-import { openFailFastStore, openStore } from '../support/eventstore-standin/server-under-test';
+import {
+  appendInTheEnd,
+  openFailFastStore,
+  openStore,
+} from '../support/eventstore-standin/server-under-test';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor, within } from '../support/wait-for';
 import { someEvents } from './some-events';
@@ -111,8 +114,7 @@ test('a server that was down for longer than the back-off is noticed soon after 
   await follower.until(1);
   await server.kill();
   const caller = await openFailFastStore(server.url);
-  const until_ms = performance.now() + 8_000;
-  while (performance.now() < until_ms) {
+  for (let call = 0; call < 2; call++) {
     // On a busy machine, the time of the call may end during an attempt, which then counts as one without an answer.
     const condition = expect.stringMatching(/^(unavailable|database_timeout)$/);
     await expect(caller.head()).rejects.toMatchObject({ condition });
@@ -126,32 +128,19 @@ test('a server that was down for longer than the back-off is noticed soon after 
   await follower.end();
 });
 
-describe('EVENTSTORE_COMMAND', () => {
+test('an EVENTSTORE_COMMAND that fails is reported with what it printed', async () => {
   const { env } = process;
-  afterEach(() => {
-    process.env = env;
-  });
-
-  /** Starts a server with the command, as the suites do that are run with a real server. */
-  const startWith = (command: string): Promise<OwnServer> => {
-    process.env = { ...env, EVENTSTORE_URL: server.url, EVENTSTORE_COMMAND: command };
-    return startOwnServer('eventstore');
+  process.env = {
+    ...env,
+    EVENTSTORE_COMMAND: `node -e 'console.log("an"); console.error("option"); process.exit(3)'`,
   };
-
-  test('starts a server, without the variables that a real one would take as its options', async () => {
-    const main = resolve(__dirname, '../support/eventstore-standin/main.js');
-    const started = await startWith(
-      `node ${main} --data "$DATA" --port "$PORT" \${EVENTSTORE_URL:+--no-such}`,
-    );
-    await started.stop();
-    await started.dispose();
-  });
-
-  test('that fails is reported with what it printed', async () => {
-    const failing = startWith(`node -e 'console.log("an"); console.error("option"); process.exit(3)'`);
+  try {
+    const failing = startOwnServer('eventstore');
     await expect(failing).rejects.toThrow(/printed:(\n(an|option)){2}/);
     await expect(failing).rejects.toMatchObject({ cause: { message: 'it ended with 3' } });
-  });
+  } finally {
+    process.env = env;
+  }
 });
 
 test('a process exits after it has closed its store', async () => {

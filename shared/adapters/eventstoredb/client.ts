@@ -5,13 +5,12 @@ import { ReadReq } from '@eventstore/db-client/generated/streams_pb';
 import { Http2SubchannelConnector } from '@grpc/grpc-js/build/src/transport';
 import { withTimeout } from '../../kernel/async';
 import type { ServerAddress } from './address';
-import { SharedAppends, type StreamingClient } from './shared-appends';
 
 /** Limit for `dispose()`, which waits until every call has ended. */
 const DISPOSE_MS_MAX = 1_000;
 
 /** Non-public members of the client. The constructor assigns them to the instance, so they can be replaced on it. */
-interface Internals extends StreamingClient {
+interface Internals {
   supports: () => Promise<boolean>;
   handleError: (grpc_client: unknown, error: Error) => Promise<void>;
   getChannel: () => Promise<Channel>;
@@ -38,7 +37,6 @@ const SHUTDOWN = 4;
  */
 export class OpenedClient {
   readonly client: EventStoreDBClient;
-  readonly appends: SharedAppends;
   private readonly retiring = new AbortController();
   /** `dispose()` of the library ends the calls but leaves the channels open. */
   private readonly channels = new Set<Channel>();
@@ -48,9 +46,8 @@ export class OpenedClient {
   constructor(server: ServerAddress, generation: number, onLost: (client: OpenedClient) => void) {
     this.client = server.connect(generation);
     const internals = this.client as unknown as Internals;
-    // One call per append. By default the client uses its own batch stream, which keeps the pending appends of all clients
-    // of the process in one table: an error on one connection fails the appends of every connection, and a response that
-    // still arrives for one of them is an uncaught exception. `SharedAppends` does without that table.
+    // One call per append. By default the client uses a batch stream, which keeps the pending appends of all clients of
+    // the process in one table: an error on one connection fails the appends of every connection.
     internals.supports = async () => false;
     // The client does not await it. A rejection, for example because discovery fails, would end the process.
     const { handleError, getChannel } = internals;
@@ -66,7 +63,6 @@ export class OpenedClient {
       this.channels.add(channel);
       return channel;
     };
-    this.appends = new SharedAppends(internals);
   }
 
   /** Aborts when the client is replaced or closed. Its subscriptions end then. */
@@ -79,19 +75,14 @@ export class OpenedClient {
     return [...this.channels].some((channel) => channel.getConnectivityState(false) === READY);
   }
 
-  /**
-   * Ends the subscriptions at once, and the shared call of appends as soon as they are answered: a leader that is shutting
-   * down stays the leader while a call is open.
-   */
+  /** Ends the subscriptions: a leader that is shutting down stays the leader while a call is open. */
   retire(): void {
     this.retiring.abort();
-    this.appends.retire();
   }
 
   /** Closes every call and connection. */
   async close(): Promise<void> {
-    this.retiring.abort();
-    this.appends.close();
+    this.retire();
     await withTimeout(this.client.dispose(), DISPOSE_MS_MAX, () => undefined);
     this.closed = true;
     for (const channel of this.channels) channel.close();

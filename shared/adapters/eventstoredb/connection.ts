@@ -27,7 +27,7 @@ const RECONNECT_EVERY_MS = 250;
 const CLOSE_AFTER_MS = 5_000;
 
 /** The client in use until it is replaced. */
-export type CurrentClient = Pick<OpenedClient, 'client' | 'appends' | 'retired'>;
+export type CurrentClient = Pick<OpenedClient, 'client' | 'retired'>;
 
 /** `silence_ms` is the deadline of this attempt; `onProgress` restarts it. */
 type Operation<Result> = (

@@ -1,4 +1,5 @@
 import {
+  type AppendToStreamOptions,
   MaxAppendSizeExceededError,
   NO_STREAM as SERVERS_NO_STREAM,
   type AppendResult as ServersResult,
@@ -14,17 +15,15 @@ import {
   assertAppendable,
   assertFits,
   assertRange,
-  bytesOfEvent,
   type EventStore,
   type LogBatch,
   type LogMark,
   NO_STREAM,
 } from '../../ports/event-store';
-import { type CallLimits, EventStoreDbConnection } from './connection';
-import { StreamNames, toBytes } from './events';
+import { type CallLimits, type CurrentClient, EventStoreDbConnection } from './connection';
+import { StreamNames, toEventData } from './events';
 import { codeOf, RESOURCE_EXHAUSTED } from './failures';
 import { readHead, readMarkAt, readStream } from './reading';
-import type { AppendRequest } from './shared-appends';
 import { EventStoreDbSnapshots } from './snapshots';
 import { followRealm } from './subscription';
 
@@ -121,18 +120,17 @@ async function append(
   events: readonly EncodedEvent[],
   beforeSend?: () => Promise<void>,
 ): Promise<AppendResult> {
-  const request: AppendRequest = {
-    stream: names.stored(stream),
-    expected_revision: expected_revision === NO_STREAM ? SERVERS_NO_STREAM : BigInt(expected_revision),
-    events: events.map(toBytes),
+  const encoded = events.map(toEventData);
+  assertFits(encoded.reduce((sum, { bytes }) => sum + bytes, 0));
+  const options: AppendToStreamOptions = {
+    expectedRevision: expected_revision === NO_STREAM ? SERVERS_NO_STREAM : BigInt(expected_revision),
+    requiresLeader: true,
   };
-  const sizes = request.events.map(({ type, data, metadata }) =>
-    bytesOfEvent(type, data.length, metadata.length),
-  );
-  assertFits(sizes.reduce((sum, size) => sum + size, 0));
+  const data = encoded.map(({ event }) => event);
   const readOwn = () => readStream(connection, names, stream, expected_revision + 1, events.length);
   try {
-    const result = await connection.call(({ appends }) => appends.append(request), { beforeSend });
+    const send = ({ client }: CurrentClient) => client.appendToStream(names.stored(stream), data, options);
+    const result = await connection.call(send, { beforeSend });
     return {
       outcome: 'appended',
       revision: Number(result.nextExpectedRevision),

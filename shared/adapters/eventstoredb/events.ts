@@ -13,6 +13,7 @@ import type {
   StreamName,
 } from '../../catalog/events/envelope';
 import { recordedEvent } from '../../catalog/events/envelope';
+import { bytesOfEvent } from '../../ports/event-store';
 
 /** The server sends a position of at least this value if it does not know the position of an event. */
 const NO_POSITION = 2n ** 63n;
@@ -47,37 +48,19 @@ export class StreamNames {
   }
 }
 
-/** An event with its data and metadata as JSON in UTF-8, as the server stores it. */
-export interface EventBytes {
-  readonly id: string;
-  readonly type: string;
-  readonly data: Uint8Array;
-  readonly metadata: Uint8Array;
-}
-
-const utf8 = new TextEncoder();
-
 /**
- * Serialises the event at the time of the call, so that later changes of the object have no effect. Throws if the data
- * cannot be JSON.
+ * Converts to the input of the client's `appendToStream`, with the size of the event as `bytesOfEvent` counts it. Copies
+ * the data at the time of the call, so that later changes of the object have no effect. Throws if it cannot be JSON.
  */
-export function toBytes({ id, type, schema_version, data, metadata }: EncodedEvent): EventBytes {
+export function toEventData({ id, type, schema_version, data, metadata }: EncodedEvent): {
+  readonly event: EventData;
+  readonly bytes: number;
+} {
   const stored: StoredMetadata = { ...metadata, schema_version };
-  return {
-    id,
-    type,
-    data: utf8.encode(JSON.stringify(data)),
-    metadata: utf8.encode(JSON.stringify(stored)),
-  };
-}
-
-/** Converts to the input of the client's `appendToStream`, which serialises the data itself. */
-export function toEventData({ id, type, data, metadata }: EventBytes): EventData {
-  return jsonEvent({ id, type, data: parse(data), metadata: parse(metadata) } as JSONEventData);
-}
-
-function parse(json: Uint8Array): unknown {
-  return JSON.parse(Buffer.from(json).toString('utf8'));
+  const [data_text, metadata_text] = [JSON.stringify(data), JSON.stringify(stored)];
+  const content = { data: JSON.parse(data_text), metadata: JSON.parse(metadata_text) };
+  const bytes = bytesOfEvent(type, Buffer.byteLength(data_text), Buffer.byteLength(metadata_text));
+  return { event: jsonEvent({ id, type, ...content } as JSONEventData), bytes };
 }
 
 /**

@@ -35,7 +35,7 @@ const INVALID_ARGUMENT = 3;
 /** The message of the call is larger than the server takes (16 MB). */
 export const RESOURCE_EXHAUSTED = 8;
 const FAILED_PRECONDITION = 9;
-export const UNIMPLEMENTED = 12;
+const UNIMPLEMENTED = 12;
 const WRONG_CALL_CODES = new Set<unknown>([
   ...[INVALID_ARGUMENT, RESOURCE_EXHAUSTED],
   ...[FAILED_PRECONDITION, UNIMPLEMENTED],

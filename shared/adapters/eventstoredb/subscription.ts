@@ -1,6 +1,7 @@
 import { END, streamNameFilter } from '@eventstore/db-client';
 import { type Position, START } from '../../catalog/events/envelope';
 import { greatest } from '../../catalog/events/positions';
+import { pause } from '../../kernel/async';
 import { LogMismatchError } from '../../kernel/errors';
 import { assertContains, type LogBatch, type LogMark } from '../../ports/event-store';
 import { follow, type Hints } from '../follow';
@@ -32,10 +33,21 @@ export function followRealm(options: RealmSubscription): AsyncGenerator<LogBatch
   return follow({
     after,
     signal,
-    hints: new SubscriptionHints(connection, names.prefix),
+    hints: serverHints(connection, names.prefix),
     read: (position, has_more) => reader.read(position, has_more),
     pollMs: (idle) => Math.min(POLL_FIRST_MS * 2 ** idle, POLL_MAX_MS),
   });
+}
+
+/** The hints of a subscription of the server to new events of the streams whose names begin with `prefix`. */
+export function serverHints(connection: EventStoreDbConnection, prefix: string): Hints {
+  return {
+    listen: (onHint) => {
+      const stop = new AbortController();
+      void listen(connection, prefix, onHint, stop.signal);
+      return () => stop.abort();
+    },
+  };
 }
 
 class RealmReader {
@@ -76,49 +88,29 @@ class RealmReader {
 }
 
 /**
- * A subscription of the server to new events of a realm. It may end at any time, with or without an error; then another
- * one is opened.
+ * Calls `onHint` for each event of the realm that the server pushes, until `signal` aborts. The subscription may end at any
+ * time, with or without an error; then opens another one.
  */
-class SubscriptionHints implements Hints {
-  constructor(
-    private readonly connection: EventStoreDbConnection,
-    private readonly prefix: string,
-  ) {}
-
-  listen(onHint: () => void): () => void {
-    let close = this.open(onHint, () => reopenLater());
-    let timer: NodeJS.Timeout | undefined;
-    const reopenLater = (): void => {
-      close();
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        close = this.open(onHint, reopenLater);
-      }, REOPEN_MS).unref();
-    };
-    return () => {
-      close();
-      clearTimeout(timer);
-    };
-  }
-
-  /** Opens a subscription. Calls `onEnd` when it ends. Returns a function that ends it silently. */
-  private open(onHint: () => void, onEnd: () => void): () => void {
-    const { client, retired } = this.connection.current;
-    const filter = streamNameFilter({ prefixes: [this.prefix] });
+async function listen(
+  connection: EventStoreDbConnection,
+  prefix: string,
+  onHint: () => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const filter = streamNameFilter({ prefixes: [prefix] });
+  while (!signal.aborted) {
+    const { client, retired } = connection.current;
     const subscription = client.subscribeToAll({ fromPosition: END, filter });
-    let closed = false;
-    const end = (): void => {
-      if (!closed) onEnd();
-    };
-    retired.addEventListener('abort', end);
-    for (const event of ['end', 'close', 'error'] as const) subscription.on(event, end);
     subscription.on('data', onHint);
-    return () => {
-      closed = true;
-      retired.removeEventListener('abort', end);
-      // Destroying the stream alone does not end the gRPC call.
-      subscription.unsubscribe().catch(() => {});
-      subscription.destroy();
-    };
+    const over = AbortSignal.any([signal, retired]);
+    await new Promise<void>((resolve) => {
+      for (const event of ['end', 'close', 'error'] as const) subscription.on(event, () => resolve());
+      over.addEventListener('abort', () => resolve());
+      if (over.aborted) resolve();
+    });
+    // Destroying the stream alone does not end the gRPC call.
+    subscription.unsubscribe().catch(() => {});
+    subscription.destroy();
+    await pause(REOPEN_MS, signal, { ref: false });
   }
 }

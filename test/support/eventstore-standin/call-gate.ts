@@ -1,12 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ServerErrorResponse, ServiceError } from '@grpc/grpc-js';
+import type { ServerErrorResponse } from '@grpc/grpc-js';
 import type { Faults } from './faults';
 import { notLeader, notReady, unauthenticated } from './rpc-errors';
-
-/** The part that all kinds of call have in common. */
-interface AnyCall {
-  getPeer(): string;
-}
 
 interface Member {
   readonly host: string;
@@ -21,46 +16,29 @@ export interface Membership {
 
 /** Every call passes this gate first, which applies the faults that concern all kinds of call. */
 export class CallGate {
-  /** Number of append calls: with one append each, shared by many appends, and shared ones that are still open. */
-  readonly append_calls = { alone: 0, shared: 0, shared_open: 0 };
   /** Number of reads of the log's head, and of those that ran at the same time as another one. */
   readonly head_reads = { total: 0, concurrent: 0, running: 0 };
-  readonly faults: Faults;
-  private readonly connections: { cutPeer(peer: string): void };
-  private readonly address: () => { host: string; port: number };
-  private readonly cluster: Membership | undefined;
 
   constructor(
-    faults: Faults,
-    connections: { cutPeer(peer: string): void },
-    address: () => { host: string; port: number },
-    cluster?: Membership,
-  ) {
-    this.faults = faults;
-    this.connections = connections;
-    this.address = address;
-    this.cluster = cluster;
-  }
+    readonly faults: Faults,
+    private readonly cutPeer: (peer: string) => void,
+    private readonly node: Membership & { readonly address: { readonly port: number } },
+  ) {}
 
-  /** The nodes of the cluster. A single node is its own leader. */
-  get members(): readonly Member[] {
-    return this.cluster?.members ?? [{ ...this.address(), leads: true }];
-  }
-
-  /** Returns whether the call must be refused because this node is not the leader. */
-  refusesAsFollower(): boolean {
-    const { port } = this.address();
-    return this.members.some((member) => member.leads && member.port !== port);
-  }
-
-  /** Runs `work` unless a fault refuses the call or leaves it unanswered. */
-  enter(refuse: (error: ServerErrorResponse) => void, work: () => void, requires_leader = true): void {
-    if (this.faults.current.silent) return;
-    const is_follower = requires_leader && this.refusesAsFollower();
-    if (this.faults.current.wrong_password) refuse(unauthenticated());
-    else if (is_follower || this.faults.take('not_leader')) refuse(this.notLeader());
-    else if (this.faults.take('not_ready')) refuse(notReady());
-    else work();
+  /** Runs `work` unless a fault refuses the call or leaves it unanswered. Refuses the call with the error of `work`. */
+  enter(
+    refuse: (error: ServerErrorResponse) => void,
+    work: () => Promise<void> | void,
+    requires_leader = true,
+  ): void {
+    const { faults } = this;
+    if (faults.current.silent) return;
+    const leader = this.node.members.find(({ leads }) => leads)!;
+    const is_follower = requires_leader && leader.port !== this.node.address.port;
+    if (faults.current.wrong_password) refuse(unauthenticated());
+    else if (is_follower || faults.take('not_leader')) refuse(notLeader(leader.host, leader.port));
+    else if (faults.take('not_ready')) refuse(notReady());
+    else (async () => work())().catch(refuse);
   }
 
   /** Runs a read of the log's head. The server stalls if several run at once. */
@@ -77,14 +55,8 @@ export class CallGate {
     }
   }
 
-  /** Returns an error that names the leader, which the client connects to then. */
-  notLeader(): ServiceError {
-    const { host, port } = this.members.find(({ leads }) => leads)!;
-    return notLeader(host, port);
-  }
-
   /** Cuts the connection of the call, and with it all other calls on that connection. */
-  cut(call: AnyCall): void {
-    this.connections.cutPeer(call.getPeer());
+  cut(call: { getPeer(): string }): void {
+    this.cutPeer(call.getPeer());
   }
 }

@@ -18,7 +18,7 @@ export class StandInCluster implements Membership {
   }
 
   static async start(folder: string): Promise<StandInCluster> {
-    const cluster = new StandInCluster(await Database.open(folder));
+    const cluster = new StandInCluster(new Database(folder));
     for (let node = 0; node < NODES; node++)
       cluster.nodes.push(await EventStoreStandIn.join(cluster, cluster.database));
     return cluster;
@@ -55,6 +55,5 @@ export class StandInCluster implements Membership {
 
   async stop(): Promise<void> {
     for (const node of this.nodes) await node.stop();
-    await this.database.close();
   }
 }

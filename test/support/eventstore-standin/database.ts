@@ -1,90 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LogFile } from './log-file';
-import {
-  DELETED,
-  type Expected,
-  fromLine,
-  type Proposal,
-  type StoredEvent,
-  toLine,
-  type WriteOutcome,
-} from './records';
-import { StreamState } from './stream-state';
-import { metadataEvent, tombstoneEvent, truncateBeforeOf } from './system-events';
 
+/** An event as the stand-in stores it. */
+export interface StoredEvent extends Proposal {
+  /** Commit and prepare position, which are equal here because every event is its own transaction. */
+  readonly position: number;
+  readonly stream: string;
+  readonly revision: number;
+  readonly created_ms: number;
+}
+
+/** An event to append. Its bytes are in base64. */
+export interface Proposal {
+  readonly id: string;
+  readonly type: string;
+  readonly content_type: string;
+  readonly data: string;
+  readonly metadata: string;
+}
+
+/** The expected revision of an append. */
+export type Expected = number | 'any';
+export const NO_STREAM = -1;
+
+export type WriteOutcome =
+  | { readonly result: 'written'; readonly revision: number; readonly position: number }
+  /** `current` is the revision of the stream, or `NO_STREAM`. */
+  | { readonly result: 'wrong_revision'; readonly current: number }
+  | { readonly result: 'deleted' };
+
+/** Revision of a tombstone, and `$tb` of a stream that was deleted. */
+const DELETED = Number.MAX_SAFE_INTEGER;
 /** The first position. A real log begins with internal records, so no event has position 0. */
-const FIRST_POSITION = 211n;
+const FIRST_POSITION = 211;
 const RECORD_OVERHEAD = 87;
-/** How long readers do not find a stream that was deleted and appended to. The server reads the end of its deletion later. */
-const REVIVED_AFTER_MS = 100;
 
-/** All streams in one log. Events are on disk before readers see them. For one process at a time. */
+/** One stream, and which of its events are hidden. */
+class Stream {
+  readonly events: StoredEvent[] = [];
+  /** Events with a lower revision are hidden. */
+  truncate_before = 0;
+  tombstoned = false;
+
+  get last(): number {
+    return this.events.length - 1;
+  }
+
+  get deleted(): boolean {
+    return this.truncate_before === DELETED;
+  }
+
+  get exists(): boolean {
+    return this.last >= 0 && !this.deleted;
+  }
+
+  /** Returns the visible events from `revision` on, in order. */
+  from(revision: number): StoredEvent[] {
+    return this.events.slice(Math.max(revision, this.truncate_before));
+  }
+
+  /** Returns the last event of an earlier append of exactly these events at the same revision. */
+  repeated(expected: Expected, proposals: readonly Proposal[]): StoredEvent | undefined {
+    const first =
+      expected === 'any' ? this.events.findIndex(({ id }) => id === proposals[0]!.id) : expected + 1;
+    const same = proposals.every(({ id }, index) => this.events[first + index]?.id === id);
+    return same ? this.events[first + proposals.length - 1] : undefined;
+  }
+
+  accepts(expected: Expected): boolean {
+    return expected === 'any' || expected === this.last || (expected === NO_STREAM && this.deleted);
+  }
+}
+
+/** All streams in one log. Events are in its file before readers see them. For one process at a time. */
 export class Database {
-  /** All visible events in order. Positions grow by the size of each event. */
+  /** All events in order. Positions grow by the size of each event. */
   readonly all: StoredEvent[] = [];
-  private readonly file: LogFile;
-  private readonly streams = new Map<string, StreamState>();
-  private readonly byId = new Map<string, StoredEvent>();
+  private readonly file: string;
+  private readonly streams = new Map<string, Stream>();
   private readonly watchers = new Set<(event: StoredEvent) => void>();
   private end = FIRST_POSITION;
-  /** The positions of all visible records, also of scavenged events. */
-  private readonly records = new Set<bigint>();
-  /** The end of the last visible record. */
-  private visible_end = FIRST_POSITION;
 
-  private constructor(file: LogFile) {
-    this.file = file;
+  constructor(folder: string) {
+    mkdirSync(folder, { recursive: true });
+    this.file = join(folder, 'events.jsonl');
+    const text = existsSync(this.file) ? readFileSync(this.file, 'utf8') : '';
+    // The process may have died while it wrote the last line.
+    const whole = text.slice(0, text.lastIndexOf('\n') + 1);
+    if (whole !== text) writeFileSync(this.file, whole);
+    for (const line of whole.split('\n').slice(0, -1)) this.publish(JSON.parse(line));
   }
 
-  static async open(folder: string): Promise<Database> {
-    const { file, lines } = await LogFile.open(join(folder, 'events.jsonl'));
-    const database = new Database(file);
-    for (const line of lines) {
-      const events = fromLine(line);
-      database.stage(events);
-      database.publish(events);
-    }
-    return database;
-  }
-
-  /** Appends one or more events. Resolves when they are durable and visible. */
-  async append(name: string, expected: Expected, proposals: readonly Proposal[]): Promise<WriteOutcome> {
+  append(name: string, expected: Expected, proposals: readonly Proposal[]): WriteOutcome {
     const stream = this.stream(name);
-    const verdict = stream.check(expected, proposals, (id) => this.byId.get(id)?.stream === name);
-    if (verdict === 'deleted') return { result: 'deleted' };
-    if (verdict === 'wrong_revision')
-      return { result: 'wrong_revision', current: stream.last < 0n ? undefined : stream.last };
-    if (verdict === 'idempotent') return this.repeated(stream, proposals);
-    const revive = stream.softDeleted ? [this.truncation(name, stream.last + 1n)] : [];
-    const events = this.write(name, stream.last + 1n, proposals);
-    if (revive.length > 0) stream.hideFor(REVIVED_AFTER_MS);
-    await this.commit([...events, ...revive]);
-    const last = events.at(-1)!;
-    return { result: 'written', revision: last.revision, position: last.position };
+    if (stream.tombstoned) return { result: 'deleted' };
+    const repeated = stream.repeated(expected, proposals);
+    if (repeated) return { ...repeated, result: 'written' };
+    if (!stream.accepts(expected)) return { result: 'wrong_revision', current: stream.last };
+    const next = stream.last + 1;
+    const revival = stream.deleted ? [this.truncation(name, next)] : [];
+    const events = this.place(name, next, proposals);
+    this.commit([...revival, ...events]);
+    return { ...events.at(-1)!, result: 'written' };
   }
 
   /** Deletes a stream. `hard` leaves a tombstone, after which the name can never be used again. */
-  async delete(name: string, expected: Expected, hard: boolean): Promise<WriteOutcome> {
+  delete(name: string, hard: boolean): WriteOutcome {
     const stream = this.stream(name);
-    const verdict = stream.check(expected, [], () => false);
-    if (verdict === 'deleted') return { result: 'deleted' };
-    if (verdict !== 'ok')
-      return { result: 'wrong_revision', current: stream.last < 0n ? undefined : stream.last };
-    const has_records = stream.last >= 0n || this.stream(`$$${name}`).last >= 0n;
-    if (!hard && !has_records) return { result: 'wrong_revision', current: undefined };
-    const mark = hard ? this.write(name, DELETED, [tombstoneEvent()])[0]! : this.truncation(name, DELETED);
-    await this.commit([mark]);
-    return { result: 'written', revision: mark.revision, position: mark.position };
+    if (stream.tombstoned) return { result: 'deleted' };
+    if (!hard && stream.last < 0 && this.stream(metadataOf(name)).last < 0)
+      return { result: 'wrong_revision', current: NO_STREAM };
+    const tombstone = systemEvent('$streamDeleted', '');
+    const mark = hard ? this.place(name, DELETED, [tombstone])[0]! : this.truncation(name, DELETED);
+    this.commit([mark]);
+    return { ...mark, result: 'written' };
   }
 
-  stream(name: string): StreamState {
-    const stream = this.streams.get(name) ?? new StreamState();
+  stream(name: string): Stream {
+    const stream = this.streams.get(name) ?? new Stream();
     this.streams.set(name, stream);
     return stream;
   }
 
   /** Returns the index in `all` of the first event at or after the position. */
-  indexAt(position: bigint): number {
+  indexAt(position: number): number {
     let low = 0;
     let high = this.all.length;
     while (low < high) {
@@ -99,76 +139,60 @@ export class Database {
    * Returns whether the log can be read from the position: a record begins there, or the log ends there or before. From
    * any other position, the server reads bytes in the middle of a record.
    */
-  isReadableFrom(position: bigint): boolean {
-    return this.records.has(position) || position >= this.visible_end || position === 0n;
+  isReadableFrom(position: number): boolean {
+    return position >= this.end || this.all[this.indexAt(position)]?.position === position;
   }
 
-  /** Calls `watcher` with every event that becomes visible. Returns a function that stops it. */
+  /** Calls `watcher` with every new event. Returns a function that stops it. */
   watch(watcher: (event: StoredEvent) => void): () => void {
     this.watchers.add(watcher);
     return () => this.watchers.delete(watcher);
   }
 
-  async close(): Promise<void> {
-    await this.file.close();
+  private truncation(name: string, before: number): StoredEvent {
+    const stream = metadataOf(name);
+    const event = systemEvent('$metadata', JSON.stringify({ $tb: before }));
+    return this.place(stream, this.stream(stream).last + 1, [event])[0]!;
   }
 
-  private repeated(stream: StreamState, proposals: readonly Proposal[]): WriteOutcome {
-    const last = this.byId.get(proposals.at(-1)!.id)!;
-    if (last.revision >= BigInt(stream.visible)) return { result: 'dropped' };
-    return { result: 'written', revision: last.revision, position: last.position };
-  }
-
-  private truncation(name: string, before: bigint): StoredEvent {
-    const stream = `$$${name}`;
-    return this.write(stream, this.stream(stream).last + 1n, [metadataEvent(before)])[0]!;
-  }
-
-  private write(name: string, revision: bigint, proposals: readonly Proposal[]): StoredEvent[] {
+  /** Gives the events their places in the stream and in the log. */
+  private place(stream: string, revision: number, proposals: readonly Proposal[]): StoredEvent[] {
     const created_ms = Date.now();
     return proposals.map((proposal, index) => {
-      const event = {
-        ...proposal,
-        position: this.end,
-        stream: name,
-        revision: revision + BigInt(index),
-        created_ms,
-      };
-      this.end += sizeOf(event);
+      const event = { ...proposal, stream, revision: revision + index, created_ms, position: this.end };
+      this.end = endOf(event);
       return event;
     });
   }
 
-  private async commit(events: readonly StoredEvent[]): Promise<void> {
-    this.stage(events);
-    await this.file.append(toLine(events));
+  private commit(events: readonly StoredEvent[]): void {
+    appendFileSync(this.file, `${JSON.stringify(events)}\n`);
     this.publish(events);
-  }
-
-  /** Makes the events count for expected revisions and for the detection of repeats. */
-  private stage(events: readonly StoredEvent[]): void {
-    for (const event of events) {
-      this.byId.set(event.id, event);
-      const end = event.position + sizeOf(event);
-      if (end > this.end) this.end = end;
-      if (event.revision === DELETED) this.stream(event.stream).tombstoned = true;
-      else this.stream(event.stream).events.push(event);
-      const truncated = truncateBeforeOf(event);
-      if (truncated) this.stream(truncated.stream).truncate_before = truncated.before;
-    }
   }
 
   private publish(events: readonly StoredEvent[]): void {
     for (const event of events) {
+      const { type, stream, revision, data } = event;
       this.all.push(event);
-      this.records.add(event.position);
-      this.visible_end = event.position + sizeOf(event);
-      if (event.revision !== DELETED) this.stream(event.stream).visible++;
+      this.end = Math.max(this.end, endOf(event));
+      if (revision === DELETED) this.stream(stream).tombstoned = true;
+      else this.stream(stream).events.push(event);
+      const { $tb } = type === '$metadata' ? JSON.parse(Buffer.from(data, 'base64').toString()) : {};
+      if ($tb !== undefined) this.stream(stream.slice(METADATA_PREFIX.length)).truncate_before = $tb;
       for (const watcher of this.watchers) watcher(event);
     }
   }
 }
 
-function sizeOf({ stream, type, data, metadata }: StoredEvent): bigint {
-  return BigInt(RECORD_OVERHEAD + stream.length + type.length + data.length + metadata.length);
+const METADATA_PREFIX = '$$';
+const metadataOf = (stream: string): string => `${METADATA_PREFIX}${stream}`;
+
+function endOf({ position, stream, type, data, metadata }: StoredEvent): number {
+  return position + RECORD_OVERHEAD + stream.length + type.length + data.length + metadata.length;
+}
+
+/** Returns an event of the server itself. */
+export function systemEvent(type: string, data: string): Proposal {
+  const content = { content_type: 'application/json', data: Buffer.from(data).toString('base64') };
+  return { id: randomUUID(), type, ...content, metadata: '' };
 }

@@ -9,29 +9,18 @@ function rpcError(code: status, details: string, trailers: Record<string, string
 
 export const invalidArgument = (what: string): ServiceError => rpcError(status.INVALID_ARGUMENT, what);
 
-/**
- * An event id that is not a UUID. The server does not expect it in a call with one append, and answers as it does if its
- * own code fails. In a shared call it refuses the one append (`BadRequest`).
- */
-export class InvalidEventIdError extends Error {
-  readonly code = status.UNKNOWN;
-  readonly details = 'Exception was thrown by handler.';
-}
+/** An event id that is not a UUID. The server does not expect it, and answers as it does if its own code fails. */
+export const invalidEventId = (): ServiceError =>
+  rpcError(status.UNKNOWN, 'Exception was thrown by handler.');
 
-export const timedOut = (what: string): ServiceError =>
-  rpcError(status.ABORTED, `Operation timed out: ${what}`);
+export const timedOut = (): ServiceError =>
+  rpcError(status.ABORTED, 'Operation timed out: Commit phase timeout.');
 
 /** A read of the log from a position at which no record begins. */
 export const unreadablePosition = (): ServiceError =>
   rpcError(status.UNKNOWN, 'Unexpected ReadAllResult: Error');
 
-/** An exception that the server does not translate, such as that of a subscription from such a position. */
-export const handlerFailed = (): ServiceError => rpcError(status.UNKNOWN, 'Exception was thrown by handler.');
-
 export const notReady = (): ServiceError => rpcError(status.UNAVAILABLE, 'Server Is Not Ready');
-
-export const unimplemented = (method: string): ServiceError =>
-  rpcError(status.UNIMPLEMENTED, `${method} is unimplemented`);
 
 export const accessDenied = (): ServiceError =>
   rpcError(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
@@ -63,10 +52,10 @@ export const notLeader = (host: string, port: number): ServiceError =>
     'leader-endpoint-port': String(port),
   });
 
-export const wrongRevision = (stream: string, actual: bigint | undefined): ServiceError =>
+export const wrongRevision = (stream: string, actual: number): ServiceError =>
   rpcError(status.FAILED_PRECONDITION, `WrongExpectedVersion. Stream: ${stream}`, {
     exception: 'wrong-expected-version',
     'stream-name': stream,
     'expected-version': '0',
-    'actual-version': (actual ?? -1n).toString(),
+    'actual-version': String(actual),
   });

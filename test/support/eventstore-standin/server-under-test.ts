@@ -4,10 +4,13 @@ import {
   EventStoreDbEventStore,
   type EventStoreDbOptions,
 } from '../../../shared/adapters/eventstoredb/event-store';
-import type { EventStore } from '../../../shared/ports/event-store';
+import type { EncodedEvent, StreamName } from '../../../shared/catalog/events/envelope';
+import { CatalogError } from '../../../shared/kernel/errors';
+import type { AppendResult, EventStore } from '../../../shared/ports/event-store';
 import { bounded } from '../bounded';
 import { serversForTests } from '../own-servers';
 import { makeTempDir, type TempDir } from '../temp-dir';
+import { WAIT_MS_MAX, waitFor, within } from '../wait-for';
 import { EventStoreStandIn } from './standin';
 
 /** Address of a real server, from `EVENTSTORE_URL` or of a container. Undefined if the stand-in is used. */
@@ -64,4 +67,44 @@ export async function openStore(
 /** Opens a store whose calls fail as soon as they do in the service. */
 export function openFailFastStore(url: string): Promise<EventStore> {
   return openStore(url, { limits: DEFAULT_LIMITS });
+}
+
+/** Repeats an append until it is answered, as a caller does when the store is unavailable. */
+export async function appendInTheEnd(
+  store: EventStore,
+  stream: StreamName,
+  expected_revision: number,
+  events: readonly EncodedEvent[],
+): Promise<AppendResult> {
+  const deadline_ms = Date.now() + WAIT_MS_MAX;
+  for (;;) {
+    try {
+      return await within(store.append(stream, expected_revision, events), 'an append to be answered');
+    } catch (error) {
+      if (!(error instanceof CatalogError) || Date.now() > deadline_ms) throw error;
+    }
+  }
+}
+
+/**
+ * Runs `work` and cuts all connections each time that `events_between` more events have been stored. It counts events
+ * instead of time, so that a slow machine makes progress between two cuts.
+ */
+export async function whileConnectionsAreCut(
+  server: EventStoreStandIn,
+  events_between: number,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  let over = false;
+  const working = work().finally(() => {
+    over = true;
+  });
+  const stored = (): number => server.events('').length;
+  const cutting = (async () => {
+    for (let goal = stored() + events_between; !over; goal += events_between) {
+      await waitFor(() => over || stored() >= goal);
+      server.cutConnections();
+    }
+  })();
+  await within(Promise.all([working, cutting]), 'the work while connections are cut', 2 * WAIT_MS_MAX);
 }

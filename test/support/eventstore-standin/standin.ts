@@ -1,19 +1,17 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type Socket } from 'node:net';
 import { GossipService } from '@eventstore/db-client/generated/gossip_grpc_pb';
-import { ServerFeaturesService } from '@eventstore/db-client/generated/serverfeatures_grpc_pb';
+import { ClusterInfo, EndPoint, MemberInfo } from '@eventstore/db-client/generated/gossip_pb';
+import { type Empty, UUID } from '@eventstore/db-client/generated/shared_pb';
 import { StreamsService } from '@eventstore/db-client/generated/streams_grpc_pb';
-import { type ConnectionInjector, Server, ServerCredentials } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { withTimeout } from '../../../shared/kernel/async';
-import { appendHandler } from './append-handler';
-import { batchAppendHandler } from './batch-append-handler';
+import { listenOn, listenOnOwnPort } from '../own-port';
+import { appendHandler, deleteHandler, tombstoneHandler } from './appends';
 import { CallGate, type Membership } from './call-gate';
-import { Connections } from './connections';
-import { Database } from './database';
-import { deleteHandler, tombstoneHandler } from './delete-handler';
+import { Database, systemEvent } from './database';
 import { Faults } from './faults';
-import { featuresHandler, gossipHandler } from './features';
-import { readHandler } from './read-handler';
-import type { AllSubscription } from './subscription';
-import { systemEvent } from './system-events';
+import { type ReadCall, readHandler } from './reads';
 
 export interface StandInOptions {
   /** Folder of the log. */
@@ -30,49 +28,59 @@ const MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
 const FINISH_CALLS_MS = 5_000;
 
 /**
- * The part of EventStoreDB 23.10 that the client of the event store adapter uses, in this process, over real gRPC. It
- * is durable and strict. Faults that a real server cannot produce on demand are in `faults`.
+ * The part of EventStoreDB 23.10 that the event store adapter uses, in this process, over real gRPC. It is strict, and
+ * keeps what it has stored if its process dies. Faults that a real server cannot produce on demand are in `faults`.
  */
 export class EventStoreStandIn {
   readonly faults = new Faults();
-  readonly subscriptions = new Set<AllSubscription>();
+  /** The open subscriptions. */
+  readonly subscriptions = new Set<ReadCall>();
   private readonly gate: CallGate;
   private readonly server: Server;
-  private readonly database: Database;
-  private readonly injector: ConnectionInjector;
-  private readonly connections: Connections;
-  private readonly host: string;
-  private readonly cluster: Membership | undefined;
+  private readonly injector: ReturnType<Server['createConnectionInjector']>;
+  private readonly sockets = new Set<Socket>();
+  private readonly listener = createServer((socket) => this.accept(socket));
   private port = 0;
 
-  private constructor(database: Database, host: string, message_bytes_max: number, cluster?: Membership) {
-    this.database = database;
-    this.host = host;
-    this.cluster = cluster;
+  private constructor(
+    private readonly database: Database,
+    private readonly host = '127.0.0.1',
+    message_bytes_max = MESSAGE_BYTES_MAX,
+    private readonly cluster?: Membership,
+  ) {
     this.server = new Server({ 'grpc.max_receive_message_length': message_bytes_max });
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
-    this.connections = new Connections((socket) => this.injector.injectConnection(socket));
-    this.gate = new CallGate(this.faults, this.connections, () => this.address, cluster);
-    this.serve();
+    this.gate = new CallGate(this.faults, (peer) => this.cutPeer(peer), this);
+    const { gate } = this;
+    this.server.addService(StreamsService, {
+      read: readHandler(database, gate, this.subscriptions),
+      append: appendHandler(database, gate),
+      delete: deleteHandler(database, gate),
+      tombstone: tombstoneHandler(database, gate),
+    });
+    this.server.addService(GossipService, {
+      read: (_call: ServerUnaryCall<Empty, ClusterInfo>, answer: sendUnaryData<ClusterInfo>) => {
+        if (!this.faults.current.silent) answer(null, this.gossip());
+      },
+    });
   }
 
   static async start({
     folder,
-    host = '127.0.0.1',
+    host,
     port = 0,
-    message_bytes_max = MESSAGE_BYTES_MAX,
+    message_bytes_max,
   }: StandInOptions): Promise<EventStoreStandIn> {
-    const database = await Database.open(folder);
-    const standIn = new EventStoreStandIn(database, host, message_bytes_max);
-    await standIn.writeEventsOfStart();
-    standIn.port = await standIn.connections.listen(host, port);
+    const standIn = new EventStoreStandIn(new Database(folder), host, message_bytes_max);
+    standIn.writeEventsOfStart();
+    await standIn.listen(port);
     return standIn;
   }
 
   /** Starts a node of a cluster, whose nodes share a log. */
   static async join(cluster: Membership, database: Database): Promise<EventStoreStandIn> {
-    const node = new EventStoreStandIn(database, '127.0.0.1', MESSAGE_BYTES_MAX, cluster);
-    node.port = await node.connections.listen(node.host, 0);
+    const node = new EventStoreStandIn(database, undefined, undefined, cluster);
+    await node.listen(0);
     return node;
   }
 
@@ -84,9 +92,9 @@ export class EventStoreStandIn {
     return `esdb://${this.host}:${this.port}?tls=false`;
   }
 
-  /** Number of append calls, by kind. */
-  get appendCalls(): Readonly<CallGate['append_calls']> {
-    return this.gate.append_calls;
+  /** The nodes of the cluster. A single node is its own leader. */
+  get members(): Membership['members'] {
+    return this.cluster?.members ?? [{ ...this.address, leads: true }];
   }
 
   /** Number of reads of the log's head, and of those that ran at the same time as another one. */
@@ -95,9 +103,9 @@ export class EventStoreStandIn {
   }
 
   /** Appends events that no test follows. */
-  async writeNoise(stream: string, count: number): Promise<void> {
+  writeNoise(stream: string, count: number): void {
     for (let index = 0; index < count; index++)
-      await this.database.append(stream, { kind: 'any' }, [systemEvent('$noise', `{"index":${index}}`)]);
+      this.database.append(stream, 'any', [systemEvent('$noise', `{"index":${index}}`)]);
   }
 
   /** Returns the events of streams that begin with `prefix`, in order, without the server's own. */
@@ -107,65 +115,80 @@ export class EventStoreStandIn {
       .map(({ stream, id }) => ({ stream, id }));
   }
 
-  /**
-   * Removes a stream's events from the log, as a scavenge does after the stream was truncated. Lasts until a restart.
-   */
-  scavenge(stream: string): void {
-    const kept = this.database.all.filter((event) => event.stream !== stream);
-    this.database.all.splice(0, this.database.all.length, ...kept);
-  }
-
   /** Ends all subscriptions without an error. */
   endSubscriptions(): void {
-    for (const subscription of this.subscriptions) subscription.end();
+    for (const call of this.subscriptions) call.end();
   }
 
   /** Number of open connections. */
   get openConnections(): number {
-    return this.connections.count;
+    return this.sockets.size;
   }
 
   cutConnections(): void {
-    this.connections.cutAll();
+    for (const socket of this.sockets) socket.destroy();
   }
 
   /**
    * Begins to stop as after SIGTERM: closes the port, accepts no new call, and continues open calls for at most
-   * `waits_ms`. Resolves when none is open, or at that time: a real server then writes "IS SHUTTING DOWN".
+   * `waits_ms`. Resolves when none is open, or at that time.
    */
   async finishCalls(waits_ms = FINISH_CALLS_MS): Promise<void> {
-    const ended = this.connections.ended();
+    const ended = this.ended();
     this.injector.drain(waits_ms);
     await withTimeout(ended, waits_ms, () => undefined);
   }
 
-  /** Cuts all connections and stops. Acknowledged events are on disk. */
+  /** Cuts all connections and stops. */
   async stop(): Promise<void> {
-    for (const subscription of this.subscriptions) subscription.stop();
-    await this.connections.close();
+    const ended = this.ended();
+    this.cutConnections();
+    await ended;
     this.server.forceShutdown();
-    if (!this.cluster) await this.database.close();
+  }
+
+  /** Accepts no more connections. Resolves when all have ended. */
+  private async ended(): Promise<void> {
+    await new Promise((resolve) => this.listener.close(resolve));
+  }
+
+  private async listen(port: number): Promise<void> {
+    if (port === 0) this.port = await listenOnOwnPort(this.listener, this.host);
+    else await listenOn(this.listener, port, this.host);
+    this.port ||= port;
+  }
+
+  private accept(socket: Socket): void {
+    this.sockets.add(socket);
+    socket.on('close', () => this.sockets.delete(socket));
+    socket.on('error', () => {});
+    this.injector.injectConnection(socket);
+  }
+
+  /** Cuts the connection of the client at `host:port`. */
+  private cutPeer(peer: string): void {
+    const port = Number(peer.slice(peer.lastIndexOf(':') + 1));
+    for (const socket of this.sockets) if (socket.remotePort === port) socket.destroy();
   }
 
   /** A real log is never empty: the server writes users into a new one, and an epoch at each start. */
-  private async writeEventsOfStart(): Promise<void> {
+  private writeEventsOfStart(): void {
     const users = this.database.all.length === 0 ? ['admin', 'ops'] : [];
     for (const user of users)
-      await this.database.append(`$user-${user}`, { kind: 'any' }, [systemEvent('$UserCreated', '{}')]);
-    const epoch = systemEvent('$epoch-information', '{}');
-    await this.database.append('$epoch-information', { kind: 'any' }, [epoch]);
+      this.database.append(`$user-${user}`, 'any', [systemEvent('$UserCreated', '{}')]);
+    this.database.append('$epoch-information', 'any', [systemEvent('$epoch-information', '{}')]);
   }
 
-  private serve(): void {
-    const { database, gate, subscriptions } = this;
-    this.server.addService(StreamsService, {
-      read: readHandler(database, gate, subscriptions),
-      append: appendHandler(database, gate),
-      batchAppend: batchAppendHandler(database, gate),
-      delete: deleteHandler(database, gate),
-      tombstone: tombstoneHandler(database, gate),
+  private gossip(): ClusterInfo {
+    const { LEADER, FOLLOWER } = MemberInfo.VNodeState;
+    const members = this.members.map(({ leads, ...listening }) => {
+      const { host, port } = this.faults.current.advertised ?? listening;
+      return new MemberInfo()
+        .setInstanceId(new UUID().setString(randomUUID()))
+        .setState(leads ? LEADER : FOLLOWER)
+        .setIsAlive(true)
+        .setHttpEndPoint(new EndPoint().setAddress(host).setPort(port));
     });
-    this.server.addService(ServerFeaturesService, { getSupportedMethods: featuresHandler(gate) });
-    this.server.addService(GossipService, { read: gossipHandler(gate) });
+    return new ClusterInfo().setMembersList(members);
   }
 }

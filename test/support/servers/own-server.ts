@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { Redis } from 'ioredis';
-import { StandInProcess } from '../eventstore-standin/child';
 import { freezeProcess } from '../freeze-process';
 import { freeOwnPort } from '../own-port';
 import { containerVariable, withDatabase } from '../own-servers';
@@ -37,7 +36,7 @@ export async function startOwnServer(kind: ServerKind): Promise<OwnServer> {
   const command = process.env.EVENTSTORE_COMMAND;
   if (kind === 'eventstore' && command) return CommandServer.start(command);
   if (process.env[containerVariable(kind)]) return ContainerServer.start(kind);
-  return kind === 'eventstore' ? StandInServer.start() : ScriptServer.start(kind);
+  return kind === 'eventstore' ? CommandServer.start(STAND_IN) : ScriptServer.start(kind);
 }
 
 /** Servers that the test starts itself, so that it may kill, stop, empty and restart them. */
@@ -74,6 +73,8 @@ export class OwnServers {
 }
 
 const run = promisify(execFile);
+
+const STAND_IN = `node ${join(__dirname, '../eventstore-standin/main.js')} --data "$DATA" --port "$PORT"`;
 
 /** A process that `.ci/servers` starts. */
 class ScriptServer implements OwnServer {
@@ -125,55 +126,11 @@ async function script(folder: TempDir, action: string, kind: string): Promise<st
   return stdout.trim().replace(/^[A-Z_]+=/, '');
 }
 
-/** The stand-in for EventStoreDB in a separate process. */
-class StandInServer implements OwnServer {
-  private constructor(
-    private readonly folder: TempDir,
-    private readonly standIn: StandInProcess,
-  ) {}
-
-  static async start(): Promise<StandInServer> {
-    const folder = makeTempDir();
-    const standIn = new StandInProcess(folder.path);
-    await standIn.start();
-    return new StandInServer(folder, standIn);
-  }
-
-  get url(): string {
-    return this.standIn.url;
-  }
-
-  start(): Promise<void> {
-    return this.standIn.start();
-  }
-
-  stop(): Promise<void> {
-    return this.standIn.kill('SIGTERM');
-  }
-
-  kill(): Promise<void> {
-    return this.standIn.kill();
-  }
-
-  freeze(): Promise<void> {
-    return this.standIn.freeze();
-  }
-
-  async thaw(): Promise<void> {
-    this.standIn.thaw();
-  }
-
-  async dispose(): Promise<void> {
-    await this.kill();
-    this.folder.remove();
-  }
-}
-
 /** How much of its output a server keeps for an error message. */
 const PRINTED_LENGTH_MAX = 4_000;
 
 /**
- * An EventStoreDB that a command of the environment starts. `bash` executes the command with these variables:
+ * An EventStoreDB, or the stand-in for it, that a command starts. `bash` executes the command with these variables:
  * - `DATA`: an empty folder for the server's files, the same after a restart.
  * - `PORT`: the port to listen on at 127.0.0.1, without TLS, the same after a restart.
  * It gets no `EVENTSTORE_*`: the server takes each such variable as an option, and exits for one that it does not know.
@@ -214,8 +171,10 @@ class CommandServer implements OwnServer {
       await waitFor(() => this.has_ended || this.answers(), { what: 'the server to answer' });
       if (this.has_ended) throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`);
     } catch (cause) {
-      if (this.has_ended) await within(closed, 'the output of EVENTSTORE_COMMAND');
-      throw new Error(`EVENTSTORE_COMMAND does not start a server. It printed:\n${this.printed}`, { cause });
+      if (this.has_ended) await within(closed, 'the output of the command');
+      throw new Error(`the command does not start a server: ${this.command}\nIt printed:\n${this.printed}`, {
+        cause,
+      });
     }
   }
 
@@ -250,7 +209,7 @@ class CommandServer implements OwnServer {
     if (!child || this.has_ended) return;
     const gone = once(child, 'exit');
     child.kill(signal);
-    await within(gone, `the server of EVENTSTORE_COMMAND to exit after ${signal}`);
+    await within(gone, `EventStoreDB to exit after ${signal}`);
   }
 
   /** A server that has just started refuses calls until it is the leader. */

@@ -1,18 +1,26 @@
 import { randomUUID } from 'node:crypto';
+import { copyFileSync, renameSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { type CountedPageViews, PageViewLog } from '../../services/command/page-views';
-import { type Position, START } from '../../shared/catalog/events/envelope';
+import { EventStoreDbConnection } from '../../shared/adapters/eventstoredb/connection';
+import { serverHints } from '../../shared/adapters/eventstoredb/subscription';
+import { type Position, START, streamName } from '../../shared/catalog/events/envelope';
 import { pageViewStream } from '../../shared/catalog/publication/page-views';
 import { REALMS } from '../../shared/catalog/realm';
 import { CatalogError, DeletedStreamError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import { type AppendResult, type EventStore, NO_STREAM } from '../../shared/ports/event-store';
-import { appendInTheEnd } from '../support/eventstore-standin/append-in-the-end';
-import { whileConnectionsAreCut } from '../support/eventstore-standin/cut-connections';
 import type { FaultPlan } from '../support/eventstore-standin/faults';
-import { Follower } from '../support/eventstore-standin/follower';
-import { openFailFastStore, openStore } from '../support/eventstore-standin/server-under-test';
+import { Follower, type FollowerOptions } from '../support/eventstore-standin/follower';
+import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
+import {
+  appendInTheEnd,
+  openFailFastStore,
+  openStore,
+  whileConnectionsAreCut,
+} from '../support/eventstore-standin/server-under-test';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, WAIT_MS_MAX, waitFor, within } from '../support/wait-for';
@@ -22,13 +30,16 @@ import { anEvent, aStream, someEvents } from './some-events';
 let folder: TempDir;
 let server: EventStoreStandIn;
 let store: EventStore;
+let followers: Follower[];
 
 beforeEach(async () => {
   folder = makeTempDir();
   server = await EventStoreStandIn.start({ folder: folder.path });
   store = await openStore(server.url);
+  followers = [];
 });
 afterEach(async () => {
+  for (const follower of followers) await follower.end();
   await store.close();
   await server.stop();
   folder.remove();
@@ -53,6 +64,7 @@ describe('an append is stored exactly once if it is', () => {
     ['stored, and the connection is cut before the response, twice', { lost_acks: 2 }],
     ['cut off half-way', { cut_appends: 1 }],
     ['stored, and reported as timed out', { timed_out_appends: 1 }],
+    ['stored, and answered without its position', { unplaced_answers: 1 }],
     ['sent to a server that is not the leader', { not_leader: 1 }],
     ['sent to a server that is not ready', { not_ready: 2 }],
   ];
@@ -163,25 +175,17 @@ describe('reads', () => {
     }
   });
 
-  test('a long stream is read to its end, with events of the server among its own', async () => {
+  test('a long stream is read in pages, past events of the server, and a lost connection repeats one page', async () => {
     const stream = aStream();
     await store.append(stream, NO_STREAM, someEvents(600));
-    await server.writeNoise(stream, 1);
+    server.writeNoise(stream, 1);
     for (const from of [601, 1_101, 1_601]) await store.append(stream, from - 1, someEvents(500));
-    expect(await store.readStream(stream)).toHaveLength(2_100);
-    expect((await store.readStream(stream, 500, 200)).map(({ revision }) => revision)).toEqual([
-      ...Array.from({ length: 100 }, (_, index) => 500 + index),
-      ...Array.from({ length: 100 }, (_, index) => 601 + index),
-    ]);
-  });
-
-  test('a long stream is read in pages, and a lost connection repeats one page', async () => {
-    const stream = aStream();
-    for (let from = 0; from < 3_000; from += 500) await store.append(stream, from - 1, someEvents(500));
     server.faults.set({ cut_reads: 1, cut_reads_after_events: 900 });
-    const read = await store.readStream(stream, 10);
-    expect(read.map(({ revision }) => revision)).toEqual(Array.from({ length: 2_990 }, (_, n) => n + 10));
-    expect((await store.readStream(stream, 10, 1_500)).at(-1)!.revision).toBe(1_509);
+    expect(await store.readStream(stream)).toHaveLength(2_100);
+    expect(server.faults.current.cut_reads).toBe(0);
+    const revisions = (await store.readStream(stream, 500, 1_500)).map(({ revision }) => revision);
+    const all = Array.from({ length: 1_501 }, (_, index) => 500 + index);
+    expect(revisions).toEqual(all.filter((revision) => revision !== 600));
   });
 
   test('a deleted stream reads as empty and can be appended to again', async () => {
@@ -308,7 +312,7 @@ describe('a server that is told to stop', () => {
     const { port } = server.address;
     const writing = await openQuietStore();
     await writing.append(aStream(), NO_STREAM, someEvents(1));
-    server.faults.set({ held_batch_answers: true });
+    server.faults.set({ held_answers: true });
     const appending = writing.append(aStream(), NO_STREAM, someEvents(2));
     await waitFor(() => server.events('live.').length === 3, { what: 'the append to be stored' });
     const finished = server.finishCalls(PATIENCE_MS);
@@ -316,7 +320,6 @@ describe('a server that is told to stop', () => {
     server.faults.clear();
     expect(await appending).toMatchObject({ outcome: 'appended', revision: 1 });
     await within(finished, 'the open calls to end');
-    expect(server.appendCalls).toEqual({ alone: 0, shared: 1, shared_open: 0 });
     await writing.close();
   });
 });
@@ -362,6 +365,20 @@ describe('a server that cannot be reached', () => {
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     await waitFor(async () => (await found.head()) > START, { timeout_ms: RECOVERS_WITHIN_MS });
     await found.close();
+  });
+
+  test('a store that is closed while it looks for a leader leaves no connection open', async () => {
+    await store.close();
+    const discovering = await openStore(server.url.replace('esdb:', 'esdb+discover:'));
+    server.faults.set({ silent: true });
+    const appending = discovering.append(aStream(), NO_STREAM, someEvents(1));
+    const refused = expect(appending).rejects.toMatchObject({ condition: 'unavailable' });
+    await waitFor(() => server.openConnections > 0, { what: 'a connection' });
+    await discovering.close();
+    server.faults.clear();
+    await refused;
+    // grpc-js closes connections that no channel uses after 10 s.
+    await waitFor(() => server.openConnections === 0, { what: 'all connections to be closed' });
   });
 
   test('open rejects a malformed address without showing its password', async () => {
@@ -416,6 +433,154 @@ describe('events that cannot be stored', () => {
     expect(repeated).toMatchObject({ outcome: 'appended', revision: 1 });
     expect(positionOf(repeated)).toBeGreaterThan(positionOf(first));
     expect(await store.head()).toBeGreaterThanOrEqual(positionOf(repeated));
+  });
+});
+
+function follow(options: FollowerOptions = {}, from: EventStore = store): Follower {
+  const follower = new Follower(from, options);
+  followers.push(follower);
+  return follower;
+}
+
+async function write(appends: number): Promise<void> {
+  for (let n = 0; n < appends; n++) await appendInTheEnd(store, aStream(), NO_STREAM, someEvents(2));
+}
+
+describe('a subscription continues without gaps or duplicates', () => {
+  /** Waits until the follower has each event of the log once, in log order. */
+  async function expectAll(follower: Follower): Promise<void> {
+    const stored = server.events('live.').map(({ id }) => id);
+    await follower.until(stored.length);
+    expect(follower.events.map(({ id }) => id)).toEqual(stored);
+  }
+
+  /** Stops the server until a call has failed, and subscriptions have retried several times. */
+  async function restart(): Promise<void> {
+    const { port } = server.address;
+    await server.stop();
+    const caller = await openFailFastStore(server.url);
+    await expect(caller.head()).rejects.toMatchObject({ condition: 'unavailable' });
+    await caller.close();
+    server = await EventStoreStandIn.start({ folder: folder.path, port });
+  }
+
+  const disturbances: [string, () => unknown][] = [
+    ['after the server ended it without an error', () => server.endSubscriptions()],
+    ['after reaching a server that is not ready', () => server.faults.set({ not_leader: 1, not_ready: 2 })],
+    ['although the server no longer delivers', () => server.faults.set({ dumb_subscriptions: true })],
+    ['although each read takes a second', () => server.faults.set({ read_stall_ms: 1_000 })],
+    ['after the server was down', restart],
+    ['while connections are cut', () => whileConnectionsAreCut(server, 14, () => write(20))],
+  ];
+  test.each(disturbances)('%s', async (_when, disturb) => {
+    const follower = follow({ batch_size: 7 });
+    await write(1);
+    await follower.until(2);
+    await disturb();
+    await write(2);
+    await expectAll(follower);
+  });
+
+  test('after its connection was cut during catch-up', async () => {
+    await write(50);
+    server.faults.set({ cut_reads: 4, cut_reads_after_events: 13 });
+    await expectAll(follow({ batch_size: 30 }));
+    expect(server.faults.current.cut_reads).toBe(0);
+  });
+
+  test('if it started before the server', async () => {
+    const restarting = restart();
+    const follower = follow();
+    await restarting;
+    await write(1);
+    await expectAll(follower);
+  });
+
+  test('after the network silently dropped the connection; calls succeed, too', async () => {
+    const network = new ForgetfulNetwork(server.address);
+    const remote = await openStore(`esdb://127.0.0.1:${await network.listen()}?tls=false`);
+    try {
+      const follower = follow({}, remote);
+      await write(1);
+      await follower.until(2);
+      network.forget();
+      expect(await remote.append(aStream(), NO_STREAM, someEvents(2))).toMatchObject({ outcome: 'appended' });
+      await expectAll(follower);
+    } finally {
+      await remote.close();
+      await network.close();
+    }
+  });
+
+  test('past events of other streams, of other realms and of the server', async () => {
+    const follower = follow();
+    const others = [
+      await openStore(server.url, { realm: 'test' }),
+      await openStore(server.url, { namespace: 'another.' }),
+    ];
+    for (const other of others)
+      await other.append(streamName('test', 'store', randomUUID()), NO_STREAM, someEvents(3));
+    for (const stream of ['$others', 'live.publication-marked']) server.writeNoise(stream, 400);
+    const head = await store.head();
+    await waitFor(() => follower.position >= head && follower.caught_up, { what: 'the head to be reached' });
+    expect(follower.events).toEqual([]);
+    await write(1);
+    await follower.until(2);
+    expect(follower.events.map(({ type }) => type)).toEqual(['something_happened', 'something_happened']);
+    for (const other of others) await other.close();
+  });
+});
+
+test('the server pushes a hint for each event of the realm, also after the subscription has ended', async () => {
+  const connection = new EventStoreDbConnection(server.url);
+  let hints = 0;
+  const stop = serverHints(connection, 'live.').listen(() => {
+    hints++;
+  });
+  for (const round of [1, 2]) {
+    await waitFor(() => server.subscriptions.size === 1, { what: 'the subscription' });
+    server.writeNoise('$others', 1);
+    await write(1);
+    await waitFor(() => hints === 2 * round, { what: 'a hint for each event' });
+    server.endSubscriptions();
+    await waitFor(() => server.subscriptions.size === 0);
+  }
+  await waitFor(() => server.subscriptions.size === 1, { what: 'the subscription' });
+  stop();
+  await waitFor(() => server.subscriptions.size === 0, { what: 'the end of the subscription' });
+  await connection.close();
+});
+
+describe('a subscription ends with an error if an older copy of the log was restored', () => {
+  const large = someEvents(1, { text: 'x'.repeat(10_000) });
+  test.each<[string, (copy: EventStore) => Promise<unknown>, string]>([
+    ['and the copy ends before what was yielded', async () => {}, 'the log has no event'],
+    [
+      'and others have written past what was yielded',
+      (copy) => copy.append(aStream(), NO_STREAM, large),
+      'No event begins at position',
+    ],
+  ])('%s', async (_when, writeTo, message) => {
+    const { port } = server.address;
+    const file = join(folder.path, 'events.jsonl');
+    const follower = new Follower(store);
+    await write(1);
+    await follower.until(2);
+    copyFileSync(file, `${file}.copy`);
+    await store.append(aStream(), NO_STREAM, someEvents(2, { text: 'x'.repeat(1_000) }));
+    await follower.until(4);
+    await server.stop();
+    renameSync(`${file}.copy`, file);
+    const elsewhere = await EventStoreStandIn.start({ folder: folder.path });
+    const copy = await openStore(elsewhere.url);
+    await writeTo(copy);
+    await copy.close();
+    await elsewhere.stop();
+    server = await EventStoreStandIn.start({ folder: folder.path, port });
+    const expected = { name: 'LogMismatchError', message: expect.stringContaining(message) };
+    await expect(follower.ended()).rejects.toMatchObject(expected);
+    const again = new Follower(store, { after: follower.position });
+    await expect(again.ended()).rejects.toMatchObject({ name: 'LogMismatchError' });
   });
 });
 
