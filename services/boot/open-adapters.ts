@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { CheckpointNotifier } from '../../shared/adapters/checkpoint-notifier';
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import { InProcessMediaTaskQueue } from '../../shared/adapters/in-process/media-tasks';
@@ -90,24 +89,11 @@ export async function openViewStore(
     require('../../shared/adapters/mongodb/view-store') as typeof import('../../shared/adapters/mongodb/view-store');
   // Keys are always read from the primary, so that a revoked key is refused within seconds even if a secondary lags.
   const read_preference = only_reads && realm !== 'control' ? MONGODB_READ_PREFERENCE : 'primary';
-  const notifier = read_preference === 'primary' ? openCheckpointNotifier(config, realm) : undefined;
   return MongoViewStore.open({
     ...{ url, realm, opening_ms: 0, read_preference },
-    ...(notifier && { notifier }),
     ...(onIndexing && { onIndexing }),
     ...(onCleanUpFailure && { onCleanUpFailure }),
   });
-}
-
-/** Opens the notifier of moved checkpoints on Redis. Returns undefined if REDIS_URL is not set. */
-function openCheckpointNotifier(
-  { REDIS_URL: url, REDIS_PREFIX: prefix }: Config,
-  realm: Realm,
-): CheckpointNotifier | undefined {
-  if (url === undefined) return undefined;
-  const { RedisCheckpointNotifier } =
-    require('../../shared/adapters/redis/checkpoint-notifier') as typeof import('../../shared/adapters/redis/checkpoint-notifier');
-  return new RedisCheckpointNotifier({ url, realm, prefix });
 }
 
 export interface JobQueueOptions {

@@ -5,7 +5,6 @@ import { backoff, pause, Semaphore, withJitter, withTimeout } from '../../kernel
 import { CatalogError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { IndexProgress, VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
-import type { CheckpointNotifier } from '../checkpoint-notifier';
 import { declaredKeys, keysDiffer, type StoredKeys } from '../stored-collections';
 import { isDuplicateKey, MongoConnection, type MongoConnectionOptions } from './connection';
 import { documentsName, type MongoDocument } from './documents';
@@ -32,11 +31,6 @@ export interface MongoViewStoreOptions extends MongoConnectionOptions {
   readonly read_preference?: ReadPreferenceMode;
   /** How long `open` waits for the server; 2.5 s by default. */
   readonly opening_ms?: number;
-  /**
-   * Notifies processes of moved checkpoints. Closed with the store. Without it, processes find the moves of others by
-   * polling. Set it only if documents are read from the primary: a secondary may not have them yet.
-   */
-  readonly notifier?: CheckpointNotifier;
   /** Returns Unix milliseconds, for leases and `created_at`. */
   readonly now?: () => number;
   /** Called while indexes of full collections are created, which may take hours. */
@@ -58,7 +52,6 @@ export class MongoViewStore implements ViewStore {
   private readonly leases: Leases;
   private readonly now: () => number;
   private readonly read_preference: ReadPreferenceMode;
-  private readonly notifier: CheckpointNotifier | undefined;
   private readonly onIndexing: OnIndexing | undefined;
   private readonly opened = new Map<number, MongoViewVersion>();
   private readonly stored_keys = new Map<number, StoredKeys>();
@@ -75,7 +68,6 @@ export class MongoViewStore implements ViewStore {
     this.now = options.now ?? Date.now;
     this.onIndexing = options.onIndexing;
     this.read_preference = options.read_preference ?? 'primary';
-    this.notifier = options.notifier;
     this.list = new VersionList(this.connection, options.partition_count ?? PARTITION_COUNT);
     this.leases = new Leases(this.connection, this.now);
     this.ready = this.retryUntilSuccess(async () => {
@@ -169,8 +161,8 @@ export class MongoViewStore implements ViewStore {
     const opened = this.opened.get(version);
     if (opened) return opened;
     const keys = await this.keysOf(version, versions);
-    const { connection, read_preference, notifier } = this;
-    const view_version = new MongoViewVersion(connection, version, keys, read_preference, notifier);
+    const { connection, read_preference } = this;
+    const view_version = new MongoViewVersion(connection, version, keys, read_preference);
     this.opened.set(version, view_version);
     return view_version;
   }
@@ -185,7 +177,6 @@ export class MongoViewStore implements ViewStore {
 
   async close(): Promise<void> {
     this.closing.abort();
-    this.notifier?.close();
     await this.connection.close();
   }
 

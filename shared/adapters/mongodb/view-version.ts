@@ -30,7 +30,6 @@ import {
   type WordSearchResult,
   type WriteBatch,
 } from '../../ports/view-store';
-import type { CheckpointMoved, CheckpointNotifier } from '../checkpoint-notifier';
 import { CheckpointWatch } from '../checkpoint-watch';
 import {
   keysDiffer,
@@ -85,7 +84,6 @@ export class MongoViewVersion implements ViewVersion {
   private readonly partitions: Partitions;
   private readonly journals: Journals;
   private readonly watch: CheckpointWatch;
-  private readonly notifier: CheckpointNotifier | undefined;
   private readonly read_size = new BatchSize(CALL_MAX);
   private readonly write_size = new BatchSize(CALL_MAX);
   private readonly gets = new Batcher((gets: readonly Get[]) => this.getAll(gets), GETS_MAX);
@@ -95,7 +93,6 @@ export class MongoViewVersion implements ViewVersion {
     version: number,
     stored: StoredKeys,
     read_preference: ReadPreferenceMode,
-    notifier?: CheckpointNotifier,
   ) {
     this.connection = connection;
     this.version = version;
@@ -109,7 +106,6 @@ export class MongoViewVersion implements ViewVersion {
     this.partitions = new Partitions(connection, version);
     this.journals = new Journals(connection, version, this.write_size);
     this.watch = new CheckpointWatch(() => this.partitions.checkpoints());
-    this.notifier = notifier;
   }
 
   checkpoints(): Promise<Position[]> {
@@ -138,21 +134,14 @@ export class MongoViewVersion implements ViewVersion {
 
   async advanceIdle(moves: readonly CheckpointMove[]): Promise<number[]> {
     const moved = await this.partitions.advanceIdle(moves);
-    const reached = moves.filter(({ partition }) => moved.includes(partition));
-    this.reportMoves(reached.map(({ partition, to }) => [partition, to]));
+    for (const { partition, to } of moves)
+      if (moved.includes(partition)) this.watch.reportMove(partition, to);
     return moved;
   }
 
   async waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
     if (timeout_ms <= 0) return (await this.partitions.checkpoint(partition)) >= position;
-    this.notifier?.listen(this.version, (...move) => this.watch.reportMove(...move));
     return this.watch.wait(partition, position, timeout_ms);
-  }
-
-  /** Reports moves of this process to all processes. */
-  private reportMoves(moves: readonly CheckpointMoved[]): void {
-    for (const move of moves) this.watch.reportMove(...move);
-    this.notifier?.publish(this.version, moves);
   }
 
   async get(
@@ -346,7 +335,7 @@ export class MongoViewVersion implements ViewVersion {
       if (!pending) return 'lost_race';
       await this.complete(partition, pending, writes);
     }
-    this.reportMoves([[partition, checkpoint]]);
+    this.watch.reportMove(partition, checkpoint);
     return 'applied';
   }
 

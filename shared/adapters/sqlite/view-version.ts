@@ -21,7 +21,7 @@ import {
   type WordSearchResult,
   type WriteBatch,
 } from '../../ports/view-store';
-import { CheckpointWatch, POLL_MS_MAX } from '../checkpoint-watch';
+import { CheckpointWatch } from '../checkpoint-watch';
 import { keysDiffer, notStoredError } from '../stored-collections';
 import { isRefusedValue, type OnDamage, SqliteConnection, type SqlRow } from './connection';
 import {
@@ -114,7 +114,7 @@ export class SqliteViewVersion implements ViewVersion {
     this.tables = tablesOf(stored);
     this.lists = new ListReader(connection);
     this.indexed = isIndexed(connection, this.tables);
-    this.watch = new CheckpointWatch(() => this.checkpoints(), POLL_MS_MAX);
+    this.watch = new CheckpointWatch(() => this.checkpoints());
     this.generations = new Generations(connection, partition_count);
   }
 
