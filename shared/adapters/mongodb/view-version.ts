@@ -19,7 +19,6 @@ import {
   type DeadLetter,
   type DocumentPart,
   type DocumentWrite,
-  type IndexProgress,
   type MatchingWordsQuery,
   type PartitionState,
   type RelatedQuery,
@@ -52,7 +51,6 @@ import {
   termsFilter,
   toStored,
 } from './documents';
-import { buildIndexes, indexEmptyCollections } from './indexes';
 import { Journals, type JournalWrite } from './journal';
 import { Partitions, type PendingBatch } from './partitions';
 
@@ -402,11 +400,6 @@ export class MongoViewVersion implements ViewVersion {
     } catch (cause) {
       throw new UnstorableDocumentError(`${collection} ${id}: ${(cause as Error).message}`, { cause });
     }
-  }
-
-  async createIndexes(onProgress: (progress: IndexProgress) => void): Promise<void> {
-    const missing = await indexEmptyCollections(this.connection, this.version);
-    await buildIndexes(this.connection, missing, onProgress);
   }
 
   deadLetters(): Promise<DeadLetter[]> {
