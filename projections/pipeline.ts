@@ -228,7 +228,7 @@ async function rebuildOldSchema(
 }
 
 function describeStep({ step, events_done, position, head, indexes }: Progress): RebuildProgress {
-  const done = indexes ? indexes.built + (indexes.fraction ?? 0) : Number(position);
+  const done = indexes ? indexes.built : Number(position);
   const total = indexes ? indexes.total : Number(head);
   return { step, events_done, fraction: total === 0 ? 1 : Math.min(1, done / total) };
 }

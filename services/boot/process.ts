@@ -95,6 +95,8 @@ function observe(config: Config, name: string, child?: string): Observed {
   // The service has logged the warnings.
   const configuration = child === undefined ? traces : { ...traces, warnings: [] };
   tracing = startTracing(configuration, name === 'catalog' ? name : `catalog-${name}`, config, log);
+  // Processes that this one starts inherit it: they need not try, and log, the same again.
+  if (!tracing) process.env.OTEL_SDK_DISABLED = 'true';
   return { log, tracing };
 }
 

@@ -73,12 +73,7 @@ describeOn('REDIS_URL', 'partitions while Redis stops, restarts and loses its da
   test('a partition continues after the network dropped its connection during the handshake', async () => {
     const network = new ForgetfulNetwork({ host: '127.0.0.1', port: Number(new URL(server.url).port) });
     const url = `redis://127.0.0.1:${await network.listen()}`;
-    const distant = new BullmqJobQueue({
-      url,
-      realm: 'live',
-      partition_count: PARTITIONS,
-      check_every_s: 0.1,
-    });
+    const distant = new BullmqJobQueue({ url, realm: 'live', partition_count: PARTITIONS });
     const redis = new Redis(server.url);
     const waiting = async (): Promise<number> =>
       String(await redis.client('LIST')).match(/cmd=bzpopmin/g)?.length ?? 0;

@@ -74,34 +74,6 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
       expect(seen).toEqual(upTo(5));
     });
 
-    test('move to another process at once when one stops, before its next check for jobs', async () => {
-      const prefix = aName();
-      const options = { prefix, check_every_s: 3_600 };
-      const [one, two] = [open(url, options), open(url, options)];
-      let finish = (): void => {};
-      const held = new Promise<void>((resolve) => {
-        finish = resolve;
-      });
-      const begun: bigint[] = [];
-      const first = await one.work(async ({ partition, prev }) => {
-        if (partition !== 0) return;
-        begun.push(prev);
-        await held;
-      });
-      for (let n = 0; n < 3; n++) await one.enqueue(aJob(0, n));
-      await waitFor(() => begun.length === 1);
-      const seen: bigint[] = [];
-      await two.work(async ({ partition, prev }) => void (partition === 0 ? seen.push(prev) : 0));
-      // The second worker has checked its partitions, found no jobs, and blocks until it is woken.
-      await two.enqueue(aJob(1, 0));
-      await waitFor(async () => (await two.depth(1)) === 0);
-      const stopped = first.stop();
-      finish();
-      await within(stopped, 'the worker to stop');
-      await waitFor(() => seen.length === 2, { what: 'the other process to take over the partition' });
-      expect([...begun, ...seen]).toEqual(upTo(3));
-    });
-
     test('move to another process within seconds when one is killed', async () => {
       const prefix = aName();
       const queue = open(url, { prefix });

@@ -2,18 +2,17 @@ import { type Job, WaitingError } from 'bullmq';
 import type { RecordedEvent } from '../../catalog/events/envelope';
 import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import type { Realm } from '../../catalog/realm';
-import { backoff, withTimeout } from '../../kernel/async';
+import { backoff } from '../../kernel/async';
 import { CatalogError } from '../../kernel/errors';
 import type { OutageReport } from '../../kernel/outages';
 import type { JobQueue, PartitionJob } from '../../ports/job-queue';
 import { runUntilSuccess } from '../queue-handlers';
-import { throwUnavailable } from '../redis/connection';
-import { Queues, RETURN_MS, Workers } from './queues';
+import { Queues, Workers } from './queues';
 
 /**
  * How often an idle worker checks for jobs. Usually BullMQ wakes one worker for a new job, by a marker key that this
- * worker consumes. If this worker dies before it takes the job, BullMQ wakes no other worker, and only this check finds
- * the job. Each check costs two Redis commands.
+ * worker consumes. If this worker dies or stops before it takes the job, BullMQ wakes no other worker, and only this check
+ * finds the job. Each check costs two Redis commands.
  */
 const CHECK_EVERY_S = 2;
 
@@ -36,8 +35,6 @@ export interface BullmqJobQueueOptions {
   readonly onWorkerError?: (error: unknown) => void;
   /** Returns how long to wait after `attempt` failed attempts. Default: 50 ms, doubled each time up to 5 s. */
   readonly backoffMs?: (attempt: number) => number;
-  /** How often an idle worker checks for jobs without being woken; 2 s by default. */
-  readonly check_every_s?: number;
 }
 
 /** The partitions of one realm. Each partition is a BullMQ queue. All queues of a deployment share the prefix. */
@@ -118,15 +115,15 @@ class PartitionWorkers extends Workers<StoredJob> {
   ) {
     super({ ...settings, prefix: partitions.prefix });
     for (let partition = 0; partition < partitions.partition_count; partition++)
-      this.start(queueName(partitions, partition), (job, token) => this.process(job, token), {
+      this.start(queueName(partitions, partition), (job) => this.process(job), {
         concurrency: 1,
         // By default, BullMQ removes a job during which the process died twice. A partition must not lose a job.
         maxStalledCount: Number.MAX_SAFE_INTEGER,
-        drainDelay: settings.check_every_s ?? CHECK_EVERY_S,
+        drainDelay: CHECK_EVERY_S,
       });
   }
 
-  private async process(stored: Job<StoredJob>, token: string): Promise<void> {
+  private async process(stored: Job<StoredJob>): Promise<void> {
     let job: PartitionJob;
     try {
       job = decodeJob(stored.data);
@@ -144,20 +141,9 @@ class PartitionWorkers extends Workers<StoredJob> {
       backoffMs,
       this.stopping.signal,
     );
-    if (!is_done) await this.returnToQueue(stored, token);
-  }
-
-  /** Returns the job to the front of its queue for another process. */
-  private async returnToQueue(job: Job<StoredJob>, token: string): Promise<never> {
-    try {
-      await withTimeout(job.moveToWait(token), RETURN_MS, throwUnavailable());
-    } catch (error) {
-      // Either another worker already has the job, or Redis is unavailable. If Redis is unavailable, another worker
-      // gets the job when its lock expires.
-      this.onWorkerError(error);
-    }
-    // With this error, BullMQ marks the job neither as completed nor as failed: it is in the queue again.
-    throw new WaitingError();
+    // With this error, BullMQ marks the job neither as completed nor as failed. Another worker takes it when its lock has
+    // expired.
+    if (!is_done) throw new WaitingError();
   }
 }
 

@@ -84,8 +84,8 @@ const STALLED_EVERY_MS = 2_000;
 const RETRY_FETCH_MS = 500;
 /** Longer than the longest blocking command: BullMQ blocks for at most 10 s. */
 const SILENCE_MS = 12_000;
-/** How long a stopping worker waits for Redis when it returns a job or closes. */
-export const RETURN_MS = 2_000;
+/** How long a stopping worker waits for Redis when it closes. */
+const CLOSE_MS = 2_000;
 
 export interface WorkersOptions {
   readonly url: string;
@@ -115,10 +115,10 @@ export class Workers<Stored> {
   /** Starts a worker on the queue. */
   start(
     queue: string,
-    handle: (job: Job<Stored>, token: string) => Promise<void>,
+    handle: (job: Job<Stored>) => Promise<void>,
     options: Omit<WorkerOptions, 'connection'>,
   ): Worker<Stored> {
-    const worker = new Worker<Stored>(queue, (job, token) => this.track(handle(job, token ?? '')), {
+    const worker = new Worker<Stored>(queue, (job) => this.track(handle(job)), {
       connection: this.redis.connection,
       prefix: this.prefix,
       lockDuration: LOCK_MS,
@@ -152,21 +152,10 @@ export class Workers<Stored> {
     const closing = Promise.allSettled(this.workers.map((worker) => worker.close()));
     // `closing` resolves only when Redis responds, which may take forever. So this waits for the handlers themselves.
     while (this.running.size > 0) await Promise.allSettled(this.running);
-    const closed = closing.then(() => this.wakeOtherProcesses());
-    await withTimeout(closed, RETURN_MS, throwUnavailable(this.redis.connection)).catch(() => undefined);
+    await withTimeout(closing, CLOSE_MS, () => undefined);
     this.redis.end();
-    await withTimeout(closing, RETURN_MS, throwUnavailable(this.redis.connection)).catch((error) =>
+    await withTimeout(closing, CLOSE_MS, throwUnavailable(this.redis.connection)).catch((error) =>
       this.onWorkerError(error),
     );
-  }
-
-  /**
-   * Wakes the workers of other processes, which block on the queue's marker key. BullMQ does not set the marker when
-   * `moveToWait` returns a job to the queue, so the returned job would wait until a worker's next check.
-   */
-  private async wakeOtherProcesses(): Promise<void> {
-    const commands = this.redis.connection.pipeline();
-    for (const worker of this.workers) commands.zadd(worker.toKey('marker'), 0, '0');
-    await commands.exec();
   }
 }

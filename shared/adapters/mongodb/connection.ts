@@ -215,7 +215,7 @@ export function isDuplicateKey(error: unknown): boolean {
 }
 
 /** Returns true if the collection does not exist. Some servers say so in the message only, without a code. */
-export function isCollectionMissing(error: unknown): boolean {
+function isCollectionMissing(error: unknown): boolean {
   if (!(error instanceof MongoServerError)) return false;
   return error.code === NAMESPACE_NOT_FOUND || error.message === 'ns not found';
 }
