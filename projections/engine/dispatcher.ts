@@ -1,5 +1,6 @@
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
+import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
@@ -10,7 +11,7 @@ import { logRetried } from './errors';
 import { JobBatcher } from './job-batcher';
 import { takeLease } from './lease';
 import type { LogMatch } from './log-match';
-import type { VersionCache } from './versions';
+import { unlessUnusable, type VersionCache } from './versions';
 
 export interface DispatcherParts {
   readonly realm: Realm;
@@ -29,25 +30,13 @@ export interface DispatcherParts {
 export interface DispatcherTimes {
   /** Time to live of the dispatcher's lease. Another process takes over at most this long after a crash. */
   readonly lease_ttl_ms: number;
-  /**
-   * The most time between two advances of idle partitions. It is less if advancing is fast: advancing takes at most 5 %
-   * of the time.
-   */
-  readonly tick_ms: number;
-  /** Minimum time between two advances, if all new events belong to other realms. */
-  readonly quiet_tick_ms: number;
   /** Time between two checks for partitions that lost their jobs. */
   readonly watch_ms: number;
-  /** Maximum time for which reading of the log pauses because one partition has too many batched events. */
-  readonly pause_max_ms: number;
 }
 
 const DISPATCHER_TIMES: DispatcherTimes = {
   lease_ttl_ms: 5_000,
-  tick_ms: 100,
-  quiet_tick_ms: 1_000,
   watch_ms: 1_000,
-  pause_max_ms: 5_000,
 };
 
 /** The lease of the process that dispatches the events of a realm. */
@@ -117,12 +106,12 @@ export class Dispatcher {
     const ended = new AbortController();
     const signal = AbortSignal.any([stop_or_lost, ended.signal]);
     const dispatched = await this.startingPositions();
-    const batcher = new JobBatcher({ realm, queue, versions, log, signal, dispatched, ...this.times });
+    const batcher = new JobBatcher({ realm, queue, versions, log, signal, dispatched });
     const watching = this.watch(batcher, signal);
     try {
       const after = batcher.leastDispatched();
       for await (const batch of events.subscribe({ after, signal, batch_size: BATCH_SIZE }))
-        await batcher.take(batch.position, this.byPartition(batch));
+        batcher.take(batch.position, this.byPartition(batch));
     } finally {
       ended.abort();
       await Promise.all([watching, batcher.waitForEnd()]);
@@ -130,45 +119,34 @@ export class Dispatcher {
   }
 
   /**
-   * Wakes partitions whose jobs the queue has lost, until `signal` aborts. A partition has lost jobs if its queue is
-   * empty and its checkpoint neither is at the dispatched position nor moves.
+   * Wakes the partitions whose jobs the queue has lost, until `signal` aborts: in two checks in a row, the queue was empty
+   * and the checkpoint of a version was before the dispatched position, and it has not moved between them.
    */
   private async watch(batcher: JobBatcher, signal: AbortSignal): Promise<void> {
-    const { log, realm } = this.parts;
-    let behind: ReadonlyMap<number, Position> = new Map();
-    while (!signal.aborted) {
-      await pause(this.times.watch_ms, signal);
-      if (signal.aborted) return;
+    const { versions, queue, log, realm } = this.parts;
+    const { partition_count } = this.parts.views;
+    let before: (Position | undefined)[] = [];
+    for (; !signal.aborted; await pause(this.times.watch_ms, signal))
       try {
-        behind = await this.wakeStalledPartitions(batcher, behind);
+        const opened = await versions.list();
+        const read = await Promise.all(opened.map(({ version }) => unlessUnusable(version.checkpoints())));
+        const checkpoints = read.filter((positions) => positions !== undefined);
+        const behind: typeof before = [];
+        for (let partition = 0; partition < partition_count && checkpoints.length > 0; partition++) {
+          const checkpoint = least(checkpoints.map((positions) => positions[partition]!));
+          if (checkpoint >= batcher.dispatchedTo(partition) || (await queue.depth(partition)) > 0) continue;
+          behind[partition] = checkpoint;
+          if (before[partition] !== checkpoint) continue;
+          log.warn(
+            { realm, partition, checkpoint: String(checkpoint) },
+            'partition lost its jobs; waking it',
+          );
+          await batcher.wake(partition);
+        }
+        before = behind;
       } catch (error) {
         logRetried(log, error, { realm }, 'check for stalled partitions failed; retrying');
       }
-    }
-  }
-
-  /**
-   * Wakes the partitions that are behind now and were behind at the previous check, at the same checkpoint. A partition
-   * is behind if its checkpoint is before the dispatched position and its queue is empty.
-   *
-   * @param before Checkpoints of the partitions that were behind at the previous check.
-   * @returns Checkpoints of the partitions that are behind now.
-   */
-  private async wakeStalledPartitions(
-    batcher: JobBatcher,
-    before: ReadonlyMap<number, Position>,
-  ): Promise<ReadonlyMap<number, Position>> {
-    const { versions, queue, log, realm } = this.parts;
-    const behind = new Map<number, Position>();
-    const active = (await versions.list()).at(-1);
-    for (const [partition, checkpoint] of ((await active?.version.checkpoints()) ?? []).entries()) {
-      if (checkpoint >= batcher.dispatchedTo(partition) || (await queue.depth(partition)) > 0) continue;
-      behind.set(partition, checkpoint);
-      if (before.get(partition) !== checkpoint) continue;
-      log.warn({ realm, partition, checkpoint: String(checkpoint) }, 'partition lost its jobs; waking it');
-      await batcher.wake(partition);
-    }
-    return behind;
   }
 
   /**

@@ -16,6 +16,8 @@ export interface PartitionTarget {
   readonly events: EventStore;
   readonly now: () => number;
   readonly onDeadLetter?: ((dead_letter: DeadLetter) => void) | undefined;
+  /** Ends a long reading of the log early. A later job reads the rest. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The events of a job, without its address. */
@@ -48,7 +50,7 @@ async function projectFromLog(target: PartitionTarget, after: Position, to: Posi
   // The queue may still have jobs from before an older copy of the log was restored. Without this check, such a job would
   // hold up its partition until the log is as long again.
   if (to > (await target.events.head())) return;
-  for await (const batch of readLog(target.events, { after, to })) {
+  for await (const batch of readLog(target.events, { after, to, signal: target.signal })) {
     const events = eventsOfPartition(batch.events, target.partition, target.partition_count);
     await projectEvents(target, await target.version.partition(target.partition), batch.position, events);
   }

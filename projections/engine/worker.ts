@@ -22,6 +22,8 @@ export interface WorkerParts {
   readonly log: Logger;
   /** Called for each projection of a job, in a process with traces. */
   readonly aroundProjection?: AroundProjection | undefined;
+  /** See `PartitionTarget`. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Job handler: projects one partition's job into every version that events are dispatched to. */
@@ -65,7 +67,7 @@ export class Worker {
 
 /** Returns one partition of a version as `projectJob` needs it. Logs every stream that moves to the dead-letter list. */
 export function targetIn(
-  { events, views, system, log }: Pick<WorkerParts, 'events' | 'views' | 'system' | 'log'>,
+  { events, views, system, log, signal }: Omit<WorkerParts, 'versions' | 'aroundProjection'>,
   version: ViewVersion,
   partition: number,
 ): PartitionTarget {
@@ -75,6 +77,7 @@ export function targetIn(
     partition_count: views.partition_count,
     events,
     now: system.now,
+    signal,
     onDeadLetter: (dead_letter) => logDeadLetter(log, version.version, dead_letter),
   };
 }

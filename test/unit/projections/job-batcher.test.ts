@@ -1,10 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import pino from 'pino';
 import { JobBatcher, type JobBatcherOptions } from '../../../projections/engine/job-batcher';
 import type { JsonObject, RecordedEvent } from '../../../shared/catalog/events/envelope';
 import type { PartitionJob } from '../../../shared/ports/job-queue';
 import type { CheckpointMove } from '../../../shared/ports/view-store';
 import { bounded } from '../../support/bounded';
-import { waitFor, within } from '../../support/wait-for';
+import { waitFor } from '../../support/wait-for';
 
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -37,13 +38,13 @@ class RecordingQueue {
   }
 }
 
-/** Versions whose `waitFor` always times out and that advance no idle partition. So partitions advance only by jobs. */
-const versions_that_never_advance: JobBatcherOptions['versions'] = {
+/** Versions whose `waitFor` always times out. They advance every idle partition. */
+const versions: JobBatcherOptions['versions'] = {
   waitFor: async () => {
     await new Promise((resolve) => setTimeout(resolve, 1));
     return false;
   },
-  advanceIdle: async () => new Set(),
+  advanceIdle: async (moves) => new Set(moves.map(({ partition }) => partition)),
 };
 
 function startBatcher(queue: RecordingQueue, settings: Partial<JobBatcherOptions> = {}): JobBatcher {
@@ -52,12 +53,9 @@ function startBatcher(queue: RecordingQueue, settings: Partial<JobBatcherOptions
   const options: JobBatcherOptions = {
     realm: 'live',
     queue,
-    versions: versions_that_never_advance,
+    versions,
     log,
     dispatched: [0n, 0n, 0n],
-    tick_ms: 5,
-    quiet_tick_ms: 5,
-    pause_max_ms: 600_000,
     ...settings,
     signal: stop.signal,
   };
@@ -79,53 +77,43 @@ function expectNoGaps(jobs: readonly PartitionJob[], expected: readonly Recorded
 }
 
 describe('the job batcher', () => {
-  test('enqueues a job with the events of a partition, and empty jobs for partitions without events', async () => {
+  test('enqueues a job with the events of a partition, and advances idle partitions without one', async () => {
     const queue = new RecordingQueue();
-    const batcher = startBatcher(queue);
-    await batcher.take(3n, [[], events(1, 3), []]);
-    await waitFor(() => batcher.leastDispatched() === 3n);
-    expectNoGaps(queue.ofPartition(1), events(1, 3));
-    expect(queue.ofPartition(0)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
-    expect(queue.ofPartition(2)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
-  });
-
-  test('splits large events into several jobs, and pauses reading while too many characters are batched', async () => {
-    const queue = new RecordingQueue();
-    queue.blocked.add(1);
-    const batcher = startBatcher(queue);
-    const large = events(1, 40, { text: 'x'.repeat(1_000_000) });
-    let taken = false;
-    const taking = batcher.take(40n, [[], large, []]).then(() => {
-      taken = true;
-    });
-    await waitFor(() => queue.ofPartition(1).length === 2, { what: 'the jobs that the queue has room for' });
-    expect(queue.ofPartition(1).map((job) => job.events.length)).toEqual([4, 4]);
-    expect(taken).toBe(false);
-    queue.release(1);
-    await within(taking, 'room for more events');
-    await waitFor(() => batcher.leastDispatched() === 40n);
-    expectNoGaps(queue.ofPartition(1), large);
-    expect(Math.max(...queue.ofPartition(1).map((job) => job.events.length))).toBe(4);
-  });
-
-  test('advances idle partitions without a job, and enqueues a job for one that was behind in two rounds in a row', async () => {
-    const queue = new RecordingQueue();
-    const moves: CheckpointMove[][] = [];
-    const advanceIdle = async (requested: readonly CheckpointMove[]): Promise<ReadonlySet<number>> => {
-      moves.push([...requested]);
-      return new Set(requested.map(({ partition }) => partition).filter((partition) => partition !== 2));
+    const moves: CheckpointMove[] = [];
+    const advanceIdle: typeof versions.advanceIdle = (requested) => {
+      moves.push(...requested);
+      return versions.advanceIdle(requested);
     };
-    const batcher = startBatcher(queue, { versions: { ...versions_that_never_advance, advanceIdle } });
-    await batcher.take(3n, [[], events(1, 3), []]);
-    await waitFor(() => batcher.leastDispatched() === 3n);
-    expect(moves[0]).toContainEqual({ partition: 0, from: 0n, to: 3n });
-    const of_partition_2 = moves.filter((move) => move.some(({ partition }) => partition === 2));
-    expect(of_partition_2.length).toBeGreaterThan(1);
-    expect(queue.ofPartition(0)).toEqual([]);
-    expect(queue.ofPartition(2)).toMatchObject([{ prev: 0n, last: 3n, events: [] }]);
-    await batcher.take(4n, [events(4, 4), [], []]);
+    const batcher = startBatcher(queue, { versions: { ...versions, advanceIdle } });
+    batcher.take(4n, [[], events(1, 3), []]);
+    await waitFor(() => batcher.leastDispatched() === 4n);
+    expect(queue.jobs).toMatchObject([{ partition: 1, prev: 0n, last: 3n, events: events(1, 3) }]);
+    expect(moves).toContainEqual({ partition: 0, from: 0n, to: 4n });
+    expect(moves).toContainEqual({ partition: 1, from: 3n, to: 4n });
+    batcher.take(5n, [events(5, 5), [], []]);
     await waitFor(() => queue.ofPartition(0).length > 0);
-    expect(queue.ofPartition(0)).toMatchObject([{ prev: 3n, last: 4n }]);
+    expect(queue.ofPartition(0)).toMatchObject([{ prev: 4n, last: 5n }]);
+  });
+
+  test('advances a partition only when its jobs are projected', async () => {
+    let is_projected = false;
+    const advanceIdle: typeof versions.advanceIdle = async (moves) =>
+      is_projected ? versions.advanceIdle(moves) : new Set();
+    const batcher = startBatcher(new RecordingQueue(), { versions: { ...versions, advanceIdle } });
+    batcher.take(4n, [events(1, 3), events(4, 4), events(4, 4)]);
+    await waitFor(() => batcher.leastDispatched() === 3n);
+    is_projected = true;
+    await waitFor(() => batcher.leastDispatched() === 4n);
+  });
+
+  test('splits large events into several jobs', async () => {
+    const queue = new RecordingQueue();
+    const batcher = startBatcher(queue);
+    const large = events(1, 16, { text: 'x'.repeat(1_000_000) });
+    batcher.take(16n, [[], large, []]);
+    await waitFor(() => batcher.leastDispatched() === 16n);
+    expectNoGaps(queue.ofPartition(1), large);
+    expect(queue.ofPartition(1).map((job) => job.events.length)).toEqual([4, 4, 4, 4]);
   });
 
   test('enqueues events that arrive while idle partitions are being advanced', async () => {
@@ -140,13 +128,13 @@ describe('the job batcher', () => {
       }
       return new Set(requested.map(({ partition }) => partition));
     };
-    const batcher = startBatcher(queue, { versions: { ...versions_that_never_advance, advanceIdle } });
-    await batcher.take(1n, [[], [], []]);
+    const batcher = startBatcher(queue, { versions: { ...versions, advanceIdle } });
+    batcher.take(1n, [[], [], []]);
     await waitFor(() => advancing.begun);
-    await batcher.take(3n, [events(2, 3), [], []]);
+    batcher.take(3n, [events(2, 3), [], []]);
     await waitFor(() => queue.ofPartition(0).length > 0);
     advancing.end();
-    await batcher.take(4n, [events(4, 4), [], []]);
+    batcher.take(4n, [events(4, 4), [], []]);
     await waitFor(() => batcher.leastDispatched() === 4n);
     expectNoGaps(queue.ofPartition(0), events(2, 4));
   });
@@ -165,7 +153,10 @@ describe('the job batcher', () => {
       });
     const advanceIdle = async (): Promise<ReadonlySet<number>> => new Set([1, 2]);
     const batcher = startBatcher(queue, { versions: { waitFor: reached, advanceIdle } });
-    for (let n = 1; n <= 6; n++) await batcher.take(BigInt(n), [events(n, n), [], []]);
+    for (let n = 1; n <= 6; n++) {
+      batcher.take(BigInt(n), [events(n, n), [], []]);
+      await nextTurn();
+    }
     await waitFor(() => waiting.length === 1);
     expect(queue.ofPartition(0).map(({ last }) => last)).toEqual([1n, 2n]);
     expect(waiting[0]!.position).toBe(1n);
@@ -175,83 +166,14 @@ describe('the job batcher', () => {
     expectNoGaps(queue.ofPartition(0), events(1, 6));
   });
 
-  test('advances idle partitions rarely while only other realms write, and soon after an event of this realm', async () => {
-    const [quiet_moves, active_moves] = [[] as bigint[], [] as bigint[]];
-    const recordingVersions = (moves: bigint[]): JobBatcherOptions['versions'] => ({
-      ...versions_that_never_advance,
-      advanceIdle: async (requested) => {
-        moves.push(requested[0]!.to);
-        return new Set(requested.map(({ partition }) => partition));
-      },
-    });
-    const quiet = startBatcher(new RecordingQueue(), {
-      quiet_tick_ms: 600_000,
-      versions: recordingVersions(quiet_moves),
-    });
-    const active = startBatcher(new RecordingQueue(), {
-      quiet_tick_ms: 600_000,
-      versions: recordingVersions(active_moves),
-    });
-    let position = 0;
-    await waitFor(async () => {
-      position++;
-      await quiet.take(BigInt(position), [[], [], []]);
-      await active.take(BigInt(position), [[], [], events(position, position)]);
-      return active_moves.length >= 5;
-    });
-    // After a pause, idle partitions are advanced to the first new position at once, and then after `quiet_tick_ms`.
-    expect(quiet_moves).toEqual([1n]);
-    await quiet.take(BigInt(position + 1), [[], [], events(position + 1, position + 1)]);
-    await waitFor(() => quiet.leastDispatched() === BigInt(position + 1));
-  });
-
-  test('advances idle partitions again at once if advancing is fast', async () => {
-    const moves: bigint[] = [];
-    const batcher = startBatcher(new RecordingQueue(), {
-      tick_ms: 600_000,
-      versions: {
-        ...versions_that_never_advance,
-        advanceIdle: async (requested) => {
-          moves.push(requested[0]!.to);
-          return new Set(requested.map(({ partition }) => partition));
-        },
-      },
-    });
-    let position = 0;
-    await waitFor(async () => {
-      position++;
-      await batcher.take(BigInt(position), [[], [], events(position, position)]);
-      return moves.length >= 5;
-    });
-  });
-
-  test('waits between two rounds while a partition waits for its job', async () => {
-    const queue = new RecordingQueue();
-    queue.depth = async () => 1;
-    let rounds = 0;
-    const batcher = startBatcher(queue, {
-      tick_ms: 600_000,
-      versions: {
-        ...versions_that_never_advance,
-        advanceIdle: async () => {
-          rounds++;
-          return new Set();
-        },
-      },
-    });
-    for (let position = 1; position <= 50; position++) {
-      await batcher.take(BigInt(position), [[], [], events(position, position)]);
-      await waitFor(() => batcher.dispatchedTo(2) === BigInt(position));
-    }
-    expect(rounds).toBe(1);
-  });
-
   test('batches the events of a busy partition into larger jobs while other partitions continue', async () => {
     const queue = new RecordingQueue();
     queue.blocked.add(0);
-    const batcher = startBatcher(queue);
-    for (let n = 1; n < 200; n += 2)
-      await batcher.take(BigInt(n + 1), [events(n, n), events(n + 1, n + 1), []]);
+    const batcher = startBatcher(queue, { versions: { ...versions, advanceIdle: async () => new Set() } });
+    for (let n = 1; n < 200; n += 2) {
+      batcher.take(BigInt(n + 1), [events(n, n), events(n + 1, n + 1), []]);
+      await nextTurn();
+    }
     await waitFor(() => batcher.dispatchedTo(1) === 200n);
     expect(queue.ofPartition(0)).toHaveLength(2);
     queue.release(0);
@@ -261,33 +183,17 @@ describe('the job batcher', () => {
     expectNoGaps(queue.ofPartition(0), odd);
   });
 
-  test('pauses reading of the log while a partition has too many batched events', async () => {
+  test.each([
+    ['too many events', events(1, 2_002)],
+    ['too large events', events(1, 40, { text: 'x'.repeat(1_000_000) })],
+  ])('discards the events of a partition with %s, so that its next job shows a gap', async (_, many) => {
     const queue = new RecordingQueue();
-    queue.blocked.add(0);
     const batcher = startBatcher(queue);
-    let taken = false;
-    const taking = batcher.take(9_000n, [events(1, 9_000), [], []]).then(() => {
-      taken = true;
-    });
-    await waitFor(() => queue.ofPartition(0).length === 2);
-    expect(taken).toBe(false);
-    queue.release(0);
-    await within(taking, 'the batcher to accept the events');
-    await waitFor(() => batcher.dispatchedTo(0) === 9_000n);
-    expectNoGaps(queue.ofPartition(0), events(1, 9_000));
-  });
-
-  test('discards the events of a stalled partition, and its next job shows the gap', async () => {
-    const queue = new RecordingQueue();
-    queue.blocked.add(0);
-    const batcher = startBatcher(queue, { pause_max_ms: 20 });
-    await batcher.take(9_000n, [events(1, 9_000), [], []]);
-    await batcher.take(9_002n, [events(9_001, 9_001), events(9_002, 9_002), []]);
-    await waitFor(() => batcher.dispatchedTo(1) === 9_002n);
-    queue.release(0);
-    await batcher.take(9_003n, [events(9_003, 9_003), [], []]);
-    await waitFor(() => batcher.dispatchedTo(0) === 9_003n);
-    const last = queue.ofPartition(0).at(-1)!;
-    expect(last.prev).toBeGreaterThan(queue.ofPartition(0)[1]!.last);
+    const last = many.at(-1)!;
+    batcher.take(last.position, [many, [], []]);
+    await waitFor(() => batcher.dispatchedTo(0) === last.position);
+    expect(queue.ofPartition(0)).toMatchObject([
+      { prev: last.position - 1n, last: last.position, events: [last] },
+    ]);
   });
 });
