@@ -12,8 +12,6 @@ import type { ViewStore, ViewVersion } from '../../shared/ports/view-store';
  * may end before the checkpoints.
  */
 const READ_AGAIN_AFTER_MS = 1_000;
-/** The least time between two readings that confirm each other. Shorter, because a timer may be early. */
-const CONFIRMED_AFTER_MS = 900;
 
 /** Returns what `read` returns. If it throws `LogMismatchError`, calls it again after a second. */
 export async function readTwice<Result>(read: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
@@ -79,7 +77,7 @@ export interface LogMatchParts {
 
 /** How old the last check may be. A log that is replaced while the process runs is noticed after this time. */
 const CHECK_COUNTS_MS = 10_000;
-/** How long a mismatch counts before it is checked again. Short, because a deposed leader may have answered. */
+/** How long a mismatch counts before it is checked again. */
 const MISMATCH_COUNTS_MS = 1_000;
 
 /**
@@ -88,12 +86,10 @@ const MISMATCH_COUNTS_MS = 1_000;
  */
 export class LogMatch {
   private readonly parts: LogMatchParts;
-  /** Undefined if the last check found no mismatch, if it is not confirmed, or if there was no check yet. */
+  /** What the last check has found. */
   private mismatch: LogMismatchError | undefined;
-  /** When the last check began that has ended without an error, in `performance.now()`. */
+  /** When it ended, in `performance.now()`. */
   private checked_at_ms = Number.NEGATIVE_INFINITY;
-  /** When the first check began that found a mismatch, if all later ones did, too. In `performance.now()`. */
-  private found_since_ms: number | undefined;
   /** Why the documents could not be read at the last time. */
   private documents_error: unknown;
   private checking: Promise<LogMismatchError | undefined> | undefined;
@@ -103,8 +99,8 @@ export class LogMatch {
   }
 
   /**
-   * Returns the mismatch, undefined if there is none or if it is not confirmed. Uses the last check if it is at most
-   * `max_age_ms` old. Throws what the stores throw.
+   * Returns the mismatch, undefined if there is none. Uses the last check if it is at most `max_age_ms` old. A check that
+   * finds a mismatch takes a second longer. Throws what the stores throw.
    */
   async check(max_age_ms = 0): Promise<LogMismatchError | undefined> {
     if (this.isCheckedSince(max_age_ms)) return this.mismatch;
@@ -114,15 +110,9 @@ export class LogMatch {
     return this.checking;
   }
 
-  /**
-   * Throws the mismatch if there is one, after it was confirmed. Throws what the stores throw.
-   */
+  /** Throws the mismatch if there is one. Throws what the stores throw. */
   async assert(max_age_ms = 0): Promise<void> {
-    let mismatch = await this.check(max_age_ms);
-    while (!mismatch && !this.is_confirmed) {
-      if (this.found_since_ms !== undefined) await pause(READ_AGAIN_AFTER_MS);
-      mismatch = await this.check();
-    }
+    const mismatch = await this.check(max_age_ms);
     if (mismatch) throw mismatch;
   }
 
@@ -131,7 +121,7 @@ export class LogMatch {
    * the first check; later ones run in the background. If the documents cannot be read, nothing shows a mismatch.
    */
   async confirm(): Promise<void> {
-    if (this.is_confirmed) {
+    if (!this.mismatch && this.isCheckedSince(Number.POSITIVE_INFINITY)) {
       if (!this.isCheckedSince(CHECK_COUNTS_MS)) this.check().catch(() => undefined);
       return;
     }
@@ -140,55 +130,33 @@ export class LogMatch {
     });
   }
 
-  /** Whether the last check has found nothing. */
-  private get is_confirmed(): boolean {
-    return this.found_since_ms === undefined && this.isCheckedSince(Number.POSITIVE_INFINITY);
-  }
-
   private isCheckedSince(age_ms: number): boolean {
     return performance.now() - this.checked_at_ms < age_ms;
   }
 
   private async read(): Promise<LogMismatchError | undefined> {
-    const started_ms = performance.now();
-    const found = await this.readMismatch();
-    this.found_since_ms = found && (this.found_since_ms ?? started_ms);
-    const is_confirmed =
-      this.mismatch !== undefined || started_ms - (this.found_since_ms ?? started_ms) >= CONFIRMED_AFTER_MS;
-    const mismatch = is_confirmed ? found : undefined;
-    if (found && !mismatch) this.checkSoon();
-    this.report(mismatch);
-    this.mismatch = mismatch;
-    this.checked_at_ms = started_ms;
-    return mismatch;
+    const { log, realm } = this.parts;
+    const before = this.mismatch;
+    const compare = (): Promise<void> => this.compare();
+    this.mismatch = await (before ? compare() : readTwice(compare)).then(
+      () => undefined,
+      (error: unknown) => {
+        if (error instanceof LogMismatchError) return error;
+        throw error;
+      },
+    );
+    this.checked_at_ms = performance.now();
+    if (this.mismatch && !before) log.error({ realm }, this.mismatch.message);
+    if (!this.mismatch && before) log.info({ realm }, 'the documents were made from this log again');
+    return this.mismatch;
   }
 
-  /** Checks again in the background. If the stores cannot be reached then, the next check confirms the mismatch. */
-  private checkSoon(): void {
-    void pause(READ_AGAIN_AFTER_MS, undefined, { ref: false })
-      .then(() => this.check())
-      .catch(() => undefined);
-  }
-
-  private async readMismatch(): Promise<LogMismatchError | undefined> {
+  private async compare(): Promise<void> {
     const { events, views } = this.parts;
     const documents = await readDocuments(views).catch((error: unknown) => {
       this.documents_error = error;
       throw error;
     });
-    if (!documents) return undefined;
-    try {
-      await compareWithLog(events, documents);
-      return undefined;
-    } catch (error) {
-      if (error instanceof LogMismatchError) return error;
-      throw error;
-    }
-  }
-
-  private report(mismatch: LogMismatchError | undefined): void {
-    const { log, realm } = this.parts;
-    if (mismatch && !this.mismatch) log.error({ realm }, mismatch.message);
-    if (!mismatch && this.mismatch) log.info({ realm }, 'the documents were made from this log again');
+    if (documents) await compareWithLog(events, documents);
   }
 }
