@@ -1,4 +1,3 @@
-import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { compareByOrder, type SortOrder } from '../../shared/catalog/sorting';
 import type { Entry } from '../../shared/catalog/stored-document';
 
@@ -35,35 +34,8 @@ function sizeOf({ body }: Entry): number {
   return size;
 }
 
-/** A character takes at most six bytes of JSON (`\\u001f`). A value that is no text takes less than 100. */
-const CHARACTER_BYTES_MAX = 6;
-const VALUE_BYTES_MAX = 100;
-const bounds = new WeakMap<Entry['body'], number>();
-
-/** Returns a number of bytes that the JSON of the entry does not exceed. Much faster than its exact size. */
-function sizeBoundOf({ body }: Entry): number {
-  let bound = bounds.get(body);
-  if (bound === undefined) {
-    bound = boundOf(body);
-    bounds.set(body, bound);
-  }
-  return bound;
-}
-
-function boundOf(value: JsonValue): number {
-  if (typeof value === 'string') return VALUE_BYTES_MAX + CHARACTER_BYTES_MAX * value.length;
-  if (typeof value !== 'object' || value === null) return VALUE_BYTES_MAX;
-  let bound = VALUE_BYTES_MAX;
-  for (const name in value)
-    bound += CHARACTER_BYTES_MAX * name.length + boundOf((value as JsonObject)[name]!);
-  return bound;
-}
-
 /** Returns the first entries, at least one, whose size is at most `max_bytes`. */
 export function fitting(entries: readonly Entry[], max_bytes: number): readonly Entry[] {
-  let bound = 0;
-  for (const entry of entries) bound += sizeBoundOf(entry);
-  if (bound <= max_bytes) return entries;
   let bytes = 0;
   const end = entries.findIndex((entry, index) => {
     bytes += sizeOf(entry);

@@ -67,11 +67,6 @@ export class PartitionRun {
     return this.unit.dirtyCount;
   }
 
-  /** Number of documents in memory. */
-  get size(): number {
-    return this.unit.size;
-  }
-
   /** Approximate size of the documents in memory, in characters. */
   get textLength(): number {
     return this.unit.textLength;
@@ -198,17 +193,16 @@ export class PartitionRun {
     const sweep = sweepFor(this.unit, events, index);
     if (!sweep) return 0;
     await this.flush(this.folded);
-    await runSweep(sweep, (fold) => this.writeChunk(fold));
+    await runSweep(sweep, this.options.version, (fold) => this.writeChunk(fold));
     return sweep.length;
   }
 
   private async writeChunk(...[fold]: Parameters<WriteChunk>): ReturnType<WriteChunk> {
     const unit = new UnitOfWork(this.options.version);
-    const page = await fold(unit);
+    await fold(unit);
     await recomputeEntries(unit);
     await this.apply(unit, this.checkpoint);
     this.unit.evictDocumentsOf(unit);
-    return page;
   }
 
   private async apply(unit: UnitOfWork, checkpoint: Position): Promise<void> {

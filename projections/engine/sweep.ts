@@ -1,18 +1,17 @@
 import type { CollectionName, StoredDocument } from '../../shared/catalog/documents';
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
-import { PageSize } from '../../shared/kernel/async';
-import type { ViewQuery } from '../../shared/ports/view-store';
+import type { ViewVersion } from '../../shared/ports/view-store';
 import type { EmbedsOne, ReverseIndex } from '../views/relation';
 import type { AnyDocument, MaybeDocument } from '../views/view';
 import { decodedOrUndefined } from './decoded';
 import { inView } from './errors';
 import { applyOwnEvent, updateEmbedIn } from './fold';
 import { loadWithParents } from './load';
+import { pagesOf } from './pages';
 import { plans, viewsOf } from './plan';
 import { existingOrNull, updateEmbedsOne } from './related';
 import { embeddingAddressOf, referencesTo } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
-import { textLengthOfPage } from './working-document';
 
 /**
  * A change of one document (the target) that must be copied into many embedding documents. The engine updates the
@@ -35,11 +34,6 @@ export interface Sweep {
   /** The store of the target. */
   readonly store_id: string;
 }
-
-/** Number of documents per chunk. */
-const CHUNK_SIZE = 500;
-/** Maximum size of a chunk, in characters. One document may be larger. */
-const CHUNK_LENGTH_MAX = 16_000_000;
 
 /** Maximum number of events that one sweep covers. */
 const LENGTH_MAX = 16;
@@ -88,66 +82,47 @@ export function sweepFor(
   };
 }
 
-/** Calls `fold` with a new unit of work, writes the documents that `fold` changed, and returns what `fold` returned. */
-export type WriteChunk = (fold: (unit: UnitOfWork) => Promise<StoredDocument[]>) => Promise<StoredDocument[]>;
+/** Calls `fold` with a new unit of work, and writes the documents that `fold` changed. */
+export type WriteChunk = (fold: (unit: UnitOfWork) => unknown) => Promise<void>;
 
-/** Copies the change into all embedding documents. */
-export async function runSweep(sweep: Sweep, writeChunk: WriteChunk): Promise<void> {
-  for (const relation of sweep.embedsOne)
-    await forEachPage((page) => writeChunk((unit) => sweepEmbedsOne(unit, relation, sweep, page)));
-  for (const index of sweep.indexes)
-    await forEachPage((page) => writeChunk((unit) => sweepEmbedsMany(unit, index, sweep, page)));
+/** Copies the change into all embedding documents of the version. */
+export async function runSweep(sweep: Sweep, version: ViewVersion, writeChunk: WriteChunk): Promise<void> {
+  const { id, store_id, embedsOne, indexes } = sweep;
+  for (const relation of embedsOne)
+    for await (const page of pagesOf(version, relation.collection, { [relation.key]: id }))
+      await writeChunk((unit) => sweepEmbedsOne(unit, relation, sweep, page));
+  for (const index of indexes)
+    for await (const page of pagesOf(version, index.collection, referencesTo(index, id, store_id)))
+      await writeChunk((unit) => sweepEmbedsMany(unit, sweep, page));
 }
 
-type Page = { readonly after_id?: string; readonly limit: number };
-
-/** Calls `handle` for each page of documents, in order of id. `handle` returns the documents of the page. */
-async function forEachPage(handle: (page: Page) => Promise<StoredDocument[]>): Promise<void> {
-  const page_size = new PageSize({ items_max: CHUNK_SIZE, length_max: CHUNK_LENGTH_MAX });
-  for (let after_id: string | undefined; ; ) {
-    const limit = page_size.items;
-    const documents = await handle({ limit, ...(after_id === undefined ? {} : { after_id }) });
-    after_id = documents.at(-1)?.id;
-    if (documents.length < limit || after_id === undefined) return;
-    page_size.report(documents.length, textLengthOfPage(documents));
-  }
-}
-
-/** Updates one page of the documents that embed the target through the relation. Returns the page. */
-async function sweepEmbedsOne(
+/** Updates the documents that embed the target through the relation. */
+function sweepEmbedsOne(
   unit: UnitOfWork,
   relation: EmbedsOne,
   { collection, id, document, last }: Sweep,
-  page: Page,
-): Promise<StoredDocument[]> {
-  const where: ViewQuery['where'] = { [relation.key]: id };
-  const embedding = await unit.version.scan(relation.collection, { where, ...page });
+  embedding: readonly StoredDocument[],
+): void {
   const target = existingOrNull(collection, document);
   unit.setCurrentEvent(last);
   for (const stored of embedding) {
     unit.addStored(relation.collection, stored);
     const before = unit.read(relation.collection, stored.id);
-    if (!before) continue;
-    unit.set(
-      relation.collection,
-      stored.id,
-      inView(() => updateEmbedsOne(before, relation, id, target)),
-    );
+    if (before)
+      unit.set(
+        relation.collection,
+        stored.id,
+        inView(() => updateEmbedsOne(before, relation, id, target)),
+      );
   }
-  return embedding;
 }
 
-/** Updates the documents that embed the target according to one page of references. Returns the page. */
+/** Updates the documents that embed the target according to these references. */
 async function sweepEmbedsMany(
   unit: UnitOfWork,
-  index: ReverseIndex,
-  { collection, id, document, last, store_id }: Sweep,
-  page: Page,
-): Promise<StoredDocument[]> {
-  const references = await unit.version.scan(index.collection, {
-    where: referencesTo(index, id, store_id),
-    ...page,
-  });
+  { collection, id, document, last }: Sweep,
+  references: readonly StoredDocument[],
+): Promise<void> {
   const embedding = references.flatMap((reference) =>
     reference.document ? [embeddingAddressOf(reference.document)] : [],
   );
@@ -155,5 +130,4 @@ async function sweepEmbedsMany(
   unit.setCurrentEvent(last);
   for (const embedding_document of embedding)
     inView(() => updateEmbedIn(unit, embedding_document, collection, id, document));
-  return references;
 }

@@ -115,13 +115,6 @@ export class UnitOfWork {
     return count;
   }
 
-  /** Number of documents in memory. */
-  get size(): number {
-    let size = 0;
-    for (const documents of this.documents.values()) size += documents.size;
-    return size;
-  }
-
   /** Approximate size of the documents in memory, in characters. Long texts make up nearly all of it. */
   get textLength(): number {
     return this.text_length;

@@ -45,11 +45,6 @@ export function textLengthOf(document: MaybeDocument<AnyDocument>): number {
   return document ? lengthOfTexts(document.body) + lengthOfTexts(document.expansions) : 0;
 }
 
-/** Returns the approximate size of a page of documents, in characters. */
-export function textLengthOfPage(page: readonly { readonly document: MaybeDocument<AnyDocument> }[]): number {
-  return page.reduce((total, { document }) => total + textLengthOf(document), 0);
-}
-
 function lengthOfTexts(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;

@@ -25,16 +25,15 @@ export interface Advance {
 }
 
 const BATCH_SIZE = 1_000;
-/** Limits, counted over all partitions: documents with unsaved changes, documents in memory, characters in memory. */
+/** Limits, counted over all partitions: documents with unsaved changes, characters in memory. */
 const DIRTY_MAX = 4_000;
-const CACHED_MAX = 8_000;
 const TEXT_MAX = 16_000_000;
 /** Number of batches after which all partitions are flushed. An interrupted fold repeats at most this many batches. */
 const FLUSH_AFTER_BATCHES = 100;
 
 /**
  * Folds the log into a version that no other process writes to. One reader serves all partitions. Documents stay in
- * memory across batches, so a document is written once for many events. If a fold is interrupted at any point, a new
+ * memory until a flush, so a document is written once for many events. If a fold is interrupted at any point, a new
  * fold continues from the version's checkpoints.
  */
 export class LogFold {
@@ -54,8 +53,7 @@ export class LogFold {
     return new LogFold(options, await Promise.all(runs));
   }
 
-  /** Returns each partition's checkpoint. */
-  checkpoints(): Position[] {
+  private checkpoints(): Position[] {
     return this.runs.map(({ checkpoint }) => checkpoint);
   }
 
@@ -84,15 +82,14 @@ export class LogFold {
       const end = reached < to[partition]! ? reached : to[partition]!;
       if (end > run.checkpoint) await run.flush(end);
     }
-    if (this.sum('size') > CACHED_MAX || this.sum('textLength') >= TEXT_MAX)
-      for (const run of this.runs) run.evictAll();
+    for (const run of this.runs) run.evictAll();
   }
 
   private isFull(): boolean {
     return this.sum('dirtyCount') >= DIRTY_MAX || this.sum('textLength') >= TEXT_MAX;
   }
 
-  private sum(property: 'size' | 'dirtyCount' | 'textLength'): number {
+  private sum(property: 'dirtyCount' | 'textLength'): number {
     return this.runs.reduce((total, run) => total + run[property], 0);
   }
 

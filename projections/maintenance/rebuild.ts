@@ -1,4 +1,4 @@
-import { type Position, START } from '../../shared/catalog/events/envelope';
+import type { Position } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import { backoff, pause } from '../../shared/kernel/async';
@@ -59,11 +59,6 @@ export interface RebuildResult {
 
 const LEASE = 'rebuild';
 const LEASE_TTL_MS = 15_000;
-/**
- * A rebuild gives up after this many outages of a store in which no checkpoint of its version has moved. The pauses
- * between them add up to a few minutes.
- */
-const OUTAGES_MAX = 20;
 const outagePauseMs = backoff(500, 15_000);
 /**
  * Maximum lag, in events, at which a version becomes `following`. Workers then read the missing events of each
@@ -82,10 +77,7 @@ interface Run {
   /** Versions of interrupted rebuilds whose files may be damaged. They are dropped and not resumed. */
   readonly unusable: Set<number>;
   events: number;
-  /** Outages of a store since a checkpoint has moved. */
   outages: number;
-  /** The greatest sum of the checkpoints so far, of the version that is being built. */
-  reached: Position;
 }
 
 /**
@@ -99,14 +91,7 @@ interface Run {
 export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
   const { realm, log, signal = new AbortController().signal } = options;
   const started_ms = performance.now();
-  const run: Run = {
-    owner: leaseOwner(),
-    started_ms,
-    unusable: new Set(),
-    events: 0,
-    outages: 0,
-    reached: START,
-  };
+  const run: Run = { owner: leaseOwner(), started_ms, unusable: new Set(), events: 0, outages: 0 };
   for (;;) {
     try {
       return await rebuildOnce({ ...options, signal }, run);
@@ -120,10 +105,9 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
           'not resuming; starting again',
         );
         run.unusable.add(run.resumed_version);
-        run.reached = START;
         continue;
       }
-      if (!isOutage(error) || run.outages === OUTAGES_MAX) throw error;
+      if (!isOutage(error)) throw error;
       run.outages++;
       log.warn({ realm, reason: reasonOf(error) }, 'store unavailable; the rebuild resumes when it is back');
       options.on_outage?.(reasonOf(error));
@@ -278,31 +262,19 @@ async function foldLog(options: RebuildOptions, version: ViewVersion, run: Run):
   let head = await events.head();
   const meter = new ProgressMeter('reading', head, options.on_progress);
   let read: number;
-  try {
-    do {
-      const before = meter.count;
-      await fold.advance({
-        to: Array.from({ length: views.partition_count }, () => head),
-        signal,
-        onBatch: (position, count) => {
-          run.events += count;
-          meter.advance(position, count);
-        },
-      });
-      read = meter.count - before;
-      head = await events.head();
-    } while (read > LAG_MAX && !signal?.aborted);
-  } finally {
-    noteProgress(run, fold.checkpoints());
-  }
-}
-
-/** Counts the outages from 0 again if a checkpoint has moved. Events that are read again are no progress. */
-function noteProgress(run: Run, checkpoints: readonly Position[]): void {
-  const reached = checkpoints.reduce((sum, checkpoint) => sum + checkpoint, START);
-  if (reached <= run.reached) return;
-  run.reached = reached;
-  run.outages = 0;
+  do {
+    const before = meter.count;
+    await fold.advance({
+      to: Array.from({ length: views.partition_count }, () => head),
+      signal,
+      onBatch: (position, count) => {
+        run.events += count;
+        meter.advance(position, count);
+      },
+    });
+    read = meter.count - before;
+    head = await events.head();
+  } while (read > LAG_MAX && !signal?.aborted);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { COLLECTION_NAMES, type CollectionName, type StoredDocument } from '../../shared/catalog/documents';
 import type { Realm } from '../../shared/catalog/realm';
-import { PageSize, pause } from '../../shared/kernel/async';
+import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
@@ -8,8 +8,8 @@ import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/
 import { AlreadyRunningError } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
 import { assertMadeFromLog } from '../engine/log-match';
+import { documentsOf } from '../engine/pages';
 import { dispatchedVersions, SCRATCH_SCHEMA } from '../engine/versions';
-import { textLengthOfPage } from '../engine/working-document';
 import { type Difference, differencesOf } from './differences';
 import { LogFold } from './log-fold';
 import { type OnProgress, ProgressMeter } from './progress';
@@ -41,9 +41,8 @@ export interface VerifyResult {
 
 const LEASE = 'verify';
 const LEASE_TTL_MS = 15_000;
-const PAGE = 500;
-/** Maximum size of a page, in characters. One document may be larger. */
-const PAGE_LENGTH_MAX = 16_000_000;
+/** Documents that differ are compared again in groups of this size. */
+const SUSPECTS_MAX = 500;
 const DIFFERENCES_MAX = 1_000;
 const ROUNDS_MAX = 100;
 const PAUSE_MS_MAX = 10;
@@ -118,7 +117,7 @@ class Verification {
       const suspects: Suspect[] = [];
       for await (const suspect of this.walk(collection)) {
         suspects.push(suspect);
-        if (suspects.length >= PAGE) undecided += await this.recheck(suspects.splice(0), fold, meter);
+        if (suspects.length >= SUSPECTS_MAX) undecided += await this.recheck(suspects.splice(0), fold, meter);
         if (this.is_full) break;
       }
       undecided += await this.recheck(suspects, fold, meter);
@@ -146,10 +145,10 @@ class Verification {
 
   /** Reads both versions in order of id, in step. Yields the documents that differ. */
   private async *walk(collection: CollectionName): AsyncGenerator<Suspect> {
-    const expected_cursor = new Cursor(this.scratch, collection);
-    const actual_cursor = new Cursor(this.options.version, collection);
-    let next_expected = await expected_cursor.next();
-    let next_actual = await actual_cursor.next();
+    const expected_documents = documentsOf(this.scratch, collection);
+    const actual_documents = documentsOf(this.options.version, collection);
+    let { value: next_expected } = await expected_documents.next();
+    let { value: next_actual } = await actual_documents.next();
     let count = 0;
     while ((next_expected || next_actual) && !this.options.signal?.aborted) {
       const is_only_expected = !next_actual || (next_expected && next_expected.id < next_actual.id);
@@ -157,8 +156,8 @@ class Verification {
       const expected = next_expected?.id === id ? next_expected : undefined;
       const actual = next_actual?.id === id ? next_actual : undefined;
       if (differencesOf(collection, id, expected, actual).length > 0) yield { collection, id };
-      if (expected) next_expected = await expected_cursor.next();
-      if (actual) next_actual = await actual_cursor.next();
+      if (expected) next_expected = (await expected_documents.next()).value;
+      if (actual) next_actual = (await actual_documents.next()).value;
       this.documents[collection] = ++count;
     }
   }
@@ -190,37 +189,6 @@ class Verification {
       suspects = undecided;
     }
     return suspects.length;
-  }
-}
-
-/** Reads a collection's documents in order of id, in pages. */
-class Cursor {
-  private readonly version: ViewVersion;
-  private readonly collection: CollectionName;
-  private readonly page_size = new PageSize({ items_max: PAGE, length_max: PAGE_LENGTH_MAX });
-  private page: StoredDocument[] = [];
-  private index = 0;
-  private after_id: string | undefined;
-  private ended = false;
-
-  constructor(version: ViewVersion, collection: CollectionName) {
-    this.version = version;
-    this.collection = collection;
-  }
-
-  async next(): Promise<StoredDocument | undefined> {
-    if (this.index === this.page.length && !this.ended) await this.readPage();
-    return this.page[this.index++];
-  }
-
-  private async readPage(): Promise<void> {
-    const after = this.after_id === undefined ? {} : { after_id: this.after_id };
-    const limit = this.page_size.items;
-    this.page = await this.version.scan(this.collection, { limit, ...after });
-    this.page_size.report(this.page.length, textLengthOfPage(this.page));
-    this.index = 0;
-    this.after_id = this.page.at(-1)?.id ?? this.after_id;
-    this.ended = this.page.length < limit;
   }
 }
 
