@@ -10,9 +10,8 @@ import type { HttpService } from './http-service';
 import { type Pipelines, startPipelines } from './pipelines';
 import { runProcess } from './process';
 import { ProjectionProcess } from './projection-process';
-import { type ReadinessNeeds, readiness, startOperations, WRITES } from './readiness';
+import { readiness, type StartStep, startOperations, WRITES } from './readiness';
 import { logDamage, openRuntime, type Runtime, type RuntimeOptions } from './runtime';
-import { StartCatchUp } from './start-catch-up';
 
 /** The part of the all-in-one service that exists once, however many processes serve its requests. */
 interface Background {
@@ -26,7 +25,9 @@ interface Background {
   close(): Promise<void>;
 }
 
-interface Options extends Pick<ReadinessNeeds, 'isDemoReady'>, Pick<RuntimeOptions, 'tracing'> {
+interface Options extends Pick<RuntimeOptions, 'tracing'> {
+  /** What the service waits for before it is ready. The caller deletes what it has added. */
+  readonly starting?: Set<StartStep>;
   /**
    * Where the pipelines run. `own_process` (default) only applies to embedded stores. `this_process` is for tests that
    * make a store of this process fail.
@@ -81,12 +82,12 @@ async function startWithHttpProcesses(config: Config, count: number, log: Logger
   }
 }
 
-/** Opens the stores, and starts projecting and rendering. With `isDemoReady`, is not ready until it returns true. */
+/** Opens the stores, and starts projecting and rendering. */
 async function startBackground(
   config: Config,
   log: Logger,
   system: System,
-  { isDemoReady, tracing, projections = 'own_process' }: Options,
+  { starting = new Set(), tracing, projections = 'own_process' }: Options,
 ): Promise<Background> {
   // With a server, only some of the stores are embedded, or none.
   const { EVENTSTORE_URL, MONGODB_URL, REDIS_URL } = config;
@@ -98,18 +99,14 @@ async function startBackground(
     ? new ProjectionProcess({ config, log, commits, onDamage })
     : startPipelines(runtime);
   const rendering = startMediaWork(runtime);
-  const catch_up = is_embedded ? new StartCatchUp(runtime, pipelines) : undefined;
-  const ready = readiness(runtime, {
-    ...WRITES,
-    pipelines,
-    ...(catch_up && { catch_up }),
-    ...(isDemoReady && { isDemoReady }),
-  });
+  const stopping = new AbortController();
+  if (is_embedded) void catchUp(runtime, pipelines, starting, stopping.signal);
+  const ready = readiness(runtime, { ...WRITES, pipelines, starting });
   return {
     ...{ runtime, pipelines, rendering, ready },
     startHttpProcesses: (count) => new HttpProcesses({ runtime, log, count, ready, onDamage, commits }),
     close: async () => {
-      catch_up?.stop();
+      stopping.abort();
       await rendering.stop();
       await pipelines.stop();
       await runtime.close();
@@ -117,11 +114,34 @@ async function startBackground(
   };
 }
 
+/**
+ * Waits until what is in the log at the call has been projected. Only then, all reads include the writes from before the
+ * restart. The service is therefore not ready until then, but for at most START_TIMEOUT_S, because a long log must not
+ * keep it out of service.
+ */
+async function catchUp(
+  { config: { START_TIMEOUT_S: timeout_s }, log }: Runtime,
+  pipelines: Pipelines,
+  starting: Set<StartStep>,
+  signal: AbortSignal,
+): Promise<void> {
+  starting.add('catch_up');
+  const caught_up = await pipelines.caughtUp(timeout_s * 1000);
+  starting.delete('catch_up');
+  if (signal.aborted) return;
+  if (caught_up) log.info('the documents have caught up with the log');
+  else
+    log.warn(
+      { timeout_s },
+      'the documents have not caught up with the log; reads may be out of date until they have',
+    );
+}
+
 /** The role `all`. */
 export function runAll(): void {
   void runProcess('catalog', async (config, { log, tracing }) => {
-    let demo_ready = config.DEMO === 'off';
-    const options: Options = { isDemoReady: () => demo_ready, tracing };
+    const starting = new Set<StartStep>(config.DEMO === 'off' ? [] : ['demo']);
+    const options: Options = { starting, tracing };
     const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS;
     const service =
       count === 1
@@ -132,12 +152,10 @@ export function runAll(): void {
     const createDemo = async (): Promise<void> => {
       // Loads the demo only if it is wanted.
       const { startDemo } = await import('../demo/start.js');
-      return startDemo(service, stopping.signal, () => {
-        demo_ready = true;
-      });
+      return startDemo(service, stopping.signal, () => void starting.delete('demo'));
     };
     // Runs in the background, because the event store may not be reachable yet.
-    const demo = demo_ready ? undefined : createDemo();
+    const demo = starting.has('demo') ? createDemo() : undefined;
     return async () => {
       stopping.abort();
       await service.close();

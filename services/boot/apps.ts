@@ -18,7 +18,7 @@ import { PageViewCounter, type RecordPageView } from '../query/page-view-counter
 import { queryRoutes } from '../query/routes';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';
-import { type Operations, PROJECTIONS, READS, readiness, startOperations, WRITES } from './readiness';
+import { type Operations, PROJECTIONS, READS, readiness, startOperations } from './readiness';
 import type { Runtime } from './runtime';
 
 /** Builds what both apps need: the token codec, the authenticator, and the options of `buildApp`. */
@@ -72,7 +72,7 @@ export function startControlLog({ events, views, log }: Runtime): ControlLog {
 export async function buildCommandApp(
   runtime: Runtime,
   changes: ControlChanges,
-  operations: Operations = startOperations(runtime, readiness(runtime, WRITES)),
+  operations: Operations,
 ): Promise<RequestListener> {
   const { tokens, authenticator, shared } = await buildSharedOptions(runtime, changes, operations);
   const { system, events, views, log, blobs, mediaTasks, metrics } = runtime;

@@ -2,17 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/**
- * With this number of waiting requests, the service stops reading from a connection. Browsers and gateways never reach
- * it, because they do not pipeline.
- */
-const HOLD_AT = 32;
-/** When no more than this number of requests still wait, the service reads on. */
-const RELEASE_AT = 16;
-/**
- * A connection with more waiting requests is cut. Only one read with many tiny requests can exceed this number, and
- * in memory they take much more space than their bytes.
- */
+/** A connection with more waiting requests is cut. Browsers and gateways never have any, because they do not pipeline. */
 const WAITING_MAX = 256;
 
 interface Exchange {
@@ -23,8 +13,6 @@ interface Exchange {
 interface Connection {
   running: Exchange | undefined;
   readonly waiting: Exchange[];
-  /** Whether the service has stopped reading from the connection until waiting requests have been handled. */
-  held: boolean;
 }
 
 /**
@@ -33,9 +21,7 @@ interface Connection {
  * Node calls the listener for every pipelined request at once, and never emits `close` for a response that was still
  * queued when its client left. Such a response would keep its request and the body of the request in memory forever.
  * Therefore a request reaches the handler only when its response is the next one to be sent. When a connection closes,
- * its waiting requests are discarded. When 32 requests wait, the service stops reading from the connection, so that the
- * client has to wait. The last read may contain further requests, which wait, too. A connection with more than 256
- * waiting requests is cut.
+ * its waiting requests are discarded. A connection with more than 256 waiting requests is cut.
  */
 export class Connections {
   private readonly handler: RequestListener;
@@ -55,10 +41,8 @@ export class Connections {
     if (socket.destroyed) return;
     const connection = this.open.get(socket) ?? this.add(socket);
     if (!connection.running) this.run(connection, { request, response });
-    else if (connection.waiting.length < WAITING_MAX) {
-      connection.waiting.push({ request, response });
-      if (connection.waiting.length >= HOLD_AT) hold(connection, socket);
-    } else socket.destroy();
+    else if (connection.waiting.length < WAITING_MAX) connection.waiting.push({ request, response });
+    else socket.destroy();
   };
 
   /** Starts the shutdown: each connection closes after the response to the last request that it has received. */
@@ -80,7 +64,7 @@ export class Connections {
   }
 
   private add(socket: Socket): Connection {
-    const connection: Connection = { running: undefined, waiting: [], held: false };
+    const connection: Connection = { running: undefined, waiting: [] };
     this.open.set(socket, connection);
     socket.once('close', () => {
       connection.waiting.length = 0;
@@ -97,7 +81,6 @@ export class Connections {
     response.once('close', () => {
       connection.running = undefined;
       const next = connection.waiting.shift();
-      if (connection.waiting.length <= RELEASE_AT) release(connection, request.socket);
       // After the last response of a connection, Node has closed its writable side: no later request gets a response.
       if (next && request.socket.writable) this.run(connection, next);
     });
@@ -113,21 +96,4 @@ export class Connections {
       return writeHead.apply(response, head);
     }) as typeof writeHead;
   }
-}
-
-function hold(connection: Connection, socket: Socket): void {
-  if (connection.held) return;
-  connection.held = true;
-  socket.pause();
-  // Node resumes the connection after each request whose body nobody has read.
-  socket.resume = () => socket;
-}
-
-function release(connection: Connection, socket: Socket): void {
-  if (!connection.held) return;
-  connection.held = false;
-  Reflect.deleteProperty(socket, 'resume');
-  // Node itself stops reading while the client does not read its responses.
-  if (socket.writableNeedDrain) socket.once('drain', () => socket.resume());
-  else socket.resume();
 }

@@ -23,8 +23,15 @@ export interface HttpService {
   close(): Promise<void>;
 }
 
-/** Serves reads, writes and tokens on one address. Rejects with the error of Node if the port cannot be opened. */
-export async function startHttpService(runtime: Runtime, operations: Operations): Promise<HttpService> {
+/**
+ * Serves reads, writes and tokens on one address, or only what `role` names. Rejects with the error of Node if the port
+ * cannot be opened.
+ */
+export async function startHttpService(
+  runtime: Runtime,
+  operations: Operations,
+  role?: 'command' | 'query',
+): Promise<HttpService> {
   const { HOST, PORT } = runtime.config;
   const page_views = startPageViewCounter(runtime);
   const control_log = startControlLog(runtime);
@@ -33,9 +40,11 @@ export async function startHttpService(runtime: Runtime, operations: Operations)
     await page_views.stop(PAGE_VIEWS_TIMEOUT_MS);
   };
   try {
-    const query = await buildQueryApp(runtime, control_log, page_views.record, operations);
-    const command = await buildCommandApp(runtime, control_log, operations);
-    const listening = await listen(routeRequests(query, command), HOST, PORT);
+    const query =
+      role !== 'command' && (await buildQueryApp(runtime, control_log, page_views.record, operations));
+    const command = role !== 'query' && (await buildCommandApp(runtime, control_log, operations));
+    const app = query && command ? routeRequests(query, command) : query || command;
+    const listening = await listen(app as RequestListener, HOST, PORT);
     const close = async (): Promise<void> => {
       await listening.close();
       await stop();

@@ -10,8 +10,8 @@ import { setFlagsFromString } from 'node:v8';
 /** The roles that an operator starts. */
 const SERVERS: Readonly<Record<string, () => unknown>> = {
   all: () => (require('./all-in-one') as typeof import('./all-in-one')).runAll(),
-  command: () => (require('./servers') as typeof import('./servers')).runCommand(),
-  query: () => (require('./servers') as typeof import('./servers')).runQuery(),
+  command: () => (require('./servers') as typeof import('./servers')).runHttpRole('command'),
+  query: () => (require('./servers') as typeof import('./servers')).runHttpRole('query'),
   worker: () => (require('./servers') as typeof import('./servers')).runWorker(),
 };
 
@@ -20,7 +20,6 @@ const CHILDREN: Readonly<Record<string, () => unknown>> = {
   http: () => (require('./http-service') as typeof import('./http-service')).runHttp(),
   projections: () =>
     (require('./projection-process') as typeof import('./projection-process')).runProjections(),
-  rebuild: () => (require('./rebuild-process') as typeof import('./rebuild-process')).runRebuild(),
   render: () => (require('../media/render-role') as typeof import('../media/render-role')).runRender(),
 };
 

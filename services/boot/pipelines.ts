@@ -2,18 +2,14 @@ import { once } from 'node:events';
 import { leaseOwner } from '../../projections/engine/lease';
 import { type Pipeline, type RebuildProgress, startPipeline } from '../../projections/pipeline';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
-import { backoff, pause, withTimeout } from '../../shared/kernel/async';
-import { DamagedFileError, NeedsRepairError } from '../../shared/kernel/errors';
-import type { StoreHealth } from '../../shared/ports/event-store';
+import { backoff, pause } from '../../shared/kernel/async';
+import { NeedsRepairError } from '../../shared/kernel/errors';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { openJobQueue } from './open-adapters';
-import { rebuildInProcess } from './rebuild-process';
 import type { Runtime } from './runtime';
 
 const RETRY_MS = 100;
 const retryMs = backoff(RETRY_MS, 1_000);
-/** A start that waits for the view store longer than this is logged. */
-const LOG_WAIT_AFTER_MS = 1_000;
 
 /**
  * - `starting`: the view store has not been reached yet, or its first version is not created yet.
@@ -26,8 +22,6 @@ export interface RealmPipeline {
   readonly state: PipelineState;
   /** Undefined while the pipeline rebuilds nothing. */
   readonly rebuilding: RebuildProgress | undefined;
-  /** Absent if the pipeline runs in this process, which then knows the health of its stores. */
-  readonly health?: Readonly<Record<'log' | 'documents', StoreHealth>> | undefined;
   /** Returns `unknown` if the queue is not open yet. Throws `CatalogError('unavailable')` if it cannot be reached. */
   checkQueue(): Promise<'ok' | 'unknown'>;
 }
@@ -88,23 +82,6 @@ class OwnPipeline implements RealmPipeline {
     return this.running?.pipeline.rebuilding;
   }
 
-  async report() {
-    const { realm, state, rebuilding } = this;
-    const log = (await this.runtime.events[realm].health?.()) ?? 'ok';
-    return { realm, state, rebuilding, health: { log, documents: await this.documentsHealth() } };
-  }
-
-  private async documentsHealth(): Promise<StoreHealth> {
-    const views = this.runtime.viewStores[this.realm];
-    try {
-      const active = (await views.versions()).find(({ status }) => status === 'active');
-      return (active && (await (await views.open(active.version)).health?.())) ?? 'ok';
-    } catch (error) {
-      // The service reads the same documents, so it notices any other failure itself.
-      return error instanceof DamagedFileError ? 'damaged' : 'ok';
-    }
-  }
-
   async checkQueue(): Promise<'ok' | 'unknown'> {
     if (!this.running) return 'unknown';
     await this.running.queue.depth(0);
@@ -142,7 +119,7 @@ class OwnPipeline implements RealmPipeline {
     const { signal } = this.stopping;
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
-        await this.waitForViewStore();
+        await Promise.race([this.runtime.viewStores[this.realm].ready, once(signal, 'abort')]);
         if (!signal.aborted) this.running = await this.open();
         return;
       } catch (error) {
@@ -152,17 +129,6 @@ class OwnPipeline implements RealmPipeline {
         await pause(retryMs(attempt), signal);
       }
     }
-  }
-
-  private async waitForViewStore(): Promise<void> {
-    const { signal } = this.stopping;
-    if (signal.aborted) return;
-    const ready_or_stopped = Promise.race([this.runtime.viewStores[this.realm].ready, once(signal, 'abort')]);
-    // Only logs after the timeout. The wait continues below.
-    await withTimeout(ready_or_stopped, LOG_WAIT_AFTER_MS, () =>
-      this.runtime.log.warn({ realm: this.realm }, 'projections are waiting for the view store'),
-    );
-    await ready_or_stopped;
   }
 
   private async open(): Promise<{ pipeline: Pipeline; queue: JobQueue }> {
@@ -190,7 +156,6 @@ class OwnPipeline implements RealmPipeline {
         ...{ realm, owner, events: events[realm], views, queue, system, log, aroundProjection },
         match: log_matches[realm],
         retired_ms: config.RETIRED_VERSION_HOURS * 3_600_000,
-        rebuild: (onProgress, signal) => rebuildInProcess(config, realm, onProgress, signal),
         signal: this.stopping.signal,
       });
       return { queue, pipeline };

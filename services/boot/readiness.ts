@@ -10,7 +10,6 @@ import type { Tier } from '../../shared/ports/rate-limiter';
 import { readDisk, readPipelines } from '../metrics/pipeline-reading';
 import type { Pipelines } from './pipelines';
 import type { Runtime } from './runtime';
-import type { StartCatchUp } from './start-catch-up';
 
 /** The tier of the readiness check. It is so large that the check itself is never limited. */
 const CHECK_TIER: Tier = { burst: 1_000, refill_per_s: 1_000, limit: 1_000, per_day: null };
@@ -41,11 +40,15 @@ export interface ReadinessNeeds {
   readonly dependencies: readonly Dependency[];
   /** The pipelines of this process, if it projects. */
   readonly pipelines?: Pipelines;
-  /** What was in the log at the start of this process, if it waits for that. */
-  readonly catch_up?: Pick<StartCatchUp, 'is_awaited' | 'progressOf'>;
-  /** Returns whether the data of the demo can be read. Absent in a process that creates no demo. */
-  readonly isDemoReady?: () => boolean;
+  /** What the start of this process still waits for. */
+  readonly starting?: ReadonlySet<StartStep>;
 }
+
+/**
+ * - `catch_up`: what was in the log at the start is not projected yet.
+ * - `demo`: the data of the demo cannot be read yet.
+ */
+export type StartStep = 'catch_up' | 'demo';
 
 /**
  * Reads need neither the log nor the queue. With them in this list, an outage of the log would make every query process
@@ -82,8 +85,7 @@ export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
     const missing = new Set(realms.flatMap((realm) => realm.missing));
     if (image_library === 'unavailable') missing.add('image_library');
     const waiting_for: string[] = needs.dependencies.filter((dependency) => missing.has(dependency));
-    if (needs.catch_up?.is_awaited) waiting_for.push('catch_up');
-    if (needs.isDemoReady?.() === false) waiting_for.push('demo');
+    waiting_for.push(...(needs.starting ?? []));
     const details = Object.fromEntries(REALMS.map((realm, index) => [realm, realms[index]!.details]));
     return {
       ok: waiting_for.length === 0,
@@ -139,7 +141,7 @@ interface RealmState {
 async function checkRealm(
   runtime: Runtime,
   realm: Realm,
-  { pipelines, catch_up }: ReadinessNeeds,
+  { pipelines }: ReadinessNeeds,
 ): Promise<RealmState> {
   const pipeline = pipelines?.pipelineOf(realm);
   const events = runtime.events[realm];
@@ -150,15 +152,14 @@ async function checkRealm(
     orUndefined(matchOf(runtime, realm)),
   ]);
   // After `head`, which may be the first to notice that the log is damaged.
-  const log = worst(await healthOf(events), pipeline?.health?.log);
+  const log = await healthOf(events);
   const missing: Dependency[] = [];
   if (head === undefined || log === 'not_writable') missing.push('event_store');
   if (documents === undefined || documents === 'damaged') missing.push('view_store');
   else if (documents === null) missing.push('documents');
   if (queue === undefined) missing.push('job_queue');
   if (match?.mismatch !== undefined) missing.push('matching_log');
-  const view =
-    documents === 'damaged' ? documents : worst(documents?.health ?? 'ok', pipeline?.health?.documents);
+  const view = documents === 'damaged' ? documents : (documents?.health ?? 'ok');
   // Only a process that projects writes documents.
   if (view === 'not_writable' && pipeline) missing.push('view_store');
   const stateIn = (dependency: Dependency, health: StoreHealth): string => {
@@ -172,11 +173,7 @@ async function checkRealm(
   Object.assign(details, match ?? { matching_log: 'unknown' });
   if (pipeline) Object.assign(details, { job_queue: queue ?? 'unavailable', pipeline: pipeline.state });
   if (pipeline?.rebuilding) Object.assign(details, { rebuilding: { ...pipeline.rebuilding } });
-  if (documents && documents !== 'damaged') {
-    Object.assign(details, describe(documents, head));
-    const catching_up = catch_up?.progressOf(realm, documents.checkpoints);
-    if (catching_up) Object.assign(details, { catching_up: { ...catching_up } });
-  }
+  if (documents && documents !== 'damaged') Object.assign(details, describe(documents, head));
   return { missing, details };
 }
 
@@ -204,12 +201,6 @@ async function documentsOf(runtime: Runtime, realm: Realm): Promise<Documents | 
     if (error instanceof DamagedFileError) return 'damaged';
     throw error;
   }
-}
-
-/** Each process learns only from its own calls that a file is damaged or cannot be written. */
-function worst(own: StoreHealth, of_projections: StoreHealth = 'ok'): StoreHealth {
-  if (own === 'damaged' || of_projections === 'damaged') return 'damaged';
-  return own === 'ok' ? of_projections : own;
 }
 
 /** A probe that does not end in time counts as a store that cannot be written. */

@@ -124,7 +124,7 @@ test('a service whose demo cannot be created becomes ready without it', () =>
 test('readiness names the demo that it waits for', () =>
   withTempDir(async (folder) => {
     const config = parseConfig({ DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'silent' });
-    const needs = { isDemoReady: () => false };
+    const needs = { starting: new Set(['demo'] as const) };
     const service = await startAllInOne(config, pino({ level: 'silent' }), realSystem, needs);
     try {
       const waitsForDemo = async (): Promise<boolean> => {

@@ -8,9 +8,9 @@ import { waitFor } from '../support/wait-for';
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
-const CLIENTS = 2_000;
+const CLIENTS = 600;
 const REQUESTS_EACH = 25;
-const GROWTH_BYTES_MAX = 20_000_000;
+const GROWTH_BYTES_MAX = 12_000_000;
 
 let harness: Harness;
 let shop: Shop;
@@ -46,7 +46,7 @@ async function abandon(pipelined: number): Promise<void> {
   socket.resetAndDestroy();
 }
 
-test('releases the requests of 2,000 clients that pipeline 25 requests each and leave', async () => {
+test('releases the requests of clients that pipeline 25 requests each and leave', async () => {
   await abandon(REQUESTS_EACH);
   const before = heapBytes();
   for (let client = 0; client < CLIENTS; client++) await abandon(REQUESTS_EACH);
@@ -58,7 +58,7 @@ test('releases the requests of 2,000 clients that pipeline 25 requests each and 
 
 test('answers every one of many pipelined requests, in order', async () => {
   const socket = await connected();
-  const ids = Array.from({ length: 1_000 }, (_, n) => `request-${n}`);
+  const ids = Array.from({ length: 250 }, (_, n) => `request-${n}`);
   let text = '';
   socket.on('data', (chunk: Buffer) => {
     text += chunk;
