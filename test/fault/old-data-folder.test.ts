@@ -150,15 +150,6 @@ test('an old data folder opens, its documents equal a fold of its log, and it gi
     expect(await end('SIGTERM')).toBe(0);
   }));
 
-test('after a rebuild, an old data folder gives the recorded answers', () =>
-  withOldFolder(async ({ known, cli, start }) => {
-    await succeed(cli, 'projections', 'rebuild');
-    await succeed(cli, 'projections', 'verify');
-    const { url, end } = await start();
-    await expectSameAnswers(url, known);
-    expect(await end('SIGTERM')).toBe(0);
-  }));
-
 test('a service that starts on an old data folder makes its documents again, and projects a new write into them', () =>
   withOldFolder(async ({ known, cli, start }) => {
     const { url, end } = await start();

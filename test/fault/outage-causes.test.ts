@@ -97,8 +97,10 @@ class Used {
       { what: `the cause ${cause}` },
     );
     const findLine = async () => {
-      await this.call().catch(() => {});
-      return this.lines.find((line) => matches(line.cause ?? ''));
+      const found = this.lines.find((line) => matches(line.cause ?? ''));
+      // Without failures, the outage would end.
+      if (!found) await this.call().catch(() => {});
+      return found;
     };
     const logged = await waitFor(findLine, { what: 'the log line' });
     expect(logged).toMatchObject({ level: 'warn', server: this.server });
@@ -120,43 +122,67 @@ class Used {
   }
 }
 
-let folder: TempDir;
-let used: Used | undefined;
-const servers: { stop(): Promise<void> | void }[] = [];
+/** The store and the servers of one test. */
+class Scene {
+  readonly folder: TempDir = makeTempDir();
+  private readonly used: Used[] = [];
+  private readonly servers: { stop(): Promise<void> | void }[] = [];
 
-beforeEach(() => {
-  folder = makeTempDir();
-});
-afterEach(async () => {
-  await used?.close();
-  used = undefined;
-  for (const server of servers.splice(0)) await server.stop();
-  folder.remove();
-});
+  async use(server: Server, url: string): Promise<Used> {
+    const opened = await new Used(server).open(url);
+    this.used.push(opened);
+    return opened;
+  }
 
-async function use(server: Server, url: string): Promise<Used> {
-  used = await new Used(server).open(url);
-  return used;
+  /** Notes a server, which is stopped at the end before those from earlier calls. */
+  add<Stoppable extends { stop(): Promise<void> | void }>(server: Stoppable): Stoppable {
+    this.servers.unshift(server);
+    return server;
+  }
+
+  async eventStore(): Promise<EventStoreStandIn> {
+    return this.add(await EventStoreStandIn.start({ folder: this.folder.path }));
+  }
+
+  async redis(...options: string[]): Promise<OwnRedis> {
+    return this.add(await OwnRedis.start(this.folder.path, ...options));
+  }
+
+  async mongo(plan: FakeMongo['plan'] = { is_primary: true }): Promise<FakeMongo> {
+    const server = new FakeMongo();
+    server.plan = plan;
+    await server.start();
+    return this.add(server);
+  }
+
+  /** Starts the server. Returns its port. */
+  async start(server: Server): Promise<number> {
+    if (server === 'event_store') return (await this.eventStore()).address.port;
+    return server === 'view_store' ? (await this.mongo()).port : (await this.redis()).port;
+  }
+
+  async end(): Promise<void> {
+    for (const store of this.used) await store.close();
+    for (const server of this.servers) await server.stop();
+    this.folder.remove();
+  }
 }
 
-async function eventStore(): Promise<EventStoreStandIn> {
-  const standIn = await EventStoreStandIn.start({ folder: folder.path });
-  servers.push(standIn);
-  return standIn;
+/** Returns a test with a scene of its own. */
+function inScene<Row extends unknown[]>(story: (scene: Scene, ...row: Row) => Promise<void>) {
+  return async (...row: Row): Promise<void> => {
+    const scene = new Scene();
+    try {
+      await story(scene, ...row);
+    } finally {
+      await scene.end();
+    }
+  };
 }
 
-async function redis(...options: string[]): Promise<OwnRedis> {
-  const server = await OwnRedis.start(folder.path, ...options);
-  servers.push(server);
-  return server;
-}
-
-async function mongo(plan: FakeMongo['plan'] = { is_primary: true }): Promise<FakeMongo> {
-  const server = new FakeMongo();
-  server.plan = plan;
-  await server.start();
-  servers.push(server);
-  return server;
+/** The tests run concurrently, because they wait for time limits of the clients. */
+function story(name: string, tell: (scene: Scene) => Promise<void>): void {
+  test.concurrent(name, inScene(tell));
 }
 
 /** Addresses with the options for TLS. */
@@ -168,16 +194,9 @@ const urlOf = {
   redis: (host: string, tls: boolean) => `redis${tls ? 's' : ''}://${host}`,
 } satisfies Record<Server, unknown>;
 
-/** Starts the server. Returns its port. */
-const start = {
-  event_store: async () => (await eventStore()).address.port,
-  view_store: async () => (await mongo()).port,
-  redis: async () => (await redis()).port,
-} satisfies Record<Server, unknown>;
-
 describe.each(['event_store', 'view_store', 'redis'] as const)('%s', (server) => {
-  test('nothing listens at its address', async () => {
-    const outage = await use(server, urlOf[server]('127.0.0.1:1', false));
+  story('nothing listens at its address', async (scene) => {
+    const outage = await scene.use(server, urlOf[server]('127.0.0.1:1', false));
     await outage.expectCause(REFUSED);
     await outage.expectCause(REFUSED);
     // On a busy machine, an attempt may end before the refusal arrives. That is another cause with a line of its own.
@@ -185,82 +204,89 @@ describe.each(['event_store', 'view_store', 'redis'] as const)('%s', (server) =>
     expect(outage.text).not.toContain(PASSWORD);
   });
 
-  test('its host name does not exist', async () => {
-    const outage = await use(server, urlOf[server]('no-such-host.invalid:2113', false));
+  story('its host name does not exist', async (scene) => {
+    const outage = await scene.use(server, urlOf[server]('no-such-host.invalid:2113', false));
     await outage.expectCause('the host name cannot be resolved');
   });
 });
 
 describeWithProgram('openssl', 'TLS', () => {
-  let ca: TestCa;
-  let ca_folder: TempDir;
+  let opened: { readonly ca: TestCa; readonly folder: TempDir } | undefined;
+  /** Created by the first test: concurrent tests begin before `beforeAll`. */
+  function testCa(): TestCa {
+    const folder = opened?.folder ?? makeTempDir();
+    opened ??= { ca: new TestCa(folder.path), folder };
+    return opened.ca;
+  }
+  afterAll(() => opened?.folder.remove());
 
-  beforeAll(() => {
-    ca_folder = makeTempDir();
-    ca = new TestCa(ca_folder.path);
-  });
-  afterAll(() => ca_folder.remove());
-
-  async function front(host: string, target_port: number, port = 0): Promise<number> {
-    const opened = await TlsFront.open(ca.issue(host), target_port, port);
-    servers.unshift({ stop: () => opened.close() });
-    return opened.port;
+  async function front(scene: Scene, host: string, target_port: number): Promise<number> {
+    const opened_front = await TlsFront.open(testCa().issue(host), target_port);
+    scene.add({ stop: () => opened_front.close() });
+    return opened_front.port;
   }
 
   const itFindsCauses = (server: Server): void => {
-    test('the address asks for TLS, and the server does not use it', async () => {
-      const outage = await use(server, urlOf[server](`localhost:${await start[server]()}`, true));
+    story('the address asks for TLS, and the server does not use it', async (scene) => {
+      const outage = await scene.use(server, urlOf[server](`localhost:${await scene.start(server)}`, true));
       await outage.expectCause(/TLS|does not answer/);
     });
 
-    test('the server expects TLS, and the address does not ask for it', async () => {
-      const port = await front('localhost', await start[server]());
-      const outage = await use(server, urlOf[server](`localhost:${port}`, false));
+    story('the server expects TLS, and the address does not ask for it', async (scene) => {
+      const port = await front(scene, 'localhost', await scene.start(server));
+      const outage = await scene.use(server, urlOf[server](`localhost:${port}`, false));
       await outage.expectCause(/uses TLS/);
     });
 
-    test('the certificate is from another CA', async () => {
-      const port = await front('localhost', await start[server]());
-      const outage = await use(server, urlOf[server](`localhost:${port}`, true));
+    story('the certificate is from another CA', async (scene) => {
+      const port = await front(scene, 'localhost', await scene.start(server));
+      const outage = await scene.use(server, urlOf[server](`localhost:${port}`, true));
       await outage.expectCause("the server's certificate is not from a trusted CA");
     });
   };
   describe.each(['event_store', 'view_store'] as const)('%s', itFindsCauses);
   describeWithProgram('redis-server', 'redis', () => itFindsCauses('redis'));
 
-  test('event_store: the certificate is for the host of the address, and not for the one in gossip', async () => {
-    const server = await eventStore();
-    const port = await front('localhost', server.address.port);
-    server.faults.set({ advertised: { host: '127.0.0.1', port } });
-    const url = urlOf.event_store(`localhost:${port}`, true, ca.file).replace('esdb:', 'esdb+discover:');
-    await (await use('event_store', url)).expectCause(
-      "the server's certificate is for another host name: it does not name 127.0.0.1",
-    );
-  });
+  story(
+    'event_store: the certificate is for the host of the address, and not for the one in gossip',
+    async (scene) => {
+      const server = await scene.eventStore();
+      const port = await front(scene, 'localhost', server.address.port);
+      server.faults.set({ advertised: { host: '127.0.0.1', port } });
+      const url = urlOf
+        .event_store(`localhost:${port}`, true, testCa().file)
+        .replace('esdb:', 'esdb+discover:');
+      await (await scene.use('event_store', url)).expectCause(
+        "the server's certificate is for another host name: it does not name 127.0.0.1",
+      );
+    },
+  );
 
-  test.each(['event_store', 'view_store'] as const)(
+  test.concurrent.each(['event_store', 'view_store'] as const)(
     '%s: the certificate is for another host name, or for the right one',
-    async (server) => {
-      const target = await start[server]();
-      const other = await front('other.example', target);
-      const outage = await use(server, urlOf[server](`localhost:${other}`, true, ca.file));
+    inScene(async (scene, server) => {
+      const target = await scene.start(server);
+      const other = await front(scene, 'other.example', target);
+      const outage = await scene.use(server, urlOf[server](`localhost:${other}`, true, testCa().file));
       await outage.expectCause(
         "the server's certificate is for another host name: it does not name localhost",
       );
       await outage.close();
-      const right = await front('localhost', target);
-      const working = await use(server, urlOf[server](`localhost:${right}`, true, ca.file));
-      await working.call();
-      expect(working.lines).toEqual([]);
-    },
+      const right = await front(scene, 'localhost', target);
+      const working = await scene.use(server, urlOf[server](`localhost:${right}`, true, testCa().file));
+      await waitFor(() => working.call().then(() => true), { what: 'a call that succeeds' });
+    }),
   );
 });
 
 describe('EventStoreDB', () => {
-  test('a wrong password, and its end', async () => {
-    const server = await eventStore();
+  story('a wrong password, and its end', async (scene) => {
+    const server = await scene.eventStore();
     server.faults.set({ wrong_password: true });
-    const outage = await use('event_store', urlOf.event_store(`127.0.0.1:${server.address.port}`, false));
+    const outage = await scene.use(
+      'event_store',
+      urlOf.event_store(`127.0.0.1:${server.address.port}`, false),
+    );
     await outage.expectCause('wrong user or password');
     server.faults.clear();
     await outage.expectEnd();
@@ -268,25 +294,28 @@ describe('EventStoreDB', () => {
     expect(outage.text).not.toContain(PASSWORD);
   });
 
-  test('no user in the address', async () => {
-    const server = await eventStore();
+  story('no user in the address', async (scene) => {
+    const server = await scene.eventStore();
     server.faults.set({ denied_log: true });
-    await (await use('event_store', server.url)).expectCause(
+    await (await scene.use('event_store', server.url)).expectCause(
       'the server requires a user, and the address has none',
     );
   });
 
-  test('no right on $all, while streams can be read', async () => {
-    const server = await eventStore();
+  story('no right on $all, while streams can be read', async (scene) => {
+    const server = await scene.eventStore();
     server.faults.set({ denied_log: true });
-    const outage = await use('event_store', urlOf.event_store(`127.0.0.1:${server.address.port}`, false));
+    const outage = await scene.use(
+      'event_store',
+      urlOf.event_store(`127.0.0.1:${server.address.port}`, false),
+    );
     await outage.expectCause('the user has no right to read $all');
     server.faults.clear();
     await outage.expectEnd();
   });
 
-  test('the script of the page gives the right on $all, and keeps the rights of others', async () => {
-    const server = await eventStore();
+  story('the script of the page gives the right on $all, and keeps the rights of others', async (scene) => {
+    const server = await scene.eventStore();
     const page = readFileSync('docs/operations/eventstoredb.md', 'utf8');
     const [, script = ''] = /```js\n(.*?)```/s.exec(page) ?? [];
     const env = { ...process.env, EVENTSTORE_URL: server.url, ADMINPASSWORD: PASSWORD };
@@ -302,69 +331,72 @@ describe('EventStoreDB', () => {
     await client.dispose();
   });
 
-  test('a server without a leader', async () => {
-    const server = await eventStore();
+  story('a server without a leader', async (scene) => {
+    const server = await scene.eventStore();
     server.faults.set({ not_ready: 1_000_000 });
-    const outage = await use('event_store', server.url);
+    const outage = await scene.use('event_store', server.url);
     await outage.expectCause('the server is not ready: it is starting, or its cluster has no leader');
   });
 
-  test.each([1, 2])(
+  test.concurrent.each([1, 2])(
     '%d hosts that are silent in the TLS handshake, and a command that ends',
-    async (hosts) => {
+    inScene(async (scene, hosts) => {
       const sockets: Socket[] = [];
       const server = createServer((socket) => void sockets.push(socket.on('error', () => {})));
-      servers.push({ stop: () => void server.close() });
+      scene.add({ stop: () => void server.close() });
       const host = `127.0.0.1:${await listenOnOwnPort(server)}`;
       const EVENTSTORE_URL = `esdb://${Array(hosts).fill(host)}?tls=true`;
-      const ended = await new Cli(folder.path, { EVENTSTORE_URL }).run('projections', 'status');
+      const ended = await new Cli(scene.folder.path, { EVENTSTORE_URL }).run('projections', 'status');
       for (const socket of sockets) socket.destroy();
       expect(ended).toMatchObject({ code: 1, stdout: '' });
       expect(ended.stderr).toMatch(/^catalog: The event store cannot be used: .*\n$/);
-    },
+    }),
   );
 
-  test('a server that does not answer', async () => {
-    const server = await eventStore();
+  story('a server that does not answer', async (scene) => {
+    const server = await scene.eventStore();
     server.faults.set({ silent: true });
-    await (await use('event_store', server.url)).expectCause('the server does not answer');
+    await (await scene.use('event_store', server.url)).expectCause('the server does not answer');
   });
 });
 
 describe('MongoDB', () => {
   const LOGIN = `reader:${PASSWORD}@`;
 
-  test('a wrong password, and its end', async () => {
-    const server = await mongo({ is_primary: true, refuses_logins: MONGO_ERRORS.authentication_failed });
-    const outage = await use('view_store', urlOf.view_store(`${LOGIN}127.0.0.1:${server.port}`, false));
+  story('a wrong password, and its end', async (scene) => {
+    const server = await scene.mongo({
+      is_primary: true,
+      refuses_logins: MONGO_ERRORS.authentication_failed,
+    });
+    const outage = await scene.use('view_store', urlOf.view_store(`${LOGIN}127.0.0.1:${server.port}`, false));
     await outage.expectCause('wrong user or password');
     expect(outage.text).not.toContain(PASSWORD);
   });
 
-  test('a user without rights', async () => {
-    const server = await mongo({ is_primary: true, refuses_commands: MONGO_ERRORS.unauthorized });
-    const outage = await use('view_store', urlOf.view_store(`127.0.0.1:${server.port}`, false));
+  story('a user without rights', async (scene) => {
+    const server = await scene.mongo({ is_primary: true, refuses_commands: MONGO_ERRORS.unauthorized });
+    const outage = await scene.use('view_store', urlOf.view_store(`127.0.0.1:${server.port}`, false));
     await outage.expectCause('the user has no right to use the database');
   });
 
-  test('a replica set without a primary, and its end', async () => {
-    const server = await mongo({ is_primary: false });
-    const outage = await use('view_store', `mongodb://127.0.0.1:${server.port}/catalog?replicaSet=rs0`);
+  story('a replica set without a primary, and its end', async (scene) => {
+    const server = await scene.mongo({ is_primary: false });
+    const outage = await scene.use('view_store', `mongodb://127.0.0.1:${server.port}/catalog?replicaSet=rs0`);
     await outage.expectCause('the replica set has no primary that can be reached');
   });
 
-  test('a file of the address that does not exist', async () => {
-    const file = `${folder.path}/ca.crt`;
+  story('a file of the address that does not exist', async (scene) => {
+    const file = `${scene.folder.path}/ca.crt`;
     rmSync(file, { force: true });
-    const outage = await use('view_store', urlOf.view_store('127.0.0.1:1', true, file));
+    const outage = await scene.use('view_store', urlOf.view_store('127.0.0.1:1', true, file));
     await outage.expectCause(`the file ${file} of the address does not exist`);
   });
 });
 
 describeWithProgram('redis-server', 'Redis', () => {
-  test('a wrong password, and its end', async () => {
-    const server = await redis('--requirepass', 'right');
-    const outage = await use('redis', `redis://:${PASSWORD}@127.0.0.1:${server.port}`);
+  story('a wrong password, and its end', async (scene) => {
+    const server = await scene.redis('--requirepass', 'right');
+    const outage = await scene.use('redis', `redis://:${PASSWORD}@127.0.0.1:${server.port}`);
     await outage.expectCause('wrong user or password');
     await server.run([['CONFIG', 'SET', 'requirepass', PASSWORD]], 'right');
     await outage.expectEnd();
@@ -372,31 +404,34 @@ describeWithProgram('redis-server', 'Redis', () => {
     expect(outage.text).not.toContain(PASSWORD);
   });
 
-  test('a user without rights', async () => {
-    const server = await redis();
+  story('a user without rights', async (scene) => {
+    const server = await scene.redis();
     await server.run([['ACL', 'SETUSER', 'reader', 'on', `>${PASSWORD}`, '~*', '+@all', '-set']]);
-    const outage = await use('redis', `redis://reader:${PASSWORD}@127.0.0.1:${server.port}`);
+    const outage = await scene.use('redis', `redis://reader:${PASSWORD}@127.0.0.1:${server.port}`);
     await outage.expectCause('the user has no right to run a command, or to use a key or channel');
     expect(outage.text).not.toContain(PASSWORD);
   });
 
-  test('a Redis Cluster', async () => {
-    const server = await redis('--cluster-enabled', 'yes');
-    const outage = await use('redis', server.url);
+  story('a Redis Cluster', async (scene) => {
+    const server = await scene.redis('--cluster-enabled', 'yes');
+    const outage = await scene.use('redis', server.url);
     await outage.expectCause(/^it is a Redis Cluster, which is not supported/);
   });
 
-  test.each([
+  test.concurrent.each([
     ['no memory', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0'], /no memory left/],
     ['a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE'], 'the server is a replica'],
-  ])('%s, so that writes are refused, and its end', async (_name, begin, end, cause) => {
-    const server = await redis();
-    const outage = await use('redis', server.url);
-    await outage.call();
-    await server.run([begin]);
-    await outage.expectCause(cause);
-    await server.run([end]);
-    await outage.expectEnd();
-    expect(outage.lines.filter(({ msg }) => msg === 'a server can be used again')).toHaveLength(1);
-  });
+  ])(
+    '%s, so that writes are refused, and its end',
+    inScene(async (scene, _name, begin, end, cause) => {
+      const server = await scene.redis();
+      const outage = await scene.use('redis', server.url);
+      await outage.call();
+      await server.run([begin]);
+      await outage.expectCause(cause);
+      await server.run([end]);
+      await outage.expectEnd();
+      expect(outage.lines.filter(({ msg }) => msg === 'a server can be used again')).toHaveLength(1);
+    }),
+  );
 });

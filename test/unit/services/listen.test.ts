@@ -160,35 +160,6 @@ describe('time limits of a client', () => {
     await server.close();
   });
 
-  test('of the answers that nobody reads, those that wait longest are dropped, and others are complete', async () => {
-    const outcomes: Promise<string>[] = [];
-    const sending: RequestListener = (_request, response) => {
-      const { socket } = response;
-      const outcome = (event: string) => once(response, event).then(() => event);
-      const cut = once(socket!, 'close').then(() => 'cut');
-      outcomes.push(Promise.race([outcome('finish'), cut]));
-      endWithBody(response, BODY);
-    };
-    const server = await listen(sending, '127.0.0.1', 0, LIMITS);
-    const readers: Socket[] = [];
-    for (let n = 0; n < 5; n++) {
-      // Clients that have just taken something are not cut.
-      if (n === 4) await new Promise((resolve) => setTimeout(resolve, 2_100));
-      const reader = connect(Number(new URL(server.url).port), '127.0.0.1').pause();
-      reader.on('error', () => {});
-      reader.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
-      readers.push(reader);
-      await waitFor(() => outcomes.length === n + 1);
-    }
-    for (const reader of readers) reader.resume();
-    expect(await within(Promise.all(outcomes), 'the outcomes')).toEqual([
-      ...['cut', 'cut', 'cut'],
-      ...['finish', 'finish'],
-    ]);
-    for (const reader of readers) reader.destroy();
-    await server.close();
-  });
-
   describe('of answers that are too large together', () => {
     let now_ms = performance.now();
     const responses: ServerResponse[] = [];
