@@ -24,6 +24,7 @@ export interface PartitionTarget {
 export type JobEvents = Pick<PartitionJob, 'prev' | 'last' | 'events'>;
 
 const LOST_RACES_MAX = 20;
+const PAUSE_MS_MAX = 50;
 
 /**
  * Projects the partition up to `job.last`. Does nothing if the checkpoint has already reached `job.last`: the job was
@@ -32,18 +33,26 @@ const LOST_RACES_MAX = 20;
  *
  * Throws what the stores throw, and `LostRaceError` if another worker wins 20 times in a row.
  */
-export async function projectJob(target: PartitionTarget, job: JobEvents): Promise<void> {
-  for (let race = 1; ; race++) {
+export function projectJob(target: PartitionTarget, job: JobEvents): Promise<void> {
+  return untilRaceIsWon(LOST_RACES_MAX, async () => {
+    const state = await target.version.partition(target.partition);
+    if (state.checkpoint >= job.prev) await projectEvents(target, state, job.last, job.events);
+    else await projectFromLog(target, state.checkpoint, job.last);
+  });
+}
+
+/** Calls `project`, which projects from fresh reads. Repeats it after a `LostRaceError`, at most `races_max` times. */
+export async function untilRaceIsWon<Result>(
+  races_max: number,
+  project: () => Promise<Result>,
+): Promise<Result> {
+  for (let race = 1; ; race++)
     try {
-      const state = await target.version.partition(target.partition);
-      if (state.checkpoint >= job.prev) await projectEvents(target, state, job.last, job.events);
-      else await projectFromLog(target, state.checkpoint, job.last);
-      return;
+      return await project();
     } catch (error) {
-      if (!(error instanceof LostRaceError) || race === LOST_RACES_MAX) throw error;
-      await pause(Math.random() * race);
+      if (!(error instanceof LostRaceError) || race === races_max) throw error;
+      await pause(Math.random() * Math.min(race, PAUSE_MS_MAX));
     }
-  }
 }
 
 async function projectFromLog(target: PartitionTarget, after: Position, to: Position): Promise<void> {

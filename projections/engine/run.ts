@@ -170,7 +170,7 @@ export class PartitionRun {
   }
 
   private fold(event: RecordedEvent, is_retry: boolean): void {
-    this.unit.setCurrentEvent(event.position);
+    this.unit.beginEvent();
     try {
       foldEvent(this.unit, event, decoded(event));
     } catch (error) {
@@ -208,7 +208,7 @@ export class PartitionRun {
   private async apply(unit: UnitOfWork, checkpoint: Position): Promise<void> {
     const { version, partition } = this.options;
     const { revision } = this.stored;
-    const writes = unit.writes();
+    const writes = unit.writes(checkpoint);
     const dead_letters = [...this.dead_letters.values()];
     if (writes.length === 0 && !this.dead_letters_changed && checkpoint === this.checkpoint) return;
     const outcome = await version.apply({
@@ -217,7 +217,7 @@ export class PartitionRun {
     });
     if (outcome === 'lost_race')
       throw new LostRaceError(`partition ${partition} of version ${version.version}`);
-    unit.markWritten();
+    unit.markWritten(checkpoint);
     this.stored = { checkpoint, revision: revision + 1, dead_letters };
     this.dead_letters_changed = false;
   }

@@ -1,5 +1,5 @@
 import type { CollectionName, StoredDocument } from '../../shared/catalog/documents';
-import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
+import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import type { ViewVersion } from '../../shared/ports/view-store';
 import type { EmbedsOne, ReverseIndex } from '../views/relation';
 import type { AnyDocument, MaybeDocument } from '../views/view';
@@ -23,8 +23,6 @@ export interface Sweep {
   readonly id: string;
   /** The target after the events. Null if the events delete it. */
   readonly document: MaybeDocument<AnyDocument>;
-  /** Position of the last event that the sweep covers. */
-  readonly last: Position;
   /** Number of events that the sweep covers. A PATCH request may append several events at once. */
   readonly length: number;
   /** The `embedsOne` relations through which at least one document embeds the target. */
@@ -77,7 +75,6 @@ export function sweepFor(
   if (document === undefined || document === before) return undefined;
   return {
     ...{ collection, id, document, length, embedsOne, indexes },
-    last: events[index + length - 1]!.position,
     store_id: events[index]!.metadata.partition_key,
   };
 }
@@ -100,11 +97,10 @@ export async function runSweep(sweep: Sweep, version: ViewVersion, writeChunk: W
 function sweepEmbedsOne(
   unit: UnitOfWork,
   relation: EmbedsOne,
-  { collection, id, document, last }: Sweep,
+  { collection, id, document }: Sweep,
   embedding: readonly StoredDocument[],
 ): void {
   const target = existingOrNull(collection, document);
-  unit.setCurrentEvent(last);
   for (const stored of embedding) {
     unit.addStored(relation.collection, stored);
     const before = unit.read(relation.collection, stored.id);
@@ -120,14 +116,13 @@ function sweepEmbedsOne(
 /** Updates the documents that embed the target according to these references. */
 async function sweepEmbedsMany(
   unit: UnitOfWork,
-  { collection, id, document, last }: Sweep,
+  { collection, id, document }: Sweep,
   references: readonly StoredDocument[],
 ): Promise<void> {
   const embedding = references.flatMap((reference) =>
     reference.document ? [embeddingAddressOf(reference.document)] : [],
   );
   await loadWithParents(unit, embedding);
-  unit.setCurrentEvent(last);
   for (const embedding_document of embedding)
     inView(() => updateEmbedIn(unit, embedding_document, collection, id, document));
 }

@@ -1,6 +1,5 @@
 import { COLLECTION_NAMES, type CollectionName, type StoredDocument } from '../../shared/catalog/documents';
-import { type Position, START } from '../../shared/catalog/events/envelope';
-import { greatest } from '../../shared/catalog/events/positions';
+import type { Position } from '../../shared/catalog/events/envelope';
 import { ALL_PARTS, type DocumentWrite, type ViewVersion } from '../../shared/ports/view-store';
 import type { AnyDocument, MaybeDocument } from '../views/view';
 import { type List, reverseIndexes } from './plan';
@@ -31,7 +30,6 @@ export class UnitOfWork {
    */
   private readonly references = new Map<string, Map<string, CollectionName>>();
   private readonly crowded = new Set<string>();
-  private position: Position = START;
   private text_length = 0;
 
   constructor(version: ViewVersion) {
@@ -51,13 +49,12 @@ export class UnitOfWork {
   /** Adds a document that was just read from the store. */
   addStored(collection: CollectionName, { id, position, document }: StoredDocument): void {
     this.text_length += textLengthOf(document);
-    const stored = { stored_at: position, changed_at: START, document, stored: document };
+    const stored = { stored_at: position, document, stored: document };
     this.add({ collection, id, ...stored, dirty: false, stale_lists: NO_LISTS });
   }
 
-  /** Sets the position of the current event. The changes that follow are changes by this event. */
-  setCurrentEvent(position: Position): void {
-    this.position = position;
+  /** Begins an event. `rollback` undoes the changes that follow. */
+  beginEvent(): void {
     this.journal.length = 0;
   }
 
@@ -129,15 +126,18 @@ export class UnitOfWork {
     });
   }
 
-  /** Returns a write for every changed document. */
-  writes(): DocumentWrite[] {
-    return COLLECTION_NAMES.flatMap((name) => [...this.changedDocuments(name)].map(toWrite));
+  /** Returns a write for every changed document, in a batch that ends at `checkpoint`. */
+  writes(checkpoint: Position): DocumentWrite[] {
+    return COLLECTION_NAMES.flatMap((name) =>
+      [...this.changedDocuments(name)].map((working) => toWrite(working, checkpoint)),
+    );
   }
 
   /** Marks all documents as stored. Call it after the `writes` are durable. */
-  markWritten(): void {
+  markWritten(checkpoint: Position): void {
     for (const documents of this.documents.values())
-      for (const [id, working] of documents) if (working.dirty) documents.set(id, afterWrite(working));
+      for (const [id, working] of documents)
+        if (working.dirty) documents.set(id, afterWrite(working, checkpoint));
   }
 
   /**
@@ -166,14 +166,13 @@ export class UnitOfWork {
   private change(before: WorkingDocument, { document, made_stale }: ChangeResult): void {
     if (document === before.document && made_stale.length === 0) return;
     if (before.document === undefined) this.text_length += textLengthOf(document);
-    const { collection, id, stored_at, stored, changed_at } = before;
+    const { collection, id, stored_at, stored } = before;
     this.journal.push(before);
     // Without a spread, which V8 copies slowly: this runs several times for each event.
     this.loadedDocuments(collection).set(id, {
       collection,
       id,
       stored_at,
-      changed_at: greatest([this.position, changed_at]),
       document,
       stored,
       dirty: true,

@@ -11,8 +11,6 @@ export interface WorkingDocument {
   readonly id: string;
   /** Position at which the document is stored. Undefined if it is not stored. */
   readonly stored_at: Position | undefined;
-  /** Position of the newest event that has changed the document. */
-  readonly changed_at: Position;
   readonly document: MaybeDocument<AnyDocument>;
   /** The document as it is in the store. */
   readonly stored: MaybeDocument<AnyDocument>;
@@ -26,7 +24,7 @@ export const NO_LISTS: ReadonlySet<List> = new Set();
 
 /** Returns the working document of an id that is not stored. */
 export function absent(collection: CollectionName, id: string): WorkingDocument {
-  const nothing = { stored_at: undefined, changed_at: START, document: undefined, stored: undefined };
+  const nothing = { stored_at: undefined, document: undefined, stored: undefined };
   return { collection, id, ...nothing, dirty: false, stale_lists: NO_LISTS };
 }
 
@@ -53,28 +51,25 @@ function lengthOfTexts(value: unknown): number {
   return length;
 }
 
-/** `working` must have a document or be deleted. */
-export function toWrite(working: WorkingDocument): DocumentWrite {
+/** Returns the write of a document, which must exist or be deleted, in a batch that ends at `checkpoint`. */
+export function toWrite(working: WorkingDocument, checkpoint: Position): DocumentWrite {
   const { collection, id, stored_at, document } = working;
   return {
     collection,
     id,
-    position: nextPosition(working),
+    position: nextPosition(working, checkpoint),
     document: (document ?? null) as ViewDocument | null,
     is_new: stored_at === undefined,
   };
 }
 
 /** Returns the working document after its `toWrite` is durable. */
-export function afterWrite(working: WorkingDocument): WorkingDocument {
+export function afterWrite(working: WorkingDocument, checkpoint: Position): WorkingDocument {
   const { document } = working;
-  return { ...working, stored_at: nextPosition(working), stored: document, dirty: false };
+  return { ...working, stored_at: nextPosition(working, checkpoint), stored: document, dirty: false };
 }
 
-/**
- * Returns the position to store the document with. Each write must increase it, also one by the event of a dead letter,
- * which is older than the document.
- */
-function nextPosition({ stored_at, changed_at }: WorkingDocument): Position {
-  return stored_at === undefined ? changed_at : greatest([changed_at, stored_at + 1n]);
+/** Returns the position to store the document with. Each write must increase it, also one that moves no checkpoint. */
+function nextPosition({ stored_at = START }: WorkingDocument, checkpoint: Position): Position {
+  return greatest([checkpoint, stored_at + 1n]);
 }

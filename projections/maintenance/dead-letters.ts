@@ -1,11 +1,10 @@
 import type { StreamName } from '../../shared/catalog/events/envelope';
-import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { DeadLetter, ViewStore, ViewVersion } from '../../shared/ports/view-store';
-import { LostRaceError } from '../engine/errors';
 import { assertMadeFromLog } from '../engine/log-match';
+import { untilRaceIsWon } from '../engine/project';
 import { PartitionRun } from '../engine/run';
 import { dispatchedVersions } from '../engine/versions';
 
@@ -32,8 +31,7 @@ export interface RetryResult {
 }
 
 /** The most lost races with workers in a row. */
-const ATTEMPTS_MAX = 200;
-const PAUSE_MS_MAX = 50;
+const LOST_RACES_MAX = 200;
 
 /** Returns the dead letters of every version that events are dispatched to. */
 export async function deadLetters({
@@ -73,24 +71,14 @@ async function retryInVersion(
   skip_first: boolean,
 ): Promise<RetryResult> {
   await assertMadeFromLog(options.events, version);
-  let dead_letter = await findDeadLetter(version, stream);
+  const dead_letter = (await version.deadLetters()).find((letter) => letter.stream === stream);
+  if (!dead_letter) return { version: version.version, projected: 0, dead_letter: null };
   // The event that waits first when the operator calls `skip`. If a later one fails, the operator has to decide about it.
-  const skipped_revision = skip_first ? dead_letter?.revision : undefined;
-  for (let attempt = 1; dead_letter; attempt++) {
-    try {
-      const result = await projectWaiting(options, version, dead_letter, skipped_revision);
-      return { version: version.version, ...result };
-    } catch (error) {
-      if (!(error instanceof LostRaceError) || attempt === ATTEMPTS_MAX) throw error;
-      await pause(Math.random() * Math.min(attempt, PAUSE_MS_MAX));
-    }
-    dead_letter = await findDeadLetter(version, stream);
-  }
-  return { version: version.version, projected: 0, dead_letter: null };
-}
-
-async function findDeadLetter(version: ViewVersion, stream: StreamName): Promise<DeadLetter | undefined> {
-  return (await version.deadLetters()).find((letter) => letter.stream === stream);
+  const skipped_revision = skip_first ? dead_letter.revision : undefined;
+  const result = await untilRaceIsWon(LOST_RACES_MAX, () =>
+    projectWaiting(options, version, dead_letter, skipped_revision),
+  );
+  return { version: version.version, ...result };
 }
 
 /** Projects the waiting events of a dead letter, from fresh reads. Does not move the partition's checkpoint. */

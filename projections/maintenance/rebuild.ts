@@ -66,16 +66,12 @@ const outagePauseMs = backoff(500, 15_000);
  */
 const LAG_MAX = 1_000;
 
-const INDEXES_LOGGED_EVERY_MS = 10_000;
-
 /** State of one rebuild across outages of a store. */
 interface Run {
   readonly owner: string;
   readonly started_ms: number;
   /** The version of an interrupted rebuild that this rebuild continues. */
   resumed_version?: number | undefined;
-  /** Versions of interrupted rebuilds whose files may be damaged. They are dropped and not resumed. */
-  readonly unusable: Set<number>;
   events: number;
   outages: number;
 }
@@ -91,7 +87,7 @@ interface Run {
 export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
   const { realm, log, signal = new AbortController().signal } = options;
   const started_ms = performance.now();
-  const run: Run = { owner: leaseOwner(), started_ms, unusable: new Set(), events: 0, outages: 0 };
+  const run: Run = { owner: leaseOwner(), started_ms, events: 0, outages: 0 };
   for (;;) {
     try {
       return await rebuildOnce({ ...options, signal }, run);
@@ -104,7 +100,7 @@ export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
           { realm, version: run.resumed_version, reason: reasonOf(error) },
           'not resuming; starting again',
         );
-        run.unusable.add(run.resumed_version);
+        await options.views.drop(run.resumed_version);
         continue;
       }
       if (!isOutage(error)) throw error;
@@ -227,10 +223,7 @@ async function openCandidate(options: RebuildOptions, run: Run): Promise<Version
   const { views } = options;
   const versions = await views.versions();
   const candidates = versions.filter(
-    (info) =>
-      (info.status === 'building' || info.status === 'following') &&
-      isProjectable(info) &&
-      !run.unusable.has(info.version),
+    (info) => (info.status === 'building' || info.status === 'following') && isProjectable(info),
   );
   const resumable: VersionInfo[] = [];
   for (const info of candidates) if (await usableCheckpointsOf(options, info.version)) resumable.push(info);
@@ -294,17 +287,14 @@ async function isolatePoison(options: RebuildOptions, version: ViewVersion, erro
  * out if `signal` aborts.
  */
 async function createIndexes(
-  { realm, events, log, on_progress, signal }: RebuildOptions,
+  { events, on_progress, signal }: RebuildOptions,
   version: ViewVersion,
 ): Promise<void> {
   const head = await events.head();
-  let logged_at_ms = Number.NEGATIVE_INFINITY;
-  await version.createIndexes?.((indexes) => {
-    on_progress?.({ step: 'indexing', events_done: 0, rate: 0, position: head, head, indexes });
-    if (performance.now() - logged_at_ms < INDEXES_LOGGED_EVERY_MS) return;
-    logged_at_ms = performance.now();
-    log.info({ realm, version: version.version, ...indexes }, 'creating indexes');
-  }, signal);
+  await version.createIndexes?.(
+    (indexes) => on_progress?.({ step: 'indexing', events_done: 0, rate: 0, position: head, head, indexes }),
+    signal,
+  );
 }
 
 /**

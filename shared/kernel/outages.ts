@@ -11,9 +11,7 @@ const TITLES: Readonly<Record<Server, string>> = {
   redis: 'Redis',
 };
 
-/**
- * An outage that lasts no longer than this is not logged: connections are replaced, and leaders elected, in that time.
- */
+/** Failures of an outage that is no older are not logged: connections are replaced, and leaders elected, in that time. */
 const LOG_AFTER_MS = 1_000;
 /** An outage has ended if this time after a success brings no further failure: some calls may succeed during an outage. */
 const ENDS_AFTER_MS = 1_000;
@@ -72,8 +70,6 @@ class ServerOutage implements OutageReport {
   private cause: string | undefined;
   private readonly logged = new Set<string>();
   private since_ms = 0;
-  private is_long = false;
-  private log_timer: NodeJS.Timeout | undefined;
   private end_timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -87,17 +83,13 @@ class ServerOutage implements OutageReport {
   }
 
   failed(cause: string): void {
-    if (this.cause === undefined) {
-      this.since_ms = this.now();
-      this.log_timer = setTimeout(() => {
-        this.is_long = true;
-        if (!this.end_timer) this.logCause();
-      }, LOG_AFTER_MS).unref();
-    }
+    if (this.cause === undefined) this.since_ms = this.now();
     this.cause = cause;
     clearTimeout(this.end_timer);
     this.end_timer = undefined;
-    if (this.is_long) this.logCause();
+    if (this.now() - this.since_ms < LOG_AFTER_MS || this.logged.has(cause)) return;
+    this.logged.add(cause);
+    this.log.warn({ server: this.server, cause }, 'a server cannot be used; retrying');
   }
 
   succeeded(): void {
@@ -105,7 +97,6 @@ class ServerOutage implements OutageReport {
   }
 
   private end(): void {
-    clearTimeout(this.log_timer);
     if (this.logged.size > 0)
       this.log.info(
         { server: this.server, outage_ms: this.now() - this.since_ms },
@@ -113,14 +104,6 @@ class ServerOutage implements OutageReport {
       );
     this.cause = undefined;
     this.end_timer = undefined;
-    this.is_long = false;
     this.logged.clear();
-  }
-
-  private logCause(): void {
-    const { cause } = this;
-    if (cause === undefined || this.logged.has(cause)) return;
-    this.logged.add(cause);
-    this.log.warn({ server: this.server, cause }, 'a server cannot be used; retrying');
   }
 }

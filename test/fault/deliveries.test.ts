@@ -114,9 +114,9 @@ describe('the documents equal those of one clean fold of the log', () => {
   });
 
   test('for views of more publications than are changed at once, and a crash on the way', async () => {
-    const ids = Array.from({ length: 4_400 }, (_, n) => 100 + n);
+    const ids = Array.from({ length: 2_200 }, (_, n) => 100 + n);
     const created = ids.map((n) => ({ ...publicationCreated(0), id: publicationId(n) }));
-    const viewed = Array.from({ length: 22 }, (_, event) => ({
+    const viewed = Array.from({ length: 11 }, (_, event) => ({
       ...publicationsViewed([0, 1]),
       data: publicationsViewed(...ids.slice(200 * event, 200 * event + 200).map(countedOnce)).data,
     }));
@@ -124,7 +124,7 @@ describe('the documents equal those of one clean fold of the log', () => {
     const end = BigInt(log.length);
     const partition = partitionOf(storeId(0), PARTITIONS);
     const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
-    await foldBatch(version, partition, log, end - 44n);
+    await foldBatch(version, partition, log, end - 22n);
     const apply = jest.spyOn(version, 'apply');
     version.crash_in = 3_000;
     await expect(foldBatch(version, partition, log, end)).rejects.toThrow(Crash);

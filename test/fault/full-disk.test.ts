@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fetch } from '../support/fetch';
 import { createSecretKey, fetchToken } from '../support/merchant';
 import { endAll, startProcess } from '../support/processes';
+import { readinessOf } from '../support/readiness';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 
@@ -21,19 +22,6 @@ const NAMES = ['all', 'command', 'query', 'worker'] as const;
 type Name = (typeof NAMES)[number];
 
 afterEach(endAll);
-
-interface Ready {
-  readonly status: number;
-  readonly waiting_for: readonly string[];
-  readonly live: { readonly event_store: string; readonly view_store: string };
-  readonly idempotency_store: string;
-}
-
-async function readiness(url: string): Promise<Ready> {
-  const reply = await fetch(`${url}/health/ready`);
-  const body = (await reply.json()) as { data?: Ready; error?: { details: Ready } };
-  return { ...(body.data ?? body.error!.details), status: reply.status };
-}
 
 async function write(url: string, token: string, more: Record<string, string> = {}): Promise<number> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...more };
@@ -67,18 +55,20 @@ test('after a failed write, readiness is 503 until writes succeed again', () =>
     limitFiles(child.pid!, 1);
     expect(await write(url, token)).toBe(503);
     expect(await write(url, token, { 'idempotency-key': 'once' })).toBe(503);
-    expect(await readiness(url)).toMatchObject({
+    expect(await readinessOf({ url })).toMatchObject({
       status: 503,
       waiting_for: expect.arrayContaining(['event_store']) as string[],
       live: { event_store: 'not_writable' },
       idempotency_store: 'not_writable',
     });
     expect(await readStore(url, token)).toBe(200);
-    expect((await readiness(url)).status).toBe(503);
+    expect((await readinessOf({ url })).status).toBe(503);
     limitFiles(child.pid!, 'unlimited');
-    await waitFor(async () => (await readiness(url)).status === 200, { what: 'the process to be ready' });
+    await waitFor(async () => (await readinessOf({ url })).status === 200, {
+      what: 'the process to be ready',
+    });
     expect(await write(url, token, { 'idempotency-key': 'once' })).toBe(201);
-    expect((await readiness(url)).idempotency_store).toBe('ok');
+    expect((await readinessOf({ url })).idempotency_store).toBe('ok');
     expect(await end('SIGTERM')).toBe(0);
   }));
 
@@ -136,13 +126,13 @@ function fill(folder: string): () => void {
       }
       const token = await fetchToken(urls.command, key);
       for (const name of NAMES)
-        await waitFor(async () => (await readiness(urls[name])).status === 200, {
+        await waitFor(async () => (await readinessOf({ url: urls[name] })).status === 200, {
           what: `${name} to be ready`,
         });
 
       const free = fill(folder);
       for (const name of NAMES)
-        expect({ name, ready: await readiness(urls[name]) }).toMatchObject({
+        expect({ name, ready: await readinessOf({ url: urls[name] }) }).toMatchObject({
           name,
           ready: {
             status: name === 'query' ? 200 : 503,
@@ -156,7 +146,7 @@ function fill(folder: string): () => void {
 
       free();
       for (const name of NAMES)
-        await waitFor(async () => (await readiness(urls[name])).status === 200, {
+        await waitFor(async () => (await readinessOf({ url: urls[name] })).status === 200, {
           what: `${name} to be ready`,
         });
       expect(await write(urls.command, token)).toBe(201);

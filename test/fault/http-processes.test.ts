@@ -148,20 +148,6 @@ test('a connection that a process was handed before it was killed is answered by
   expect(all.map(({ status }) => status)).toEqual(answers.map(() => 200));
 });
 
-test('if all processes are killed, connections that they were handed end', async () => {
-  await connectToBoth();
-  const both = httpProcesses();
-  for (const pid of both) await freezeProcess(pid);
-  const descriptors = (): number => readdirSync(`/proc/${running.child.pid}/fd`).length;
-  const before = descriptors();
-  const answers = Array.from({ length: 6 }, () => connect().send('/health/live'));
-  const settled = Promise.allSettled(answers);
-  await waitFor(() => descriptors() >= before + answers.length, { what: 'the connections to be accepted' });
-  for (const pid of both) process.kill(pid, 'SIGKILL');
-  for (const { status, reason } of (await settled) as PromiseRejectedResult[])
-    if (status === 'rejected') expect(reason).toMatchObject({ code: 'ECONNRESET' });
-});
-
 test('writes with an Idempotency-Key through both processes at once all succeed', async () => {
   const both = await connectToBoth();
   const writers = [...both, connect(), connect(), connect(), connect()];
@@ -305,7 +291,7 @@ test('a stop finishes running requests, and keeps every view and every token of 
   expect(body.data.stats.view_count).toBe(60);
 });
 
-test('a key that the command line revokes is refused by both processes ', async () => {
+test('a key that the command line revokes is refused by both processes', async () => {
   const both = await connectToBoth();
   const token = await fetchToken(running.url, keys.secret);
   const cli = new Cli(folder.path);
@@ -318,6 +304,20 @@ test('a key that the command line revokes is refused by both processes ', async 
       (await connection.send('/api/store', { token })).body.error?.code === 'REVOKED_API_KEY';
     await waitFor(isRefused, { what: 'a refusal' });
   }
+});
+
+test('if all processes are killed, connections that they were handed end', async () => {
+  await connectToBoth();
+  const both = httpProcesses();
+  for (const pid of both) await freezeProcess(pid);
+  const descriptors = (): number => readdirSync(`/proc/${running.child.pid}/fd`).length;
+  const before = descriptors();
+  const answers = Array.from({ length: 6 }, () => connect().send('/health/live'));
+  const settled = Promise.allSettled(answers);
+  await waitFor(() => descriptors() >= before + answers.length, { what: 'the connections to be accepted' });
+  for (const pid of both) process.kill(pid, 'SIGKILL');
+  for (const { status, reason } of (await settled) as PromiseRejectedResult[])
+    if (status === 'rejected') expect(reason).toMatchObject({ code: 'ECONNRESET' });
 });
 
 test('if the service is killed, none of its processes is left', async () => {

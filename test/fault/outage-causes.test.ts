@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { EventStoreDBClient } from '@eventstore/db-client';
@@ -105,6 +105,7 @@ class Used {
     const logged = await waitFor(findLine, { what: 'the log line' });
     expect(logged).toMatchObject({ level: 'warn', server: this.server });
     expect(logged.msg).toBe('a server cannot be used; retrying');
+    expect(this.text).not.toContain(PASSWORD);
   }
 
   /** Waits until the end of the outage is logged. Calls may still fail before that. */
@@ -140,8 +141,12 @@ class Scene {
     return server;
   }
 
-  async eventStore(): Promise<EventStoreStandIn> {
-    return this.add(await EventStoreStandIn.start({ folder: this.folder.path }));
+  async eventStore(
+    faults: Parameters<EventStoreStandIn['faults']['set']>[0] = {},
+  ): Promise<EventStoreStandIn> {
+    const server = await EventStoreStandIn.start({ folder: this.folder.path });
+    server.faults.set(faults);
+    return this.add(server);
   }
 
   async redis(...options: string[]): Promise<OwnRedis> {
@@ -201,7 +206,6 @@ describe.each(['event_store', 'view_store', 'redis'] as const)('%s', (server) =>
     await outage.expectCause(REFUSED);
     // On a busy machine, an attempt may end before the refusal arrives. That is another cause with a line of its own.
     expect(outage.lines.filter(({ cause }) => cause === REFUSED)).toHaveLength(1);
-    expect(outage.text).not.toContain(PASSWORD);
   });
 
   story('its host name does not exist', async (scene) => {
@@ -271,7 +275,6 @@ describeWithProgram('openssl', 'TLS', () => {
       await outage.expectCause(
         "the server's certificate is for another host name: it does not name localhost",
       );
-      await outage.close();
       const right = await front(scene, 'localhost', target);
       const working = await scene.use(server, urlOf[server](`localhost:${right}`, true, testCa().file));
       await waitFor(() => working.call().then(() => true), { what: 'a call that succeeds' });
@@ -291,15 +294,6 @@ describe('EventStoreDB', () => {
     server.faults.clear();
     await outage.expectEnd();
     expect(outage.lines).toHaveLength(2);
-    expect(outage.text).not.toContain(PASSWORD);
-  });
-
-  story('no user in the address', async (scene) => {
-    const server = await scene.eventStore();
-    server.faults.set({ denied_log: true });
-    await (await scene.use('event_store', server.url)).expectCause(
-      'the server requires a user, and the address has none',
-    );
   });
 
   story('no right on $all, while streams can be read', async (scene) => {
@@ -331,13 +325,6 @@ describe('EventStoreDB', () => {
     await client.dispose();
   });
 
-  story('a server without a leader', async (scene) => {
-    const server = await scene.eventStore();
-    server.faults.set({ not_ready: 1_000_000 });
-    const outage = await scene.use('event_store', server.url);
-    await outage.expectCause('the server is not ready: it is starting, or its cluster has no leader');
-  });
-
   test.concurrent.each([1, 2])(
     '%d hosts that are silent in the TLS handshake, and a command that ends',
     inScene(async (scene, hosts) => {
@@ -352,46 +339,70 @@ describe('EventStoreDB', () => {
       expect(ended.stderr).toMatch(/^catalog: The event store cannot be used: .*\n$/);
     }),
   );
-
-  story('a server that does not answer', async (scene) => {
-    const server = await scene.eventStore();
-    server.faults.set({ silent: true });
-    await (await scene.use('event_store', server.url)).expectCause('the server does not answer');
-  });
 });
 
-describe('MongoDB', () => {
-  const LOGIN = `reader:${PASSWORD}@`;
+/** A name, a function that starts the server and returns its address, and the cause. */
+type Case = [name: string, server: Server, start: (scene: Scene) => Promise<string>, cause: string | RegExp];
 
-  story('a wrong password, and its end', async (scene) => {
-    const server = await scene.mongo({
-      is_primary: true,
-      refuses_logins: MONGO_ERRORS.authentication_failed,
-    });
-    const outage = await scene.use('view_store', urlOf.view_store(`${LOGIN}127.0.0.1:${server.port}`, false));
-    await outage.expectCause('wrong user or password');
-    expect(outage.text).not.toContain(PASSWORD);
-  });
+const CASES: readonly Case[] = [
+  [
+    'EventStoreDB: no user in the address',
+    'event_store',
+    async (scene) => (await scene.eventStore({ denied_log: true })).url,
+    'the server requires a user, and the address has none',
+  ],
+  [
+    'EventStoreDB: a server without a leader',
+    'event_store',
+    async (scene) => (await scene.eventStore({ not_ready: 1_000_000 })).url,
+    'the server is not ready: it is starting, or its cluster has no leader',
+  ],
+  [
+    'EventStoreDB: a server that does not answer',
+    'event_store',
+    async (scene) => (await scene.eventStore({ silent: true })).url,
+    'the server does not answer',
+  ],
+  [
+    'MongoDB: a wrong password',
+    'view_store',
+    async (scene) => {
+      const refuses_logins = MONGO_ERRORS.authentication_failed;
+      const { port } = await scene.mongo({ is_primary: true, refuses_logins });
+      return urlOf.view_store(`reader:${PASSWORD}@127.0.0.1:${port}`, false);
+    },
+    'wrong user or password',
+  ],
+  [
+    'MongoDB: a user without rights',
+    'view_store',
+    async (scene) => {
+      const { port } = await scene.mongo({ is_primary: true, refuses_commands: MONGO_ERRORS.unauthorized });
+      return urlOf.view_store(`127.0.0.1:${port}`, false);
+    },
+    'the user has no right to use the database',
+  ],
+  [
+    'MongoDB: a replica set without a primary',
+    'view_store',
+    async (scene) =>
+      `mongodb://127.0.0.1:${(await scene.mongo({ is_primary: false })).port}/catalog?replicaSet=rs0`,
+    'the replica set has no primary that can be reached',
+  ],
+  [
+    'MongoDB: a file of the address that does not exist',
+    'view_store',
+    async () => urlOf.view_store('127.0.0.1:1', true, '/no/such/ca.crt'),
+    'the file /no/such/ca.crt of the address does not exist',
+  ],
+];
 
-  story('a user without rights', async (scene) => {
-    const server = await scene.mongo({ is_primary: true, refuses_commands: MONGO_ERRORS.unauthorized });
-    const outage = await scene.use('view_store', urlOf.view_store(`127.0.0.1:${server.port}`, false));
-    await outage.expectCause('the user has no right to use the database');
-  });
-
-  story('a replica set without a primary, and its end', async (scene) => {
-    const server = await scene.mongo({ is_primary: false });
-    const outage = await scene.use('view_store', `mongodb://127.0.0.1:${server.port}/catalog?replicaSet=rs0`);
-    await outage.expectCause('the replica set has no primary that can be reached');
-  });
-
-  story('a file of the address that does not exist', async (scene) => {
-    const file = `${scene.folder.path}/ca.crt`;
-    rmSync(file, { force: true });
-    const outage = await scene.use('view_store', urlOf.view_store('127.0.0.1:1', true, file));
-    await outage.expectCause(`the file ${file} of the address does not exist`);
-  });
-});
+test.concurrent.each(CASES)(
+  '%s',
+  inScene(async (scene, _name, server, startServer, cause) => {
+    await (await scene.use(server, await startServer(scene))).expectCause(cause);
+  }),
+);
 
 describeWithProgram('redis-server', 'Redis', () => {
   story('a wrong password, and its end', async (scene) => {
@@ -401,7 +412,6 @@ describeWithProgram('redis-server', 'Redis', () => {
     await server.run([['CONFIG', 'SET', 'requirepass', PASSWORD]], 'right');
     await outage.expectEnd();
     expect(outage.lines).toHaveLength(2);
-    expect(outage.text).not.toContain(PASSWORD);
   });
 
   story('a user without rights', async (scene) => {
@@ -409,7 +419,6 @@ describeWithProgram('redis-server', 'Redis', () => {
     await server.run([['ACL', 'SETUSER', 'reader', 'on', `>${PASSWORD}`, '~*', '+@all', '-set']]);
     const outage = await scene.use('redis', `redis://reader:${PASSWORD}@127.0.0.1:${server.port}`);
     await outage.expectCause('the user has no right to run a command, or to use a key or channel');
-    expect(outage.text).not.toContain(PASSWORD);
   });
 
   story('a Redis Cluster', async (scene) => {

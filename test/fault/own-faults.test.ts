@@ -6,6 +6,7 @@ import { fetch } from '../support/fetch';
 import { createSecretKey, fetchToken } from '../support/merchant';
 import { flatPicture } from '../support/pictures';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
+import { readinessOf } from '../support/readiness';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor, within } from '../support/wait-for';
 
@@ -25,15 +26,6 @@ const upload = async ({ url }: RunningProcess, token: string) =>
 async function statusOf({ url }: RunningProcess, token: string, id: string): Promise<string> {
   const reply = await fetch(`${url}/api/media/${id}`, { headers: { authorization: `Bearer ${token}` } });
   return ((await reply.json()) as { data: { status: string } }).data.status;
-}
-
-async function readinessOf({ url }: RunningProcess): Promise<[number, string[]]> {
-  const reply = await fetch(`${url}/health/ready`);
-  const body = (await reply.json()) as {
-    data?: { waiting_for: string[] };
-    error?: { details: { waiting_for: string[] } };
-  };
-  return [reply.status, (body.data ?? body.error!.details).waiting_for];
 }
 
 function logOf({ child }: RunningProcess): { text: string } {
@@ -62,11 +54,11 @@ test('an upload while the image library cannot be loaded is 503, logged and show
       'SERVICE_UNAVAILABLE',
     ]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await readinessOf(running)).toEqual([503, ['image_library']]);
+    expect(await readinessOf(running)).toMatchObject({ status: 503, waiting_for: ['image_library'] });
     await waitFor(() => log.text.includes('Could not load the \\"sharp\\" module'));
 
     rmSync(broken);
-    expect(await readinessOf(running)).toEqual([200, []]);
+    expect((await readinessOf(running)).status).toBe(200);
     expect((await upload(running, token)).status).toBe(201);
     expect(await running.end('SIGTERM')).toBe(0);
   }));
@@ -93,11 +85,11 @@ test('an upload that a worker cannot render for lack of the image library stays 
     await waitFor(() => log.text.includes('media task failed'));
     expect(log.text).toContain('Could not load the \\"sharp\\" module');
     expect(await statusOf(running, token, id)).toBe('processing');
-    expect(await readinessOf(running)).toEqual([503, ['image_library']]);
+    expect(await readinessOf(running)).toMatchObject({ status: 503, waiting_for: ['image_library'] });
 
     rmSync(broken);
     await waitFor(async () => (await statusOf(running, token, id)) === 'ready');
-    expect(await readinessOf(running)).toEqual([200, []]);
+    expect((await readinessOf(running)).status).toBe(200);
   }));
 
 test('a process without free file descriptors accepts the first JSON body that it receives', () =>

@@ -55,6 +55,7 @@ test('no command prints a password of a server that does not run', () =>
 /** Addresses that only their client refuses. `test/unit/kernel/config.test.ts` has the others. */
 test('an address that is refused ends a process and a command, which name the reason without the password', () =>
   withTempDir(async (folder) => {
+    await new Cli(folder, DEBUG).account();
     const { EVENTSTORE_URL, MONGODB_URL } = addressesOf('127.0.0.1');
     const refused: [setting: string, url: string, expected: string][] = [
       [

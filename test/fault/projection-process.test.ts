@@ -11,6 +11,7 @@ import { fetch } from '../support/fetch';
 import { type LargeLog, writeLargeLog } from '../support/large-log';
 import { fetchToken } from '../support/merchant';
 import { endAll, type RunningProcess, type StartOptions, startProcess } from '../support/processes';
+import { type Readiness, readinessOf } from '../support/readiness';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 
@@ -62,18 +63,6 @@ const startIn = ({ path }: TempDir, options: StartOptions = {}): Promise<Running
 function start(original: TempDir, options: StartOptions = {}): Promise<RunningProcess> {
   cpSync(original.path, folder.path, { recursive: true });
   return startIn(folder, options);
-}
-
-interface Readiness {
-  readonly status: number;
-  readonly waiting_for: readonly string[];
-  readonly live: { readonly pipeline: string; readonly lag?: readonly number[] };
-}
-
-async function readinessOf({ url }: RunningProcess): Promise<Readiness> {
-  const reply = await fetch(`${url}/health/ready`);
-  const body = (await reply.json()) as { data?: Readiness; error?: { details: Readiness } };
-  return { ...(body.data ?? body.error!.details), status: reply.status };
 }
 
 /** Returns the longest time for which the event loop was held since the last call, in seconds. */

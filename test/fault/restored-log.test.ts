@@ -3,15 +3,14 @@ import { copyFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createStore } from '../../services/command/store';
 import { EventStoreDbEventStore } from '../../shared/adapters/eventstoredb/event-store';
-import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
 import type { Realm } from '../../shared/catalog/realm';
 import type { AccountId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
-import type { EventStore } from '../../shared/ports/event-store';
 import { Cli, expectFailure } from '../api/cli-run';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { fetch } from '../support/fetch';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
+import { readinessOf } from '../support/readiness';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 
@@ -29,13 +28,7 @@ interface Log {
   readonly settings: Record<string, string>;
   copy(): Promise<void>;
   restore(): Promise<void>;
-  /** Opens the logs as a process does that has no documents. */
-  open(): Promise<Readonly<Record<Realm, EventStore>>>;
   dispose(): Promise<void>;
-}
-
-async function ofEachRealm(open: (realm: Realm) => Promise<EventStore>): Promise<Record<Realm, EventStore>> {
-  return { control: await open('control'), live: await open('live'), test: await open('test') };
 }
 
 async function sqliteLog(folder: string): Promise<Log> {
@@ -47,7 +40,6 @@ async function sqliteLog(folder: string): Promise<Log> {
       for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
       copyFileSync(`${file}.copy`, file);
     },
-    open: () => ofEachRealm((realm) => SqliteEventStore.open({ file: join(folder, realm, 'events.sqlite') })),
     dispose: async () => {},
   };
 }
@@ -66,7 +58,6 @@ async function eventStoreDbLog(folder: string): Promise<Log> {
     settings: { EVENTSTORE_URL: server.url },
     copy: () => whileStopped(() => copyFileSync(file, `${file}.copy`)),
     restore: () => whileStopped(() => copyFileSync(`${file}.copy`, file)),
-    open: () => ofEachRealm((realm) => EventStoreDbEventStore.open({ url: server.url, realm })),
     dispose: () => server.stop(),
   };
 }
@@ -76,11 +67,6 @@ interface Shop {
   readonly cli: Cli;
   readonly account: string;
   start(): Promise<Running>;
-}
-
-interface Readiness {
-  readonly waiting_for: readonly string[];
-  readonly live: Readonly<Record<string, unknown>>;
 }
 
 /** A running service, as a merchant uses it. */
@@ -101,13 +87,6 @@ class Running {
     const reply = await this.send('GET', '/api/publications?sort=created_at&order=asc');
     const { data } = (await reply.json()) as { data: { title: string }[] };
     return data.map(({ title }) => title);
-  }
-
-  /** Returns the status of `/health/ready`, what it waits for, and what it says about the realm `live`. */
-  async readiness(): Promise<Readiness & { readonly status: number }> {
-    const reply = await fetch(`${this.process.url}/health/ready`);
-    const body = (await reply.json()) as { data?: Readiness; error?: { details: Readiness } };
-    return { status: reply.status, ...(body.data ?? body.error!.details) };
   }
 
   end(): Promise<number | null> {
@@ -179,7 +158,7 @@ async function expectRefusalUntilRebuild({ cli, start }: Shop): Promise<void> {
   const running = await start();
   const says = await waitFor(
     async () => {
-      const readiness = await running.readiness();
+      const readiness = await readinessOf(running.process);
       return readiness.waiting_for.length === 1 && readiness;
     },
     { what: 'readiness to wait for one thing' },
@@ -201,7 +180,9 @@ async function expectRefusalUntilRebuild({ cli, start }: Shop): Promise<void> {
   );
 
   expect(await cli.run('projections', 'rebuild')).toMatchObject({ code: 0 });
-  await waitFor(async () => (await running.readiness()).status === 200, { what: 'the service to be ready' });
+  await waitFor(async () => (await readinessOf(running.process)).status === 200, {
+    what: 'the service to be ready',
+  });
   expect(await running.titles()).toEqual(['in the copy']);
   expect((await running.create('after the rebuild')).status).toBe(201);
   await waitFor(async () => (await running.titles()).includes('after the rebuild'), {
@@ -218,7 +199,10 @@ test('an older copy of the log on SQLite is noticed before anything is written t
 
 test('an older copy of the log on EventStoreDB is noticed after others have written past the checkpoints', () =>
   withRestoredLog(eventStoreDbLog, async (shop) => {
-    const events = await shop.log.open();
+    // Another process, which has no documents.
+    const open = (realm: Realm) =>
+      EventStoreDbEventStore.open({ url: shop.log.settings.EVENTSTORE_URL!, realm });
+    const events = { control: await open('control'), live: await open('live'), test: await open('test') };
     const deps = { system: realSystem, events };
     for (let n = 0; n < 12; n++)
       await createStore(
