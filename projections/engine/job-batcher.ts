@@ -52,8 +52,8 @@ const ADVANCE_SHARE_MAX = 0.05;
 export class JobBatcher {
   private readonly options: JobBatcherOptions;
   private readonly partitions: readonly Partition[];
-  private readonly advancing: Promise<void>;
   private head: Position;
+  private advancing: Promise<void> | undefined;
 
   constructor(options: JobBatcherOptions) {
     this.options = options;
@@ -64,7 +64,6 @@ export class JobBatcher {
       unconfirmed: [],
     }));
     this.head = this.leastDispatched();
-    this.advancing = this.advanceRepeatedly();
   }
 
   /** Returns the position up to which every partition has been dispatched. */
@@ -85,6 +84,7 @@ export class JobBatcher {
       this.startSending(partition, index);
     }
     this.head = position;
+    this.startAdvancing();
   }
 
   /**
@@ -108,6 +108,7 @@ export class JobBatcher {
       partition.sending = undefined;
       // Events may have been taken while `send` was ending.
       this.startSending(partition, index);
+      this.startAdvancing();
     });
   }
 
@@ -145,28 +146,38 @@ export class JobBatcher {
     return true;
   }
 
-  private async advanceRepeatedly(): Promise<void> {
+  private startAdvancing(): void {
+    if (this.options.signal.aborted || this.idlePartitions().length === 0) return;
+    this.advancing ??= this.advance().finally(() => {
+      this.advancing = undefined;
+      this.startAdvancing();
+    });
+  }
+
+  /** Returns the idle partitions that are not at the head. */
+  private idlePartitions(): [index: number, partition: Partition][] {
+    return [...this.partitions.entries()].filter(
+      ([, partition]) => isIdle(partition) && partition.dispatched < this.head,
+    );
+  }
+
+  private async advance(): Promise<void> {
     const { signal, realm, log } = this.options;
-    while (!signal.aborted) {
-      const started_ms = performance.now();
-      try {
-        await this.advanceIdlePartitions();
-      } catch (error) {
-        logRetried(log, error, { realm }, 'advancing idle partitions failed; retrying');
-        await pause(AFTER_FAILURE_MS, signal);
-      }
-      const took_ms = performance.now() - started_ms;
-      await pause(Math.max(ADVANCE_EVERY_MS, took_ms / ADVANCE_SHARE_MAX), signal);
+    const started_ms = performance.now();
+    try {
+      await this.advanceIdlePartitions();
+    } catch (error) {
+      logRetried(log, error, { realm }, 'advancing idle partitions failed; retrying');
+      await pause(AFTER_FAILURE_MS, signal);
     }
+    const took_ms = performance.now() - started_ms;
+    await pause(Math.max(ADVANCE_EVERY_MS, took_ms / ADVANCE_SHARE_MAX), signal);
   }
 
   /** Advances the checkpoints of idle partitions to the head. Leaves those whose jobs are not projected yet. */
   private async advanceIdlePartitions(): Promise<void> {
     const to = this.head;
-    const idle = [...this.partitions.entries()].filter(
-      ([, partition]) => isIdle(partition) && partition.dispatched < to,
-    );
-    if (idle.length === 0) return;
+    const idle = this.idlePartitions();
     const advanced = await this.options.versions.advanceIdle(
       idle.map(([partition, { dispatched }]) => ({ partition, from: dispatched, to })),
     );
