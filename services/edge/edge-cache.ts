@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { reads } from '../../shared/api/operations/reads';
+import type { Environment } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { AnswerCache } from '../../shared/http/pipeline';
 import type { Principal } from '../../shared/http/request';
@@ -45,7 +46,7 @@ export class EdgeCache implements AnswerCache {
   private readonly entries: LRUCache<string, Entry>;
   private readonly admission = new Admission();
   private readonly audiences = new WeakMap<Principal, string>();
-  private turn: Promise<void> | undefined;
+  private turns: Partial<Record<Environment, Promise<CountedView | undefined>>> = {};
 
   constructor(options: EdgeCacheOptions) {
     this.options = options;
@@ -77,9 +78,8 @@ export class EdgeCache implements AnswerCache {
     call: RouteCall,
   ): Promise<{ readonly reply?: Reply; readonly reading?: Reading } | undefined> {
     const { validity, onCache } = this.options;
-    const view = await validity.currentView(call.principal.environment);
+    const view = await this.currentView(call.principal.environment);
     if (view === undefined) return undefined;
-    await this.endOfTurn();
     const entry = this.entries.get(key);
     const basis = entry && (await validity.confirm(entry.basis, view));
     onCache('edge', basis !== undefined);
@@ -98,17 +98,17 @@ export class EdgeCache implements AnswerCache {
   }
 
   /**
-   * Resolves after all requests of this turn of the event loop have arrived. So the store is asked only once per turn
-   * whether its documents have changed.
+   * Returns the active version after all requests of this turn of the event loop have arrived. So the store is asked only
+   * once per turn whether its documents have changed.
    */
-  private endOfTurn(): Promise<void> {
-    this.turn ??= new Promise((resolve) =>
+  private currentView(environment: Environment): Promise<CountedView | undefined> {
+    this.turns[environment] ??= new Promise((resolve) =>
       setImmediate(() => {
-        this.turn = undefined;
-        resolve();
+        delete this.turns[environment];
+        resolve(this.options.validity.currentView(environment));
       }),
     );
-    return this.turn;
+    return this.turns[environment];
   }
 
   private async store(key: string, complete: Reply, reading: Reading): Promise<void> {
