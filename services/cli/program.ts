@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Command, Help } from 'commander';
 import { accountCommands } from './commands/account';
 import { backupCommands } from './commands/backup';
+import { completionCommands } from './commands/completion';
 import { configCommand } from './commands/config';
 import { demoCommands } from './commands/demo';
 import { importCommands } from './commands/import';
@@ -36,6 +37,7 @@ export function buildProgram(): Command {
   testDataCommands(program);
   demoCommands(program);
   configCommand(program);
+  completionCommands(program);
   rewordErrors(program);
   return program;
 }

@@ -1,6 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import { openRuntime } from '../../services/boot/runtime';
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
@@ -9,7 +6,7 @@ import { realSystem } from '../../shared/kernel/system';
 import { chunks, uploadWithoutTask } from '../support/media';
 import { flatPicture } from '../support/pictures';
 import { withTempDir } from '../support/temp-dir';
-import { Cli, expectFailure, InProcessCli } from './cli-run';
+import { expectFailure, InProcessCli } from './cli-run';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -49,35 +46,3 @@ test('media sweep deletes unused files older than a day; a dry run only reports 
       "argument 'both' is invalid. Allowed choices are live, test.",
     );
   }));
-
-test('catalog --version prints the version of package.json', async () => {
-  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
-  const cli = new Cli(join('no', 'such', 'folder'));
-  for (const flag of ['--version', '-V'])
-    expect(await cli.run(flag)).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
-});
-
-test.each([
-  ['npm', ['run', '-s', 'catalog', '--']],
-  ['npx', ['--no', 'catalog']],
-])('%s %j prints nothing but the JSON document', (program, args) => {
-  const { stdout } = spawnSync(program, [...args, 'config', '--json'], { encoding: 'utf8' });
-  expect(JSON.parse(stdout)).toMatchObject({ JWT_ISSUER: 'catalog-service' });
-});
-
-test('no page pipes JSON from a command that prints the lines of npm before it', () => {
-  const pages = [
-    'README.md',
-    'CONTRIBUTING.md',
-    ...readdirSync('docs')
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => join('docs', name)),
-  ];
-  const wrong = pages.flatMap((page) =>
-    readFileSync(page, 'utf8')
-      .split('\n')
-      .filter((line) => /npm run catalog\b.*--json/.test(line))
-      .map((line) => `${page}: ${line}`),
-  );
-  expect(wrong).toEqual([]);
-});
