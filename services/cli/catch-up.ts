@@ -39,11 +39,7 @@ export async function waitForWrites(runtime: Runtime, ...realms: readonly Realm[
  * early if `signal` aborts. Prints a warning if the documents do not include all of it, because the write itself was
  * done.
  */
-export async function waitForManyWrites(
-  runtime: Runtime,
-  realm: Realm,
-  signal: AbortSignal,
-): Promise<void> {
+export async function waitForManyWrites(runtime: Runtime, realm: Realm, signal: AbortSignal): Promise<void> {
   const warn = (reason: string): void => {
     process.stderr.write(
       `catalog: Warning: what was imported is saved, but reads do not show all of it yet. ${reason}\n`,
