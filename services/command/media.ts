@@ -20,7 +20,7 @@ import type { MediaTask } from '../../shared/ports/media-tasks';
 import { execute, idForNew, type StoreDeps, type WriteContext, type Written, withResource } from './execute';
 import { listings } from './listing';
 import { streamIn } from './load';
-import { Inspector, storeOriginal } from './originals';
+import { inspectOriginal, storeOriginal } from './originals';
 import { publications } from './publication';
 import { existingMedia } from './references';
 import { awaitProjection, type RouteDeps, storeForNew, writeContextOf } from './request';
@@ -160,9 +160,8 @@ function invalid(field: string, constraint: string): Fault {
 }
 
 export function mediaRoutes(deps: RouteDeps): Route[] {
-  const inspector = new Inspector();
   return [
-    routeOf(writes.uploadMedia, (request) => upload(deps, inspector, request), {
+    routeOf(writes.uploadMedia, (request) => upload(deps, request), {
       upload: {
         bytes_max: UPLOAD_BYTES_MAX,
         keep: ({ environment }, bytes) => storeOriginal(deps.blobs[environment].originals, bytes),
@@ -173,14 +172,14 @@ export function mediaRoutes(deps: RouteDeps): Route[] {
 }
 
 /** Handles `POST /api/media`. The bytes are already stored; `body.file` contains their hash. */
-async function upload(deps: RouteDeps, inspector: Inspector, request: ApiRequest): Promise<Answer> {
+async function upload(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const context = writeContextOf(request);
   const query = parseQuery(uploadQuerySchema, request.query);
   const { file, ...form } = parseBody(storedUpload, request.body);
   const { alt, ...attachments } = { ...query, ...form };
   const store_id = storeForNew(request, form.store_id);
   const { environment } = request.principal;
-  const { mime_type, width, height } = await inspector.inspect(deps.blobs[environment].originals, file.hash);
+  const { mime_type, width, height } = await inspectOriginal(deps.blobs[environment].originals, file.hash);
   const guard = async (): Promise<void> => {
     await deps.stores.require(environment, store_id);
     await checkAttachments(deps, environment, store_id, attachments);

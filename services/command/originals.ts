@@ -41,27 +41,24 @@ function assertPicture(head: Buffer): Buffer {
   return head;
 }
 
-/** Reads the headers of stored files. */
-export class Inspector {
-  private readonly inspections = new Semaphore(CONCURRENT_INSPECTIONS);
+const inspections = new Semaphore(CONCURRENT_INSPECTIONS);
 
-  /**
-   * Returns type and size. Throws `unsupported_image`, `too_large` if the image has too many pixels or a side that is too long, and `unavailable` if
-   * the image library cannot be loaded.
-   */
-  inspect(originals: BlobStore, hash: BlobHash): Promise<ImageHeader> {
-    return this.inspections.run(async () => {
-      const bytes = await readIntoMemory(originals, hash);
-      if (!bytes) throw new Error(`the upload ${hash} is missing from the blob store`);
-      try {
-        return await inspectImage(bytes);
-      } catch (error) {
-        if (error instanceof ImageRejectedError) throw toCatalogError(error);
-        if (error instanceof ImageLibraryUnavailable) throw new CatalogError('unavailable', { cause: error });
-        throw error;
-      }
-    });
-  }
+/**
+ * Returns type and size of a stored file, from its header. Throws `unsupported_image`, `too_large` if the image has too
+ * many pixels or a side that is too long, and `unavailable` if the image library cannot be loaded.
+ */
+export function inspectOriginal(originals: BlobStore, hash: BlobHash): Promise<ImageHeader> {
+  return inspections.run(async () => {
+    const bytes = await readIntoMemory(originals, hash);
+    if (!bytes) throw new Error(`the upload ${hash} is missing from the blob store`);
+    try {
+      return await inspectImage(bytes);
+    } catch (error) {
+      if (error instanceof ImageRejectedError) throw toCatalogError(error);
+      if (error instanceof ImageLibraryUnavailable) throw new CatalogError('unavailable', { cause: error });
+      throw error;
+    }
+  });
 }
 
 function toCatalogError(refused: ImageRejectedError): CatalogError {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readLog } from '../../projections/engine/read-log';
 import { START } from '../../shared/catalog/events/envelope';
-import type { Environment } from '../../shared/catalog/realm';
 import { REALMS } from '../../shared/catalog/realm';
 import type { Store } from '../../shared/catalog/store/store';
 import type { KeyType } from '../../shared/catalog/vocabulary';
@@ -38,15 +37,6 @@ export interface ReadyDemo {
 }
 
 const IN_EXAMPLES = { listing: 'Cerámica', publication: 'taza-amancay' };
-
-type PendingKey = 'public_key' | 'secret_key' | 'test_public_key' | 'test_secret_key';
-
-const KEYS: readonly { field: PendingKey; type: KeyType; environment: Environment; name: string }[] = [
-  { field: 'public_key', type: 'public', environment: 'live', name: 'Demo storefront' },
-  { field: 'secret_key', type: 'secret', environment: 'live', name: 'Demo back office' },
-  { field: 'test_public_key', type: 'public', environment: 'test', name: 'Demo storefront, test' },
-  { field: 'test_secret_key', type: 'secret', environment: 'test', name: 'Demo back office, test' },
-];
 
 /**
  * Creates the demo if there are no events yet: an account with a live and a test store, four keys, a catalog, and
@@ -91,7 +81,7 @@ async function makeDemo(deps: DemoDeps, files: DemoFiles, pending: PendingDemo):
   const test = await makeStore(deps, context, 'test', { account_id, id: pending.test_store_id as StoreId });
   await importItems(deps, context, live, liveItems());
   await importItems(deps, context, test, testItems());
-  const demo = await makeKeys(deps, context, files, pending);
+  const demo = await makeKeys(deps, context, pending);
   await files.finish(demo);
   return demo;
 }
@@ -118,24 +108,19 @@ async function importItems(
   if (fault) throw new Error(`invalid demo catalog: ${fault.external_id}: ${fault.reason}`);
 }
 
-/** Creates the keys. Writes each to the pending file at once, because a key cannot be read back from the service. */
-async function makeKeys(
-  deps: DemoDeps,
-  context: WriteContext,
-  files: DemoFiles,
-  pending: PendingDemo,
-): Promise<Demo> {
-  let saved = pending;
-  for (const { field, type, environment, name } of KEYS) {
-    if (saved[field] !== undefined) continue;
-    const store = environment === 'live' ? pending.store_id : pending.test_store_id;
-    const input = { account_id: pending.account_id, name, type, stores: [store] };
-    const { key } = await createApiKey(deps, context, input);
-    saved = { ...saved, [field]: key };
-    await files.writePending(saved);
-  }
-  const { account_id: _account, ...demo } = saved;
-  return demo as Demo;
+/** Creates the keys. If the process stops before `demo.json` has them, nobody knows them, and the next start creates others. */
+async function makeKeys(deps: DemoDeps, context: WriteContext, pending: PendingDemo): Promise<Demo> {
+  const { account_id, store_id, test_store_id } = pending;
+  const keyOf = async (type: KeyType, store: string, name: string): Promise<string> =>
+    (await createApiKey(deps, context, { account_id, name, type, stores: [store] })).key;
+  return {
+    store_id,
+    public_key: await keyOf('public', store_id, 'Demo storefront'),
+    secret_key: await keyOf('secret', store_id, 'Demo back office'),
+    test_store_id,
+    test_public_key: await keyOf('public', test_store_id, 'Demo storefront, test'),
+    test_secret_key: await keyOf('secret', test_store_id, 'Demo back office, test'),
+  };
 }
 
 async function describeDemo(deps: DemoDeps, demo: Demo, is_new: boolean): Promise<ReadyDemo | undefined> {

@@ -17,11 +17,7 @@ const demoSchema = z.object({
 /** The content of `DATA_DIR/demo.json`: the stores and keys of the demo. */
 export type Demo = z.infer<typeof demoSchema>;
 
-const pendingSchema = demoSchema.partial().extend({
-  account_id: z.string(),
-  store_id: z.string(),
-  test_store_id: z.string(),
-});
+const pendingSchema = z.object({ account_id: z.string(), store_id: z.string(), test_store_id: z.string() });
 
 /**
  * The content of `DATA_DIR/demo.pending.json`: a demo that is being created, or whose pictures are not uploaded yet. A

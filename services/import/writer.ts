@@ -13,7 +13,7 @@ import type { StoreDeps, WriteContext } from '../command/execute';
 import { type NewListing, putListing } from '../command/listing';
 import { type Loaded, load } from '../command/load';
 import { uploadMedia } from '../command/media';
-import { Inspector, storeOriginal } from '../command/originals';
+import { inspectOriginal, storeOriginal } from '../command/originals';
 import type { NewPublication, PublicationPatch } from '../command/publication';
 import {
   findPublication,
@@ -49,7 +49,6 @@ export type CatalogWriter = ReturnType<typeof writerTo>;
 export function writerTo(deps: ImportDeps, context: WriteContext, target: ImportTarget) {
   const { environment, store_id, overwrite = false } = target;
   const { originals } = deps.blobs[environment];
-  const inspector = new Inspector();
   const source = { events: deps.events[environment], realm: environment };
   const historyOf = (category: 'listing' | 'publication', id: string): Promise<FieldHistory> =>
     FieldHistory.read(source.events, streamName(environment, category, id), {
@@ -98,7 +97,7 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
      */
     uploadMedia: async (id: MediaId, bytes: AsyncIterable<Uint8Array>, alt: string | null) => {
       const { hash, size_bytes } = await storeOriginal(originals, bytes);
-      const { mime_type, width, height } = await inspector.inspect(originals, hash);
+      const { mime_type, width, height } = await inspectOriginal(originals, hash);
       const image = { hash, size_bytes, mime_type, width, height, alt: lineOf(alt) };
       await uploadMedia(deps, context, { ...target, id }, image);
       // A failure is ignored: the worker finds media without a task and adds one.

@@ -172,20 +172,8 @@ test('refuses invalid grants with an error on one line', () =>
     const account = await cli.account();
     const live = await cli.store(account);
     const test = await cli.store(account, '--test');
-    const other = await cli.store(await cli.account('Other'));
     const create = (...options: string[]) => cli.run('key', 'create', '--account', account, ...options);
     expectFailure(await create('--type', 'public', '--store', live, test), 1, 'like the others');
-    expectFailure(await create('--type', 'public', '--store', other), 1, 'a store of the account');
-    expectFailure(
-      await create('--type', 'public', '--store', live, '--permission', 'write:media'),
-      1,
-      'write:media',
-    );
-    expectFailure(
-      await create('--type', 'public', '--store', live, '--expires', '2001-01-01'),
-      1,
-      'a time in the future',
-    );
     expectFailure(
       await create('--type', 'public', '--store', live, '--expires', '2999-02-31'),
       2,
@@ -261,11 +249,6 @@ test('key limit shows, sets and removes the limits of a key, and refuses others 
     );
     const too_few = 'limits.per_day: must be at least as high as per_minute and burst';
     expectFailure(await cli.run(...create, '--type', 'public', '--limit', '600/599/10'), 1, too_few);
-    expectFailure(
-      await cli.run('key', 'limit', key.id, '1/9999999999/1'),
-      1,
-      'limits.per_day: must be at most',
-    );
     expectFailure(await cli.run('key', 'limit', key.id, '1/9/1', '--default'), 2, 'Give either');
     expectFailure(await cli.run('key', 'limit', UNKNOWN), 1, 'no such API key');
     await cli.json('key', 'revoke', key.id);
