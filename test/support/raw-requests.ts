@@ -75,6 +75,23 @@ const TEXTS = [
   ...['', ' ', "' OR 1=1 --", '9'.repeat(40)],
 ];
 
+/** The same for fields of a body. Schemathesis sends what follows from the schemas (`.ci/openapi.js`). */
+const VALUES = [
+  null,
+  true,
+  1.5,
+  -1,
+  51,
+  Number.MAX_SAFE_INTEGER,
+  1e21,
+  '',
+  long(301),
+  [],
+  {},
+  [TEXTS],
+  ...TEXTS,
+];
+
 /** Headers that a stage or a handler reads, and values that their own grammars allow or nearly allow. */
 const HEADERS = words(
   'Expect Upgrade Connection Accept Accept-Encoding Content-Type Content-Encoding If-Match If-None-Match ' +
@@ -174,12 +191,16 @@ export class RawRequests {
     const target = path.replace(/\{(\w+)\}/g, () => dice.of(dice.chance(0.8) ? this.world.ids : TEXTS));
     const query: string[] = [];
     const headers: [string, string][] = [];
-    for (const reference of operation.parameters ?? []) {
-      const parameter = this.resolve(reference);
-      if (parameter.name === NOT_SENT || dice.chance(0.7)) continue;
-      const value = String(this.value(parameter.schema, dice));
-      if (parameter.in === 'query') query.push(`${parameter.name}=${encodeURIComponent(value)}`);
-      if (parameter.in === 'header') headers.push([parameter.name, value.replace(/[^\x20-\x7e]/g, '?')]);
+    for (const { $ref, ...own } of operation.parameters ?? []) {
+      const {
+        name,
+        in: place,
+        schema,
+      } = $ref ? this.world.document.components.parameters[$ref.split('/').pop()!] : own;
+      if (name === NOT_SENT || dice.chance(0.7)) continue;
+      const value = String(dice.of([schema.examples?.[0], dice.of(TEXTS), dice.of(this.world.ids)]));
+      if (place === 'query') query.push(`${name}=${encodeURIComponent(value)}`);
+      if (place === 'header') headers.push([name, value.replace(/[^\x20-\x7e]/g, '?')]);
     }
     const asked = [target.replace(/[\s\\]/g, ''), ...(query.length > 0 ? [query.join('&')] : [])].join('?');
     const request = this.withCommonHeaders(method, asked, dice);
@@ -197,16 +218,17 @@ export class RawRequests {
     return { method, target, version: 'HTTP/1.1', headers, body: Buffer.alloc(0), framing: 'none' };
   }
 
-  private addBody(
-    request: Request,
-    [type, media]: [string, { schema?: Schema; example?: unknown }],
-    dice: Dice,
-  ): void {
+  private addBody(request: Request, [type, { example }]: [string, { example?: object }], dice: Dice): void {
     request.framing = dice.chance(0.7) ? 'length' : 'chunked';
     let full_type = type === 'image/*' ? 'image/png' : type;
     if (type === 'application/json') {
-      const value = dice.chance(0.3) && media.example ? media.example : this.value(media.schema, dice);
-      request.body = dice.chance(0.3) ? hostileJson(value, dice) : Buffer.from(JSON.stringify(value ?? null));
+      // Without references, because most resources of the examples do not exist.
+      const fields = Object.entries(example ?? {}).filter(
+        ([name]) => !/_ids?$/.test(name) && dice.chance(0.95),
+      );
+      const value: Record<string, unknown> = Object.fromEntries(fields);
+      if (dice.chance(0.4)) value[dice.of(Object.keys(example ?? { a: 1 }))] = dice.of(VALUES);
+      request.body = dice.chance(0.3) ? hostileJson(value, dice) : Buffer.from(JSON.stringify(value));
     } else {
       const is_whole = dice.chance(0.02);
       const { picture } = this.world;
@@ -219,64 +241,13 @@ export class RawRequests {
     }
     request.headers.push(['Content-Type', full_type]);
   }
-
-  // biome-ignore lint/suspicious/noExplicitAny: a JSON schema or a reference to one
-  private resolve(value: any): any {
-    if (value?.$ref === undefined) return value ?? {};
-    const [, ...names] = String(value.$ref).split('/');
-    return this.resolve(names.reduce((part, name) => part[name], this.world.document));
-  }
-
-  /** Returns a value for a schema: often a valid one, sometimes of another type or over a limit. */
-  private value(reference: Schema | undefined, dice: Dice): unknown {
-    const schema = this.resolve(reference);
-    if (dice.chance(0.08)) return dice.of<unknown>([null, true, 1.5, -1, '', [], {}, dice.of(TEXTS), 1e21]);
-    const options = schema.oneOf ?? schema.anyOf;
-    if (options) return this.value(dice.of(options), dice);
-    if (schema.enum) return dice.of(schema.enum);
-    if (schema.const !== undefined) return schema.const;
-    const { minimum = 0, maximum = 10, maxLength = 300 } = schema;
-    switch (Array.isArray(schema.type) ? dice.of(schema.type as string[]) : schema.type) {
-      case 'object':
-        return this.object(schema, dice);
-      case 'array':
-        return Array.from({ length: dice.of([0, 1, 2, 60]) }, () => this.value(schema.items, dice));
-      case 'integer':
-      case 'number':
-        return dice.of([minimum, maximum, 1, 2, 50, maximum + 1, Number.MAX_SAFE_INTEGER]);
-      case 'boolean':
-        return dice.chance(0.5);
-      case 'null':
-        return null;
-      default:
-        return dice.of([
-          dice.of(this.world.ids),
-          dice.of(TEXTS),
-          'Tea',
-          long(maxLength),
-          long(maxLength + 1),
-        ]);
-    }
-  }
-
-  private object(schema: Schema, dice: Dice): unknown {
-    const made: Record<string, unknown> = {};
-    for (const [name, property] of Object.entries(schema.properties ?? {}))
-      if (dice.chance(schema.required?.includes(name) ? 0.95 : 0.4)) made[name] = this.value(property, dice);
-    if (dice.chance(0.1)) made[dice.of(TEXTS)] = dice.of(TEXTS);
-    return made;
-  }
 }
 
-interface Schema {
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-}
+// biome-ignore lint/suspicious/noExplicitAny: a parameter of a JSON document, or a reference to one
+type Parameter = { readonly $ref?: string } & any;
 interface Operation {
-  readonly parameters?: readonly unknown[];
-  readonly requestBody?: {
-    readonly content: Readonly<Record<string, { schema?: Schema; example?: unknown }>>;
-  };
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: object }>> };
 }
 
 /** Changes one thing of a request that its parser, a stage or a handler looks at. */
