@@ -41,16 +41,6 @@ describe('the store guard of reads', () => {
       expect(await refusal(world.ask(path, { query: `store_id=${store.id}` }))).toBe('store_not_found');
   });
 
-  test.each(LISTS)(
-    '%s is denied for a store that the token does not have, even if it does not exist',
-    async (path) => {
-      for (const id of [foreign.id, idOf('nowhere')])
-        expect(await refusal(world.ask(path, { query: `store_id=${id}` }))).toBe('store_access_denied');
-      expect(await refusal(world.ask(path, { query: 'store_id=7' }))).toBe('invalid_uuid');
-      expect(await refusal(world.ask(path, { as: { stores: [] } }))).toBe('store_access_denied');
-    },
-  );
-
   describe('by id', () => {
     const publication = (id: string, query = '') => world.ask('/api/publication/:id', { id, query });
 
