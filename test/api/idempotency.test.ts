@@ -4,7 +4,6 @@ import { CatalogError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
 import { breakNextAppend, delayNextAppend } from '../support/idempotent';
-import { readLog } from '../support/read-log';
 import { within } from '../support/wait-for';
 import { MediaShop } from './media-shop';
 import { expectError } from './replies';
@@ -290,24 +289,6 @@ describe('a write with an Idempotency-Key', () => {
       },
     );
 
-    test('a repeated POST returns the state at that time, although the resource was changed and deleted since', async () => {
-      const key = newKey();
-      breakNextAppend(log(), 'after', timeout);
-      await post(key);
-      const event = (await readLog(log())).at(-1);
-      const id = event!.stream.replace('live.publication-', '');
-      await send('PATCH', `/api/publication/${id}`, newKey(), { body: { title: 'Changed since' } });
-      await send('DELETE', `/api/publication/${id}`, newKey());
-      const again = await post(key);
-      expect([again.status, again.body.data.id, again.body.data.title]).toEqual([201, id, 'Tea']);
-      expect(again.headers.get('x-catalog-position')).toBe(String(event!.position));
-      expect(await eventsOf(id)).toEqual([
-        'PublicationCreated',
-        'PublicationDescribed',
-        'PublicationDeleted',
-      ]);
-    });
-
     test('a repeated PATCH returns the state at that time, although the first attempt made its If-Match outdated', async () => {
       const created = await post(newKey());
       const path = `/api/publication/${created.body.data.id}`;
@@ -352,16 +333,6 @@ describe('a write with an Idempotency-Key', () => {
       expect(written.headers.get('etag')).toBe(read.headers.get('etag'));
       expect(written.headers.get('idempotent-replayed')).toBe('true');
     };
-
-    test('a repeated DELETE returns its first response', async () => {
-      const id = await newPublication();
-      const key = newKey();
-      breakNextAppend(log(), 'after', timeout);
-      expectError(await send('DELETE', `/api/publication/${id}`, key), 500, 'DATABASE_TIMEOUT');
-      const again = await send('DELETE', `/api/publication/${id}`, key);
-      expect([again.status, again.body.data]).toEqual([200, { id, object: 'publication', deleted: true }]);
-      expect(await eventsOf(id)).toEqual(['PublicationCreated', 'PublicationDeleted']);
-    });
   });
 
   test('is answered in time if the idempotency store answers too late', async () => {

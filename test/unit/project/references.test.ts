@@ -22,7 +22,7 @@ function filesBelow(folder: string): string[] {
 }
 
 const files = [...readdirSync('.'), ...FOLDERS.flatMap(filesBelow)];
-/** This file is left out: its examples name pages that do not exist. */
+/** Without this file, which names what it refuses. */
 const sources = files.filter(
   (path) => /\.(ts|js|mjs|yml|conf)$|^Dockerfile$/.test(path) && !path.endsWith('references.test.ts'),
 );
@@ -192,44 +192,4 @@ test('no comment and no page refers to a document outside the repository', () =>
       .map((line) => `${path}: ${line}`),
   );
   expect([...inComments, ...inPages]).toEqual([]);
-});
-
-describe('the check itself', () => {
-  test('makes anchors by GitHub’s rules', () => {
-    const markdown =
-      '# A & `b_c`\n\n## See [x](y.md)\n\n## Same\n\n```sh\n# no heading\n```\n\n## Same\n\n## What’s 1.2?';
-    expect([...anchorsOf(markdown)]).toEqual(['a--b_c', 'see-x', 'same', 'same-1', 'whats-12']);
-  });
-
-  test('finds links, paths and pages in a page, and nothing in code blocks', () => {
-    const markdown = [
-      '[a](http.md#stages) [b](#here) [c](https://example.com/x.md) `[d](nowhere.md)`',
-      '`shared/http/none.ts` and docs/none.md',
-      '```sh',
-      '[e](nowhere.md)',
-      '```',
-    ].join('\n');
-    expect(referencesOfPage('docs/page.md', markdown).map(show)).toEqual([
-      'docs/page.md: docs/http.md#stages',
-      'docs/page.md: docs/page.md#here',
-      'docs/page.md: shared/http/none.ts',
-      'docs/page.md: docs/none.md',
-    ]);
-  });
-
-  test.each(['decisions §3', 'spec, "Store"', 'design, "Poison"', 'the specification says'])(
-    'refuses a comment with %p',
-    (text) => {
-      expect(
-        commentsOf(`/**\n * One thing (${text.replace(' ', '\n * ')}).\n */`).filter(refersToUnshipped),
-      ).toHaveLength(1);
-    },
-  );
-
-  test.each(['RFC 9110 §14.1.2', 'GIF89a §17, §18', 'docs/decisions/', 'the collection spec'])(
-    'accepts a comment with %p',
-    (text) => {
-      expect(commentsOf(`// One thing (${text}).`).filter(refersToUnshipped)).toEqual([]);
-    },
-  );
 });
