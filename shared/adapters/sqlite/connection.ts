@@ -37,8 +37,6 @@ const ROOM_BYTES = 262_144;
 const PROBE_EVERY_MS = 1_000;
 /** How often a connection checks whether the file that it has open is still the file at the path. */
 const COMPARE_EVERY_MS = 1_000;
-/** How often `ChangeSignal` checks for commits of other processes. */
-const POLL_MS = 25;
 
 export interface SqliteOptions {
   /**
@@ -401,57 +399,6 @@ function makePrivate(file: string): void {
     } catch {
       // The file belongs to another user, or is on a read-only disk. Whether it can be used shows later.
     }
-}
-
-/**
- * Calls its listeners when a file may have changed: at once after a commit of this process (`notify`), and within 25 ms
- * after a commit of another process. Polls only while there are listeners. Sometimes calls the listeners although nothing
- * has changed. A reader that adds its listener before it reads misses no change.
- */
-export class ChangeSignal {
-  private readonly connection: SqliteConnection;
-  private readonly listeners = new Set<() => void>();
-  private timer: NodeJS.Timeout | undefined;
-  private last_version: number | undefined;
-
-  constructor(connection: SqliteConnection) {
-    this.connection = connection;
-  }
-
-  /** Adds a listener. Returns a function that removes it. */
-  listen(listener: () => void): () => void {
-    this.listeners.add(listener);
-    if (this.listeners.size === 1) this.startPolling();
-    return () => {
-      this.listeners.delete(listener);
-      if (this.listeners.size === 0) clearInterval(this.timer);
-    };
-  }
-
-  notify(): void {
-    for (const listener of [...this.listeners]) listener();
-  }
-
-  private startPolling(): void {
-    this.last_version = this.readVersion();
-    this.timer = setInterval(() => {
-      const version = this.readVersion();
-      if (version !== undefined && version === this.last_version) return;
-      this.last_version = version;
-      this.notify();
-    }, POLL_MS);
-  }
-
-  /**
-   * Returns undefined if the file cannot be read. `ChangeSignal` then calls the listeners, and their reads fail, too.
-   */
-  private readVersion(): number | undefined {
-    try {
-      return this.connection.dataVersion();
-    } catch {
-      return undefined;
-    }
-  }
 }
 
 /**

@@ -20,7 +20,6 @@ import {
 import { follow } from '../follow';
 import type { CommitNotifier } from './commit-notifier';
 import {
-  ChangeSignal,
   type OnDamage,
   type SqlInput,
   SqliteConnection,
@@ -66,8 +65,8 @@ const VERSION_BYTES = ',"schema_version":1'.length;
 /** For how many turns of the event loop appends are collected for a commit. */
 const COLLECT_TURNS_MAX = 8;
 const REMEDY = 'Restore it from a back-up (docs/operations/failures.md#damaged-files).';
-/** How long a subscription waits at the end of the log if no change of the file is noticed. */
-const POLL_MS_MAX = 60_000;
+/** How long a subscription waits at the end of the log. Then it looks for appends of other processes. */
+const POLL_MS = 25;
 /** Time of an event whose metadata has none: rows have no time column. */
 const NO_TIME = new Date(0).toISOString();
 
@@ -88,7 +87,8 @@ export interface SqliteEventStoreOptions {
 /** Stores one realm's log in one SQLite file. */
 export class SqliteEventStore implements EventStore {
   private readonly connection: SqliteConnection;
-  private readonly changes: ChangeSignal;
+  /** Called after appends of this process, and of another one that reports them. */
+  private readonly listeners = new Set<() => void>();
   private readonly queue: AppendQueue;
   private readonly closing = new AbortController();
   readonly snapshots: SqliteSnapshotStore;
@@ -100,12 +100,14 @@ export class SqliteEventStore implements EventStore {
   ) {
     this.connection = connection;
     this.snapshots = snapshots;
-    this.changes = new ChangeSignal(connection);
+    const notify = (): void => {
+      for (const listener of [...this.listeners]) listener();
+    };
     this.queue = new AppendQueue(connection, () => {
-      this.changes.notify();
+      notify();
       commits?.publish();
     });
-    commits?.listen(() => this.changes.notify());
+    commits?.listen(notify);
   }
 
   /**
@@ -176,10 +178,15 @@ export class SqliteEventStore implements EventStore {
     return follow({
       after: options.after,
       signal: AbortSignal.any([options.signal, this.closing.signal]),
-      hints: this.changes,
+      hints: { listen: (onHint) => this.listen(onHint) },
       read: (after) => this.readBatch(after, size),
-      pollMs: () => POLL_MS_MAX,
+      pollMs: () => POLL_MS,
     });
+  }
+
+  private listen(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
   }
 
   private async readBatch(after: Position, page: PageSize): Promise<LogBatch> {
