@@ -12,7 +12,7 @@ import { takeLease } from './engine/lease';
 import { LogMatch } from './engine/log-match';
 import { dispatchedVersions, isProjectable, VersionCache, VIEW_SCHEMA } from './engine/versions';
 import { type AroundProjection, Worker } from './engine/worker';
-import type { Progress, Step } from './maintenance/progress';
+import type { OnProgress, Progress, Step } from './maintenance/progress';
 import { rebuild } from './maintenance/rebuild';
 import { dropRetiredVersions } from './maintenance/retention';
 import { type PipelineStatus, readStatus } from './maintenance/status';
@@ -32,6 +32,8 @@ export interface PipelineParts {
   readonly aroundProjection?: AroundProjection | undefined;
   /** How long a retired version stays for a rollback, in milliseconds. Default: until an operator drops it. */
   readonly retired_ms?: number;
+  /** Rebuilds the documents of another schema. Default: in this process. */
+  readonly rebuild?: (onProgress: OnProgress, signal: AbortSignal) => Promise<unknown>;
   /** Aborts `startPipeline` while it waits. */
   readonly signal?: AbortSignal;
   readonly times?: Partial<DispatcherTimes>;
@@ -211,8 +213,11 @@ async function rebuildOldSchema(
         { realm, schema, wanted: VIEW_SCHEMA, keys_differ },
         'active version has another schema or other keys; rebuilding',
       );
-      const options = { verify: false, on_poison: 'dead_letter', on_progress: onProgress } as const;
-      await rebuild({ ...parts, signal, ...options });
+      if (parts.rebuild) await parts.rebuild(onProgress, signal);
+      else {
+        const options = { verify: false, on_poison: 'dead_letter', on_progress: onProgress } as const;
+        await rebuild({ ...parts, signal, ...options });
+      }
     } catch (error) {
       if (is_needed && !signal.aborted && !(error instanceof AlreadyRunningError))
         log.error({ realm, reason: reasonOf(error) }, 'rebuild failed; retrying');

@@ -20,6 +20,7 @@ const CHILDREN: Readonly<Record<string, () => unknown>> = {
   http: () => (require('./http-service') as typeof import('./http-service')).runHttp(),
   projections: () =>
     (require('./projection-process') as typeof import('./projection-process')).runProjections(),
+  rebuild: () => (require('./rebuild-process') as typeof import('./rebuild-process')).runRebuild(),
   render: () => (require('../media/render-role') as typeof import('../media/render-role')).runRender(),
 };
 

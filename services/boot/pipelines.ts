@@ -6,6 +6,7 @@ import { backoff, pause } from '../../shared/kernel/async';
 import { NeedsRepairError } from '../../shared/kernel/errors';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { openJobQueue } from './open-adapters';
+import { rebuildInProcess } from './rebuild-process';
 import type { Runtime } from './runtime';
 
 const RETRY_MS = 100;
@@ -156,6 +157,7 @@ class OwnPipeline implements RealmPipeline {
         ...{ realm, owner, events: events[realm], views, queue, system, log, aroundProjection },
         match: log_matches[realm],
         retired_ms: config.RETIRED_VERSION_HOURS * 3_600_000,
+        rebuild: (onProgress, signal) => rebuildInProcess(config, realm, onProgress, signal),
         signal: this.stopping.signal,
       });
       return { queue, pipeline };

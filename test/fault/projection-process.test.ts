@@ -133,13 +133,16 @@ test('after crashes of the projection process, the service starts it again, answ
   await expectComplete(running);
 });
 
-test('documents of another schema are rebuilt', async () => {
+test('documents of another schema are rebuilt in a process of their own', async () => {
   cpSync(projected.path, folder.path, { recursive: true });
   const catalogue = new Database(join(folder.path, 'live', 'views.sqlite'));
   catalogue.exec('UPDATE versions SET schema = schema - 1');
   catalogue.close();
   const running = await startIn(folder, { catches_up: false });
+  const projections = await projectionsOf(running);
+  const pid = await waitFor(() => childrenOf(projections, 'rebuild')[0], { what: 'a rebuild' });
   await untilReady(running);
+  await waitFor(() => !isRunning(pid), { what: 'the end of the rebuild' });
   await expectComplete(running);
 });
 
