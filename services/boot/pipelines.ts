@@ -3,7 +3,8 @@ import { leaseOwner } from '../../projections/engine/lease';
 import { type Pipeline, type RebuildProgress, startPipeline } from '../../projections/pipeline';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { backoff, pause } from '../../shared/kernel/async';
-import { NeedsRepairError } from '../../shared/kernel/errors';
+import { DamagedFileError, NeedsRepairError } from '../../shared/kernel/errors';
+import type { StoreHealth } from '../../shared/ports/event-store';
 import type { JobQueue } from '../../shared/ports/job-queue';
 import { openJobQueue } from './open-adapters';
 import { rebuildInProcess } from './rebuild-process';
@@ -23,6 +24,8 @@ export interface RealmPipeline {
   readonly state: PipelineState;
   /** Undefined while the pipeline rebuilds nothing. */
   readonly rebuilding: RebuildProgress | undefined;
+  /** Absent if the pipeline runs in this process, which then knows the health of its stores. */
+  readonly health?: Readonly<Record<'log' | 'documents', StoreHealth>> | undefined;
   /** Returns `unknown` if the queue is not open yet. Throws `CatalogError('unavailable')` if it cannot be reached. */
   checkQueue(): Promise<'ok' | 'unknown'>;
 }
@@ -81,6 +84,23 @@ class OwnPipeline implements RealmPipeline {
 
   get rebuilding(): RebuildProgress | undefined {
     return this.running?.pipeline.rebuilding;
+  }
+
+  async report() {
+    const { realm, state, rebuilding } = this;
+    const log = (await this.runtime.events[realm].health?.()) ?? 'ok';
+    return { realm, state, rebuilding, health: { log, documents: await this.documentsHealth() } };
+  }
+
+  private async documentsHealth(): Promise<StoreHealth> {
+    const views = this.runtime.viewStores[this.realm];
+    try {
+      const active = (await views.versions()).find(({ status }) => status === 'active');
+      return (active && (await (await views.open(active.version)).health?.())) ?? 'ok';
+    } catch (error) {
+      // The service reads the same documents, so it notices any other failure itself.
+      return error instanceof DamagedFileError ? 'damaged' : 'ok';
+    }
   }
 
   async checkQueue(): Promise<'ok' | 'unknown'> {

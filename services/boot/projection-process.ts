@@ -6,6 +6,7 @@ import type { Config } from '../../shared/kernel/config';
 import type { Logger } from '../../shared/kernel/log';
 import { Child, type ChildCalls, Supervisor } from '../../shared/kernel/processes';
 import { realSystem } from '../../shared/kernel/system';
+import type { StoreHealth } from '../../shared/ports/event-store';
 import { type Commit, Commits } from './commits';
 import { filesWrittenByRequests } from './open-adapters';
 import { type Pipelines, type RealmPipeline, startPipelines } from './pipelines';
@@ -38,6 +39,7 @@ interface PipelineReport {
   readonly state: 'starting' | 'running';
   /** Undefined while nothing is rebuilt. */
   readonly rebuilding: RebuildProgress | undefined;
+  readonly health: Readonly<Record<'log' | 'documents', StoreHealth>>;
 }
 
 interface Options {
@@ -86,6 +88,7 @@ export class ProjectionProcess implements Pipelines {
     return {
       state,
       rebuilding: report?.rebuilding,
+      health: report?.health,
       // The job queue is in the memory of the process.
       checkQueue: async () => (state === 'running' ? 'ok' : 'unknown'),
     };
@@ -123,18 +126,18 @@ export function runProjections(): void {
     const pipelines = startPipelines(runtime);
     const stopCheckpoints = startWalCheckpoints(filesWrittenByRequests(config), log);
     let reported: string | undefined;
-    const report = (): void => {
-      const reports = pipelines.own.map(({ realm, state, rebuilding }) => ({ realm, state, rebuilding }));
+    const report = async (): Promise<void> => {
+      const reports = await Promise.all(pipelines.own.map((pipeline) => pipeline.report()));
       const text = JSON.stringify(reports);
       if (text !== reported) parent.tell('reported', reports);
       reported = text;
     };
-    const reporting = setInterval(report, REPORT_EVERY_MS);
+    const reporting = setInterval(() => void report().catch(() => {}), REPORT_EVERY_MS);
     const calls: ProjectionCalls = {
       committed: receive,
       caughtUp: async (timeout_ms) => {
         const caught_up = await pipelines.caughtUp(timeout_ms);
-        report();
+        await report().catch(() => {});
         return caught_up;
       },
       stop: async () => {

@@ -152,14 +152,15 @@ async function checkRealm(
     orUndefined(matchOf(runtime, realm)),
   ]);
   // After `head`, which may be the first to notice that the log is damaged.
-  const log = await healthOf(events);
+  const log = worst(await healthOf(events), pipeline?.health?.log);
   const missing: Dependency[] = [];
   if (head === undefined || log === 'not_writable') missing.push('event_store');
   if (documents === undefined || documents === 'damaged') missing.push('view_store');
   else if (documents === null) missing.push('documents');
   if (queue === undefined) missing.push('job_queue');
   if (match?.mismatch !== undefined) missing.push('matching_log');
-  const view = documents === 'damaged' ? documents : (documents?.health ?? 'ok');
+  const view =
+    documents === 'damaged' ? documents : worst(documents?.health ?? 'ok', pipeline?.health?.documents);
   // Only a process that projects writes documents.
   if (view === 'not_writable' && pipeline) missing.push('view_store');
   const stateIn = (dependency: Dependency, health: StoreHealth): string => {
@@ -201,6 +202,12 @@ async function documentsOf(runtime: Runtime, realm: Realm): Promise<Documents | 
     if (error instanceof DamagedFileError) return 'damaged';
     throw error;
   }
+}
+
+/** Each process learns only from its own calls that a file is damaged or cannot be written. */
+function worst(own: StoreHealth, of_projections: StoreHealth = 'ok'): StoreHealth {
+  if (own === 'damaged' || of_projections === 'damaged') return 'damaged';
+  return own === 'ok' ? of_projections : own;
 }
 
 /** A probe that does not end in time counts as a store that cannot be written. */
