@@ -103,8 +103,8 @@ export class VersionCache {
    * Returns the partitions that are at or after `to` in all versions.
    *
    * This needs no job. If a partition has unfinished jobs, its checkpoint is still before `from` and is not advanced.
-   * If a worker is writing a batch of the partition, its compare-and-set of the checkpoint fails and the worker retries
-   * the batch.
+   * If a worker is writing a batch of the partition, the partition's revision is no longer the one that it has read, and
+   * the worker retries the batch.
    */
   async advanceIdle(moves: readonly CheckpointMove[]): Promise<ReadonlySet<number>> {
     const advanced = new Set(moves.map(({ partition }) => partition));

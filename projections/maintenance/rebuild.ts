@@ -299,8 +299,7 @@ async function createIndexes(
 
 /**
  * Projects every partition up to the active version's checkpoint, and at least to the position that the log's head had
- * at the call. Workers may project the same events at the same time. The compare-and-set of the checkpoint makes that
- * safe. Returns false if `signal` aborted first.
+ * at the call. Workers may project the same events at the same time. The revision of the partition makes that safe. Returns false if `signal` aborted first.
  */
 async function catchUpWithActive(
   options: RebuildOptions,

@@ -54,8 +54,7 @@ export interface View<Shape extends AnyDocument = AnyDocument, Event extends Dom
    * deletes the document. Must copy the counts, embeds and lists from `before`, or from the placeholder if `before` is
    * undefined.
    *
-   * The engine does not call it for a deleted document. If the view stores `state.revision`, the engine skips
-   * redelivered events. Otherwise it calls `fold` for them again, so `fold` must return `before`.
+   * The engine does not call it for a deleted document, and calls it once for each event.
    */
   fold(before: MaybeDocument<Shape>, event: Event, context: EventContext): MaybeDocument<Shape>;
   /**

@@ -48,7 +48,7 @@ export async function runProcess(
   }
 }
 
-/** What a process needs that the all-in-one service starts. */
+/** What a process needs that another process of the service starts. */
 export interface ChildOptions {
   readonly config: Config;
   /** Its name in the log. */
@@ -56,8 +56,8 @@ export interface ChildOptions {
 }
 
 /**
- * Runs a process that the all-in-one service has started. `start` returns the functions that the service may call, of
- * which `stop` ends the work. If `start` fails, tells the service why and exits with 1.
+ * Runs a process that another process of the service has started. `start` returns the functions that the parent may call,
+ * of which `stop` ends the work. If `start` fails, tells the parent why and exits with 1.
  */
 export function serveParent<Options extends ChildOptions, Theirs extends object>(
   start: (options: Options, parent: Channel<Theirs>, observed: Observed) => Promise<ChildCalls>,

@@ -23,8 +23,8 @@ type StarterCalls = { progressed(progress: Progress): void };
 type Options = ChildOptions & { readonly realm: Realm };
 
 /**
- * Rebuilds the documents of a realm in a process of its own, because the statements that create indexes take seconds.
- * Live events are projected meanwhile. Does not verify, and moves poison events to the dead-letter list. Rejects if the
+ * Rebuilds the documents of a realm in a process of its own, because the statements that create indexes take seconds. The
+ * other realms are projected meanwhile. Does not verify, and moves poison events to the dead-letter list. Rejects if the
  * rebuild fails. Does nothing if another process rebuilds the realm.
  */
 export async function rebuildInProcess(

@@ -76,8 +76,8 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
 type BeforeDelete<Id> = (deps: RouteDeps, request: ApiRequest, id: Id) => () => Promise<JsonObject>;
 
 /**
- * Defines the writes of a resource with declared fields: the commands, and the routes of POST, PATCH and DELETE. Another
- * resource needs an aggregate in `shared/catalog`, a file that calls this function, and its routes in `routes.ts`.
+ * Defines the writes of a resource with declared fields, a visibility and media: the commands, and the routes of POST,
+ * PATCH and DELETE (CONTRIBUTING.md#add-an-aggregate).
  */
 export function defineResource<
   F extends Fields,
