@@ -1,6 +1,5 @@
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
-import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
@@ -120,20 +119,18 @@ export class Dispatcher {
 
   /**
    * Wakes the partitions whose jobs the queue has lost, until `signal` aborts: in two checks in a row, the queue was empty
-   * and the checkpoint of a version was before the dispatched position, and it has not moved between them.
+   * and the checkpoint of the active version was before the dispatched position, and it has not moved between them. Other
+   * versions find the gap at their next job.
    */
   private async watch(batcher: JobBatcher, signal: AbortSignal): Promise<void> {
     const { versions, queue, log, realm } = this.parts;
-    const { partition_count } = this.parts.views;
     let before: (Position | undefined)[] = [];
     for (; !signal.aborted; await pause(this.times.watch_ms, signal))
       try {
-        const opened = await versions.list();
-        const read = await Promise.all(opened.map(({ version }) => unlessUnusable(version.checkpoints())));
-        const checkpoints = read.filter((positions) => positions !== undefined);
+        const active = (await versions.list()).at(-1);
+        const checkpoints = (active && (await unlessUnusable(active.version.checkpoints()))) ?? [];
         const behind: typeof before = [];
-        for (let partition = 0; partition < partition_count && checkpoints.length > 0; partition++) {
-          const checkpoint = least(checkpoints.map((positions) => positions[partition]!));
+        for (const [partition, checkpoint] of checkpoints.entries()) {
           if (checkpoint >= batcher.dispatchedTo(partition) || (await queue.depth(partition)) > 0) continue;
           behind[partition] = checkpoint;
           if (before[partition] !== checkpoint) continue;

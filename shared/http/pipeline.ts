@@ -80,10 +80,13 @@ export class Pipeline {
 
   /** The request listener of a server. */
   readonly serve = (req: IncomingMessage, res: ServerResponse): void => {
-    const { trace } = this.options;
+    const { trace, log } = this.options;
     const exchange = openExchange(req as HttpRequest, res, this.options);
-    if (trace) void trace(exchange, () => this.run(exchange));
-    else void this.run(exchange);
+    const running = trace ? trace(exchange, () => this.run(exchange)) : this.run(exchange);
+    running.catch((error: unknown) => {
+      log.error({ err: error }, 'an error could not be sent');
+      res.destroy();
+    });
   };
 
   private async run(exchange: Exchange): Promise<void> {

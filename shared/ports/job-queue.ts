@@ -27,7 +27,7 @@ export interface PartitionJob {
  * - Runs `handler` at least once for each job.
  * - Runs the jobs of a partition in order, and one at a time over all processes. Partitions run in parallel.
  * - If `handler` throws, retries the same job with back-off. The partition waits.
- * - `stop` waits for running jobs and releases the partitions to other processes.
+ * - `stop` waits for running jobs. Other processes then take over the partitions, at the latest after some seconds.
  */
 export interface JobQueue {
   enqueue(job: PartitionJob): Promise<void>;

@@ -34,7 +34,7 @@ export interface DisposableOptions extends Omit<SqliteOptions, 'remedy'> {
 
 /**
  * Opens a SQLite file whose content may be lost, after a check of all of its pages. A file that is damaged, or that
- * has the format of another release, is moved to `<file>.damaged-<UTC time>`, and an empty one is created. A process that
+ * has the format of an earlier release, is moved to `<file>.damaged-<UTC time>`, and an empty one is created. A process that
  * has the old file open reports it as replaced. Throws what `SqliteConnection.open` throws.
  */
 export async function openDisposable(
@@ -52,15 +52,18 @@ export async function openDisposable(
   });
 }
 
-/** Only reads: a connection that can write would delete the write-ahead log at the path when it is garbage-collected. */
+/**
+ * The connection closes when its statements are collected. By then, the file may have been moved: SQLite leaves the
+ * write-ahead log at its path alone then.
+ */
 function isUnusable(file: string, format: number): boolean {
   if (!existsSync(file)) return false;
-  const database = new Database(file, { readonly: true });
+  const database = new Database(file);
   try {
     const value = (sql: string): unknown => (database.prepare(sql).raw().all([]) as unknown[][])[0]?.[0];
-    return (
-      ![0, format].includes(Number(value('PRAGMA user_version'))) || value('PRAGMA quick_check(1)') !== 'ok'
-    );
+    const file_format = Number(value('PRAGMA user_version'));
+    const is_earlier = file_format > 0 && file_format < format;
+    return is_earlier || value('PRAGMA quick_check(1)') !== 'ok';
   } catch (error) {
     if (isDamage(error)) return true;
     throw error;
@@ -81,6 +84,7 @@ async function withLock<Result>(file: string, work: () => Promise<Result>): Prom
   } catch (error) {
     throw toCatalogError(error);
   } finally {
+    if (lock.inTransaction) lock.exec('ROLLBACK');
     lock.close();
   }
 }

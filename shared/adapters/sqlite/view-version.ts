@@ -151,6 +151,8 @@ export class SqliteViewVersion implements ViewVersion {
     onProgress: (progress: IndexProgress) => void = () => {},
     signal?: AbortSignal,
   ): Promise<void> {
+    // Another process may have created them since this one opened the file.
+    if (!this.indexed) this.indexed = await this.isIndexed();
     // Again, if another call has begun and its signal has aborted.
     while (!this.indexed && !signal?.aborted) {
       this.indexing ??= this.buildIndexes(onProgress, signal).finally(() => {

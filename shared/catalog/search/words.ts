@@ -70,7 +70,7 @@ function wordsOf(text: string): string[] {
   for (const part of text.split(/\s+/)) {
     const known = cached.get(part) ?? wordsOfPart(part);
     if (part.length <= CACHED_LENGTH_MAX) cached.set(part, known);
-    words.push(...known);
+    for (const word of known) words.push(word);
   }
   return words;
 }
