@@ -88,3 +88,9 @@ describe('publicationWords', () => {
     );
   });
 });
+
+test('splits a description of the maximum length without spaces', () => {
+  const description_html = `${'茶'.repeat(49_000)}’${'壺'.repeat(990)}`;
+  const words = publicationWords({ title: 'Té', description: '', description_html });
+  expect(words).toEqual(expect.arrayContaining(['te', '茶茶', '茶壺', '壺壺']));
+});
