@@ -90,7 +90,7 @@ describe('publicationWords', () => {
 });
 
 test('splits a description of the maximum length without spaces', () => {
-  const description_html = `${'茶'.repeat(49_000)}’${'壺'.repeat(990)}`;
+  const description_html = `${'茶'.repeat(24_500)}’${'壺'.repeat(24_500)}-${'茶'.repeat(900)}`;
   const words = publicationWords({ title: 'Té', description: '', description_html });
   expect(words).toEqual(expect.arrayContaining(['te', '茶茶', '茶壺', '壺壺']));
 });
