@@ -24,11 +24,11 @@ export interface PipelineParts {
   readonly queue: JobQueue;
   readonly system: System;
   readonly log: Logger;
-  /** Default: one of the pipeline's own. */
+  /** Compares the documents with the log. Default: a `LogMatch` that only this pipeline uses. */
   readonly match?: LogMatch;
   /** The owner of this process's leases. Unique to this process. */
   readonly owner: string;
-  /** Called for each projection of a job, in a process with traces. */
+  /** Runs each projection of a job within a span. Undefined in a process without traces. */
   readonly aroundProjection?: AroundProjection | undefined;
   /** How long a retired version stays for a rollback, in milliseconds. Default: until an operator drops it. */
   readonly retired_ms?: number;
@@ -39,18 +39,18 @@ export interface PipelineParts {
   readonly times?: Partial<DispatcherTimes>;
 }
 
-/** How far the rebuild of documents with another schema is. */
+/** Progress of the rebuild of documents with another schema. */
 export interface RebuildProgress {
   readonly step: Step;
   /** Events read from the log in this step. */
   readonly events_done: number;
-  /** The part of the step that is done, from 0 to 1. */
+  /** Fraction of the step that is done, from 0 to 1. */
   readonly fraction: number;
 }
 
 export interface Pipeline {
   readonly realm: Realm;
-  /** Undefined while this pipeline rebuilds nothing. */
+  /** Undefined if this pipeline is not rebuilding documents. */
   readonly rebuilding: RebuildProgress | undefined;
   /** Finishes running jobs, then stops. Resolves when all background work has ended. Does not close the stores. */
   stop(): Promise<void>;
@@ -65,8 +65,11 @@ export interface Pipeline {
 
 const SETUP_LEASE = 'setup';
 const SETUP_TTL_MS = 10_000;
+/** How often to look for an active version. */
 const POLL_MS = 50;
+/** How long `caughtUp` waits for checkpoints before it looks again for a log mismatch and for damage. */
 const WAIT_MS = 500;
+/** Pause after a failed rebuild, or one that another process runs. */
 const REBUILD_RETRY_MS = 5_000;
 
 /**
@@ -82,7 +85,7 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   await ensureActiveVersion(parts);
   const versions = new VersionCache(views);
   const worker = new Worker({ events, views, versions, system, log, aroundProjection, signal });
-  // The damaged file that last stopped each partition or the dispatcher. `match` reports documents of another log.
+  // The damaged file that stops a partition or the dispatcher. `match` detects a log mismatch.
   const damage = new Map<number | 'dispatcher', DamagedFileError>();
   const recordDamage = (source: number | 'dispatcher', error: unknown): void => {
     if (error instanceof DamagedFileError) damage.set(source, error);
@@ -103,11 +106,12 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   const dispatcher = new Dispatcher({ ...parts, versions, match, onFailure }, parts.times);
   dispatcher.start();
   let progress: RebuildProgress | undefined;
-  const rebuilding = rebuildOldSchema(parts, signal, (step) => {
-    progress = step && describeStep(step);
+  const rebuild_ended = rebuildOldSchema(parts, signal, (current) => {
+    progress = current && describeStep(current);
   });
   const { retired_ms: keep_ms } = parts;
-  const dropping = keep_ms === undefined ? undefined : dropRetiredVersions({ ...parts, keep_ms }, signal);
+  const retention_ended =
+    keep_ms === undefined ? undefined : dropRetiredVersions({ ...parts, keep_ms }, signal);
   return {
     realm,
     get rebuilding() {
@@ -124,8 +128,8 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
       stopping.abort();
       await dispatcher.stop();
       await working.stop();
-      await rebuilding;
-      await dropping;
+      await rebuild_ended;
+      await retention_ended;
     },
   };
 }
@@ -166,17 +170,16 @@ class PartitionOutages {
 }
 
 /**
- * Creates and activates a version if none is active. If several processes start at once, a lease makes sure that only
- * one of them does so.
+ * Creates and activates a version if no version is active. If several processes start at once, the lease lets only one
+ * process create a version.
  */
 async function ensureActiveVersion({ views, owner, log, signal }: PipelineParts): Promise<void> {
-  const { signal: never } = new AbortController();
   for (;;) {
     signal?.throwIfAborted();
     if ((await views.versions()).some(({ status }) => status === 'active')) return;
     const lease = await takeLease(views, SETUP_LEASE, owner, SETUP_TTL_MS, log);
     if (!lease) {
-      await pause(POLL_MS, signal ?? never);
+      await pause(POLL_MS, signal);
       continue;
     }
     try {
@@ -192,8 +195,8 @@ async function ensureActiveVersion({ views, owner, log, signal }: PipelineParts)
 
 /**
  * Rebuilds the documents if this code cannot project into the active version, because the version has another schema or
- * other keys. Until the rebuild ends, readers see the old documents, and these receive no events. The rebuild should
- * therefore end soon: it does not stop at a poison event but uses the dead-letter list, and it does not verify.
+ * other keys. Until the rebuild ends, readers see the old documents, and no events are projected into them. To end soon,
+ * the rebuild does not verify. A poison event does not stop the rebuild: its stream moves to the dead-letter list.
  */
 async function rebuildOldSchema(
   parts: PipelineParts,
@@ -214,10 +217,14 @@ async function rebuildOldSchema(
         'active version has another schema or other keys; rebuilding',
       );
       if (parts.rebuild) await parts.rebuild(onProgress, signal);
-      else {
-        const options = { verify: false, on_poison: 'dead_letter', on_progress: onProgress } as const;
-        await rebuild({ ...parts, signal, ...options });
-      }
+      else
+        await rebuild({
+          ...parts,
+          signal,
+          verify: false,
+          on_poison: 'dead_letter',
+          on_progress: onProgress,
+        });
     } catch (error) {
       if (is_needed && !signal.aborted && !(error instanceof AlreadyRunningError))
         log.error({ realm, reason: reasonOf(error) }, 'rebuild failed; retrying');
@@ -242,14 +249,15 @@ async function waitForHead(
   while (!signal.aborted) {
     await match.assert(WAIT_MS);
     const active = dispatchedVersions(await views.versions()).find(({ status }) => status === 'active');
-    if (active && (await reached(await views.open(active.version), views.partition_count, head))) return;
+    if (active && (await hasReached(await views.open(active.version), views.partition_count, head))) return;
     const [damaged] = damage.values();
     if (damaged) throw damaged;
+    // With an active version, `hasReached` has already waited.
     if (!active) await pause(POLL_MS, signal);
   }
 }
 
-async function reached(version: ViewVersion, partition_count: number, head: bigint): Promise<boolean> {
+async function hasReached(version: ViewVersion, partition_count: number, head: bigint): Promise<boolean> {
   const partitions = Array.from({ length: partition_count }, (_, partition) =>
     version.waitFor(partition, head, WAIT_MS),
   );

@@ -44,7 +44,7 @@ export function inView<Result>(derive: () => Result): Result {
  * because of its content. Everything else, known or unknown, says nothing about the event. It may end by itself, so the
  * batch is retried for as long as it lasts.
  */
-export function isPoison(error: unknown): error is ViewError | UnstorableDocumentError {
+export function isCausedByEvent(error: unknown): error is ViewError | UnstorableDocumentError {
   return error instanceof ViewError || error instanceof UnstorableDocumentError;
 }
 

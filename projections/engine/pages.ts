@@ -3,12 +3,12 @@ import { PageSize } from '../../shared/kernel/async';
 import type { ViewQuery, ViewVersion } from '../../shared/ports/view-store';
 import { textLengthOf } from './working-document';
 
-/** Limits of a page: its documents, and their characters. One document may be larger. */
+/** Maximum number of documents in a page, and of their characters. A single document may be larger. */
 const LIMITS = { items_max: 500, length_max: 16_000_000 };
 
 /**
- * Yields the documents of a collection in order of id, including tombstones. With `where`, yields matching documents only.
- * The consumer may change the documents of a page before it asks for the next one.
+ * Yields the documents of a collection in order of id, including tombstones. With `where`, yields only documents that
+ * match, so no tombstones. The consumer may change the documents of a page before it asks for the next page.
  */
 export async function* pagesOf(
   version: ViewVersion,
@@ -16,7 +16,8 @@ export async function* pagesOf(
   where?: ViewQuery['where'],
 ): AsyncGenerator<StoredDocument[], undefined> {
   const size = new PageSize(LIMITS);
-  for (let after_id: string | undefined; ; ) {
+  let after_id: string | undefined;
+  for (;;) {
     const limit = size.items;
     const after = after_id === undefined ? {} : { after_id };
     const page = await version.scan(collection, { limit, ...(where && { where }), ...after });

@@ -4,11 +4,11 @@ import { pause } from '../../shared/kernel/async';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { PartitionJob } from '../../shared/ports/job-queue';
 import type { DeadLetter, PartitionState, ViewVersion } from '../../shared/ports/view-store';
-import { isPoison, LostRaceError, reasonOf, ViewError } from './errors';
+import { isCausedByEvent, LostRaceError, reasonOf, ViewError } from './errors';
 import { readLog } from './read-log';
 import { PartitionRun } from './run';
 
-/** One partition of one version that events are dispatched to, and what is needed to project it. */
+/** One partition of a version, and what is needed to project events into it. */
 export interface PartitionTarget {
   readonly version: ViewVersion;
   readonly partition: number;
@@ -20,18 +20,20 @@ export interface PartitionTarget {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The events of a job, without its address. */
+/** The content of a job, without the realm and partition that it is for. */
 export type JobEvents = Pick<PartitionJob, 'prev' | 'last' | 'events'>;
 
+/** Number of lost races in a row after which `projectJob` gives up. */
 const LOST_RACES_MAX = 20;
+/** The pause after a lost race is random, up to 1 ms per lost race so far and at most this. */
 const PAUSE_MS_MAX = 50;
 
 /**
- * Projects the partition up to `job.last`. Does nothing if the checkpoint has already reached `job.last`: the job was
- * delivered again. If the checkpoint is before `job.prev`, an earlier job was lost. Then ignores the events of the job
- * and reads the partition's events from the log.
+ * Projects the partition up to `job.last`. If the checkpoint has already reached `job.last`, the job was delivered again,
+ * and `projectJob` does nothing. If the checkpoint is before `job.prev`, an earlier job was lost. `projectJob` then
+ * ignores the events of the job and reads the partition's events from the log.
  *
- * Throws what the stores throw, and `LostRaceError` if another worker wins 20 times in a row.
+ * Throws what the stores throw, and `LostRaceError` if other workers win `LOST_RACES_MAX` times in a row.
  */
 export function projectJob(target: PartitionTarget, job: JobEvents): Promise<void> {
   return untilRaceIsWon(LOST_RACES_MAX, async () => {
@@ -41,7 +43,10 @@ export function projectJob(target: PartitionTarget, job: JobEvents): Promise<voi
   });
 }
 
-/** Calls `project`, which projects from fresh reads. Repeats it after a `LostRaceError`, at most `races_max` times. */
+/**
+ * Returns what `project` returns. Calls `project` again after a `LostRaceError`, at most `races_max` times in total.
+ * `project` must read the partition again at each call.
+ */
 export async function untilRaceIsWon<Result>(
   races_max: number,
   project: () => Promise<Result>,
@@ -56,8 +61,8 @@ export async function untilRaceIsWon<Result>(
 }
 
 async function projectFromLog(target: PartitionTarget, after: Position, to: Position): Promise<void> {
-  // The queue may still have jobs from before an older copy of the log was restored. Without this check, such a job would
-  // hold up its partition until the log is as long again.
+  // A log that was restored from a back-up may end before a job that is still in the queue. Without this check, such a
+  // job would hold up its partition until the log is as long again.
   if (to > (await target.events.head())) return;
   for await (const batch of readLog(target.events, { after, to, signal: target.signal })) {
     const events = eventsOfPartition(batch.events, target.partition, target.partition_count);
@@ -73,7 +78,7 @@ export function eventsOfPartition(
   return events.filter(({ metadata }) => partitionOf(metadata.partition_key, partition_count) === partition);
 }
 
-/** Projects the events after the checkpoint of `state`, and moves the checkpoint to `to` unless it has reached it. */
+/** Projects the events after the checkpoint of `state` and moves the checkpoint to `to`, unless it has reached `to`. */
 async function projectEvents(
   target: PartitionTarget,
   state: PartitionState,
@@ -86,7 +91,7 @@ async function projectEvents(
     await run.take(events);
     await run.flush(to);
   } catch (error) {
-    if (!isPoison(error)) throw error;
+    if (!isCausedByEvent(error)) throw error;
     await isolate(target, to, events, error);
   }
 }
@@ -103,12 +108,14 @@ async function isolate(
   const readState = () => target.version.partition(target.partition);
   if (events.length > 1) {
     for (const event of events) await projectEvents(target, await readState(), event.position, [event]);
+    // There are no events between the last event and `to`.
     return projectEvents(target, await readState(), to, []);
   }
   const [event] = events;
+  // Without an event, no event is the cause.
   if (!event) throw error;
   const run = openRun(target, await readState());
-  run.leaveOut(
+  run.addDeadLetter(
     event,
     new Error(`cannot be ${error instanceof ViewError ? 'projected' : 'written'}: ${reasonOf(error)}`),
   );

@@ -13,7 +13,7 @@ export interface LogRange {
 
 /**
  * Yields the events in (after, to] in batches. The last batch has exactly the position `to`. Ends early, without an
- * error, if `signal` aborts. Throws `LogMismatchError` if the log ends before `to` in two readings.
+ * error, if `signal` aborts. Throws `LogMismatchError` if the log ends before `to` also when it is read again.
  */
 export async function* readLog(events: EventStore, range: LogRange): AsyncGenerator<LogBatch, void, void> {
   const { after, to, batch_size, signal } = range;
@@ -23,6 +23,7 @@ export async function* readLog(events: EventStore, range: LogRange): AsyncGenera
     if (to > head)
       throw new LogMismatchError(`The log ends at position ${head}, and is read up to position ${to}.`);
   }, signal);
+  // Ends the subscription when `signal` aborts, and when `to` is reached or the caller stops reading.
   const ended = new AbortController();
   const stop = (): void => ended.abort();
   signal?.addEventListener('abort', stop, { once: true });

@@ -6,7 +6,8 @@ import { placeEntry, reorderEntries } from './entries';
 import { type List, type ParentRelation, plans } from './plan';
 
 /*
- * Pure functions that update the embeds, lists and counts of a document.
+ * Pure functions that update the embeds, lists and counts of a document. Documents are immutable. If nothing changes, a
+ * function returns the same object, so `===` tells whether a document or one of its fields has changed.
  */
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -25,7 +26,8 @@ export interface ChangeResult {
 }
 
 /**
- * Returns the state of the document's own aggregate. Returns undefined for a placeholder and if there is no document.
+ * Returns the state of the document's own aggregate. Returns undefined if the document is absent, deleted or a
+ * placeholder.
  */
 function aggregateOf(collection: CollectionName, document: MaybeDocument<AnyDocument>): Fields | undefined {
   const { view } = plans[collection];
@@ -34,8 +36,8 @@ function aggregateOf(collection: CollectionName, document: MaybeDocument<AnyDocu
 }
 
 /**
- * Returns the document, or null if it is absent, deleted or a placeholder. Other documents neither embed, list nor
- * count it then.
+ * Returns the document, or null if it is absent, deleted or a placeholder. Other documents do not embed, list or count
+ * such a document.
  */
 export function existingOrNull(
   collection: CollectionName,
@@ -47,7 +49,10 @@ export function existingOrNull(
   return is_placeholder ? null : document;
 }
 
-/** Returns the ids of the documents that the document embeds. Documents with these ids may not exist. */
+/**
+ * Returns the ids of the documents to embed, from a field of the document's aggregate. Documents with these ids may not
+ * exist. Returns the same array until the field changes.
+ */
 export function embeddedIds(
   { collection, field }: Pick<EmbedsMany, 'collection' | 'field'>,
   document: MaybeDocument<AnyDocument>,
@@ -55,6 +60,7 @@ export function embeddedIds(
   return (aggregateOf(collection, document)?.[field] as readonly string[] | undefined) ?? NO_IDS;
 }
 
+/** One array for all documents without ids, so that `===` treats their ids as unchanged. */
 const NO_IDS: readonly string[] = [];
 
 /** Returns the ids of the parents that the child names. Parents with these ids may not exist. */
@@ -65,18 +71,17 @@ function parentIdsOf({ child, named_in }: ParentRelation, document: AnyDocument 
 }
 
 /**
- * Returns the ids of the parents that the change of a child may concern: those before and after it. They differ if the
- * child was moved. Returns none if only counts depend on the child and none of them changes, because these parents may
- * not have been loaded.
+ * Returns the ids of a child's parents before and after its change, which differ if the child was moved. Returns none if
+ * the parents only count the child and all counts stay the same. Such parents may not have been loaded.
  */
 export function changedParentIds(relation: ParentRelation, { before, after }: Transition): Iterable<string> {
   const old_ids = parentIdsOf(relation, before);
   const new_ids = parentIdsOf(relation, after);
-  const is_counted_alike =
+  const changes_no_parent =
     old_ids === new_ids &&
     relation.lists.length === 0 &&
     relation.counts.every(({ facetOf }) => before && after && facetOf(before) === facetOf(after));
-  return is_counted_alike ? NO_IDS : new Set([...old_ids, ...new_ids]);
+  return changes_no_parent ? NO_IDS : new Set([...old_ids, ...new_ids]);
 }
 
 /**
@@ -84,7 +89,7 @@ export function changedParentIds(relation: ParentRelation, { before, after }: Tr
  *
  * @param before The document before the event.
  * @param folded The document that the view returned for the event.
- * @param find Looks up a document that `folded` embeds and `before` does not. It must have been loaded.
+ * @param find Returns a document in memory. The documents that `folded` embeds and `before` does not must be there.
  */
 export function afterOwnEvent(
   collection: CollectionName,
@@ -98,13 +103,15 @@ export function afterOwnEvent(
   let document = folded;
   for (const relation of plan.embedsOne) {
     const id = (new_aggregate?.[relation.key] as string | null | undefined) ?? null;
+    // The event does not change the target. The embed is therefore up to date.
     if (old_aggregate && old_aggregate[relation.key] === id) continue;
     document = setTarget(document, relation, id, id === null ? null : find(relation.target, id));
   }
   for (const relation of plan.embedsMany) {
+    // The same array: the event does not change the ids.
     if (new_aggregate?.[relation.field] === old_aggregate?.[relation.field]) continue;
     const ids = embeddedIds(relation, document);
-    // A new document's list is already empty. This saves a copy for most new documents.
+    // A new document has no embeds yet. This saves a copy for most new documents.
     if (ids.length === 0 && !before) continue;
     const embeds = ids.flatMap((id) => toEmbedOrNull(document, relation, find(relation.target, id)) ?? []);
     document = withExpansion(document, relation.name, embeds);
@@ -123,9 +130,11 @@ export function afterOwnEvent(
 }
 
 /**
- * Sets which document `document` embeds: the document `target` with this id. If `target` is deleted or belongs to
- * another store, the key and the embed become null. If `target` does not exist yet, only the embed becomes null. The
- * key is set, so that `target` can be embedded when it is created.
+ * Makes `document` embed `target`, the document with this id. If there is no id, or if `target` is deleted or belongs to
+ * another store, the key and the embed become null. If `target` does not exist yet, only the embed becomes null: the key
+ * contains the id, so that `target` can be embedded when it is created.
+ *
+ * @param target Null if it is deleted, and also if `id` is null.
  */
 function setTarget(
   document: AnyDocument,
@@ -141,8 +150,8 @@ function setTarget(
 }
 
 /**
- * Returns the embedding document after the document `target` with this id changed or was deleted (null). Keeps an embed
- * of the same or a newer version, so that a repeated sweep changes nothing.
+ * Returns `document` with the embed of the document with this id updated. `target` is that document after its change,
+ * or null if it was deleted. Keeps an embed of the same or a newer version, so that a repeated sweep changes nothing.
  */
 export function updateEmbedsOne(
   document: AnyDocument,
@@ -151,10 +160,10 @@ export function updateEmbedsOne(
   target: AnyDocument | null,
 ): AnyDocument {
   if (document.keys[relation.key] !== id) return document;
-  const embed = target && relation.toEmbed(target);
+  const embed = target === null ? null : relation.toEmbed(target);
   const current = (document.expansions as Fields)[relation.name] as Embed | null;
   if (embed && current && current.version >= embed.version) return document;
-  const changed = withEmbed(document, relation, embed && id, embed);
+  const changed = withEmbed(document, relation, embed === null ? null : id, embed);
   return changed === document ? document : derived(relation.collection, changed);
 }
 
@@ -173,8 +182,8 @@ function withEmbed(
 }
 
 /**
- * Returns the embedding document after the document `target` with this id was created, changed or deleted. Keeps an
- * embed of the same or a newer version.
+ * Returns `document` with the embed of the document with this id updated. `target` is that document after it was created,
+ * changed or deleted. Keeps an embed of the same or a newer version.
  */
 export function updateEmbedsMany(
   document: AnyDocument,
@@ -183,10 +192,12 @@ export function updateEmbedsMany(
   target: MaybeDocument<AnyDocument>,
 ): AnyDocument {
   const ids = embeddedIds(relation, document);
+  if (!ids.includes(id)) return document;
   const embeds = (document.expansions as Fields)[relation.name] as readonly Embed[];
   const current = embeds.find((embed) => embed.id === id);
   const after = toEmbedOrNull(document, relation, target);
-  if (!ids.includes(id) || (after ? current && current.version >= after.version : !current)) return document;
+  if (!current && !after) return document;
+  if (current && after && current.version >= after.version) return document;
   const next = ids.flatMap((embedded_id) =>
     embedded_id === id ? (after ?? []) : embeds.filter((embed) => embed.id === embedded_id),
   );
@@ -206,8 +217,8 @@ function toEmbedOrNull(
 const isSameStore = (a: AnyDocument, b: AnyDocument): boolean => a.keys.store_id === b.keys.store_id;
 
 /**
- * Returns the parent after a child was created, changed, moved or deleted. A deleted parent stays deleted. An absent
- * parent becomes a placeholder.
+ * Returns the parent after a child was created, changed, moved or deleted. `before` is the parent before that. A deleted
+ * parent (null) stays deleted. An absent parent becomes a placeholder, unless nothing is counted or listed in it.
  */
 export function afterChildChange(
   relation: ParentRelation,
@@ -220,10 +231,11 @@ export function afterChildChange(
   const { view } = plans[relation.collection];
   const start = before ?? view?.placeholder;
   if (before === null || !start) return { document: before, made_stale: [] };
-  const ofParent = (document: AnyDocument | null): AnyDocument | null =>
+  // Null if the document is no child of this parent.
+  const asChild = (document: AnyDocument | null): AnyDocument | null =>
     document && isParent(relation, parent_id, start, document) ? document : null;
-  const old_child = ofParent(child.before);
-  const new_child = ofParent(child.after);
+  const old_child = asChild(child.before);
+  const new_child = asChild(child.after);
   let document = start;
   for (const { name, facetOf, add } of counts) {
     const old_facet = old_child && facetOf(old_child);
@@ -251,11 +263,12 @@ export function afterChildChange(
     if (changed.entries !== entries) document = withEntries(document, list, changed.entries);
     if (changed.must_recompute) made_stale.push(list);
   }
+  // Nothing changed: an absent parent stays absent.
   if (document === start) return { document: before, made_stale };
   return { document: derived(relation.collection, document), made_stale };
 }
 
-/** Returns whether the child names this parent. A document that it embeds must also belong to the same store. */
+/** Returns whether the child names this parent. If the child embeds the parent, both must belong to the same store. */
 function isParent(
   relation: ParentRelation,
   parent_id: string,
@@ -279,6 +292,7 @@ function totalOf(document: AnyDocument, { relation, visibility }: List): number 
   return relation.totalOf(document, visibility);
 }
 
+/** Returns one list. If `visibility` is null, the expansion is this list. Otherwise it has a list for each visibility. */
 function entriesOf({ expansions }: AnyDocument, { relation: { name }, visibility }: List): readonly Entry[] {
   const expansion = (expansions as Fields)[name];
   return (visibility === null ? expansion : (expansion as Fields)[visibility]) as readonly Entry[];

@@ -19,7 +19,7 @@ export interface RunOptions {
   /** Unix milliseconds, for `failed_at`. */
   readonly now: () => number;
   readonly onDeadLetter?: ((dead_letter: DeadLetter) => void) | undefined;
-  /** A document is crowded if more documents than this embed it. Default: 1,000. */
+  /** A document is crowded if more documents than this embed it. Default: `EMBEDDING_MAX`. */
   readonly embedding_max?: number | undefined;
 }
 
@@ -28,8 +28,8 @@ export interface RunOptions {
  * changed document, the checkpoint and the dead letters in one atomic batch. Workers, rebuilds, verification and retries
  * all use this class.
  *
- * Each batch is applied only if the partition is at the revision that was read before any document. So all documents that
- * the run has read are of that revision, and each event is folded exactly once.
+ * The store applies a batch only if the partition still has the revision that the run read before any document. So all
+ * documents that the run has read are of that revision, and each event is folded exactly once.
  *
  * After an error, discard the run. A new run from the stored state produces the same documents.
  *
@@ -40,20 +40,20 @@ export class PartitionRun {
   private readonly unit: UnitOfWork;
   /** The partition's state in the store. */
   private stored: PartitionState;
-  /** The dead letters after the events that were folded or left out. */
+  /** The dead letters after the events up to `taken_to`. */
   private readonly dead_letters: Map<StreamName, DeadLetter>;
   private dead_letters_changed = false;
-  /** Position up to which the partition's events have been folded or left out. */
-  private folded: Position;
-  /** The newest event that was folded or left out. A retry has none, because its events are older than the checkpoint. */
+  /** Position up to which each event of the partition is folded or waits because its stream has a dead letter. */
+  private taken_to: Position;
+  /** The newest event up to `taken_to`. Undefined in a retry, because its events are older than the checkpoint. */
   private mark: LogMark | undefined;
 
-  /** `state`: read before any document. */
+  /** `state` must have been read before any document. */
   constructor(state: PartitionState, options: RunOptions) {
     this.options = options;
     this.stored = state;
     this.dead_letters = new Map(state.dead_letters.map((entry) => [entry.stream, entry]));
-    this.folded = state.checkpoint;
+    this.taken_to = state.checkpoint;
     this.unit = new UnitOfWork(options.version);
   }
 
@@ -73,22 +73,22 @@ export class PartitionRun {
   }
 
   /**
-   * Folds the partition's next events. `batch` must have no gaps and be in log order. Skips events that the checkpoint
-   * or an earlier call includes. If the events change very many documents, flushes between portions of them.
+   * Folds the partition's next events. `batch` must have no gaps and be in log order. Skips events up to the checkpoint
+   * and events of an earlier call. If the events change very many documents, flushes between chunks of events.
    */
   async take(batch: readonly RecordedEvent[]): Promise<void> {
-    const events = batch.filter(({ position }) => position > this.folded);
+    const events = batch.filter(({ position }) => position > this.taken_to);
     for (const [index, chunk] of chunksOf(events).entries()) {
-      // Not before the first chunk: between two calls, the caller decides when to flush.
+      // Do not flush before the first chunk. Between two calls of `take`, the caller decides when to flush.
       if (index > 0) await this.flushIfFull();
       await this.takeChunk(chunk);
     }
   }
 
   /**
-   * Folds the waiting events of a dead letter and removes it from the list. If one of them cannot be folded, stops there
-   * and returns its dead letter. Each flush also writes the first event that then still waits. Does not move the
-   * checkpoint.
+   * Folds the waiting events of a dead letter, removes the dead letter from the list and returns null. If an event cannot
+   * be folded, stops at this event and returns its dead letter. A flush between two events writes a dead letter that
+   * names the second event. Does not move the checkpoint.
    */
   async retry(dead_letter: DeadLetter, waiting: readonly RecordedEvent[]): Promise<DeadLetter | null> {
     const { stream } = dead_letter;
@@ -100,7 +100,7 @@ export class PartitionRun {
         await this.takeChunk([event], stream);
       } catch (error) {
         if (!(error instanceof PoisonError)) throw error;
-        return this.leaveOut(event, error.cause);
+        return this.addDeadLetter(event, error.cause);
       }
     }
     this.dead_letters.delete(stream);
@@ -115,7 +115,7 @@ export class PartitionRun {
   async flush(to: Position): Promise<void> {
     await recomputeEntries(this.unit);
     await this.apply(this.unit, to);
-    this.folded = to;
+    this.taken_to = to;
   }
 
   /** Evicts documents without unsaved changes from memory. */
@@ -124,7 +124,7 @@ export class PartitionRun {
   }
 
   /** Moves the event's stream to the dead-letter list. Returns its dead letter. */
-  leaveOut(event: RecordedEvent, error: unknown): DeadLetter {
+  addDeadLetter(event: RecordedEvent, error: unknown): DeadLetter {
     const { partition, now, onDeadLetter } = this.options;
     const { stream, revision, position } = event;
     const failed_at = timestamp(now());
@@ -141,15 +141,17 @@ export class PartitionRun {
 
   private async flushIfFull(): Promise<void> {
     if (this.unit.dirtyCount < CHANGED_DOCUMENTS_MAX) return;
-    await this.flush(this.folded);
+    await this.flush(this.taken_to);
     this.unit.evictAll();
   }
 
-  /** Folds the events, except those of streams on the dead-letter list. `retried`: a stream on the list to fold anyway. */
+  /** Folds the events, except events of streams on the dead-letter list. Folds events of the stream `retried` anyway. */
   private async takeChunk(events: readonly RecordedEvent[], retried?: StreamName): Promise<void> {
     await this.load(events);
     let slice_ends_ms = performance.now() + SLICE_MS;
-    for (let i = 0, swept_to = 0; i < events.length; i++) {
+    // The last sweep covers the events before this index.
+    let swept_to = 0;
+    for (let i = 0; i < events.length; i++) {
       if (performance.now() > slice_ends_ms) {
         await nextTurn();
         slice_ends_ms = performance.now() + SLICE_MS;
@@ -158,13 +160,14 @@ export class PartitionRun {
       if (event.stream === retried || !this.dead_letters.has(event.stream)) {
         const swept_count = i < swept_to ? 0 : await this.sweepBefore(events, i);
         if (swept_count > 0) {
+          // The sweep has evicted the documents that it wrote.
           await this.load(events.slice(i));
           swept_to = i + swept_count;
         }
         this.fold(event, retried !== undefined);
       }
       if (retried !== undefined) continue;
-      this.folded = event.position;
+      this.taken_to = event.position;
       this.mark = { position: event.position, event_id: event.id };
     }
   }
@@ -175,9 +178,9 @@ export class PartitionRun {
       foldEvent(this.unit, event, decoded(event));
     } catch (error) {
       this.unit.rollback();
-      // Do not try again: folding is pure, so it would fail in the same way.
+      // Folding is pure, so a second try would fail in the same way.
       if (is_retry || this.options.poison === 'throw') throw new PoisonError(event, error);
-      this.leaveOut(event, error);
+      this.addDeadLetter(event, error);
     }
   }
 
@@ -192,18 +195,18 @@ export class PartitionRun {
   private async sweepBefore(events: readonly RecordedEvent[], index: number): Promise<number> {
     const sweep = sweepFor(this.unit, events, index);
     if (!sweep) return 0;
-    await this.flush(this.folded);
-    await runSweep(sweep, this.options.version, (fold) => this.writeChunk(fold));
+    await this.flush(this.taken_to);
+    await runSweep(sweep, this.options.version, this.writeChunk);
     return sweep.length;
   }
 
-  private async writeChunk(...[fold]: Parameters<WriteChunk>): ReturnType<WriteChunk> {
+  private readonly writeChunk: WriteChunk = async (update) => {
     const unit = new UnitOfWork(this.options.version);
-    await fold(unit);
+    await update(unit);
     await recomputeEntries(unit);
     await this.apply(unit, this.checkpoint);
     this.unit.evictDocumentsOf(unit);
-  }
+  };
 
   private async apply(unit: UnitOfWork, checkpoint: Position): Promise<void> {
     const { version, partition } = this.options;
@@ -212,7 +215,11 @@ export class PartitionRun {
     const dead_letters = [...this.dead_letters.values()];
     if (writes.length === 0 && !this.dead_letters_changed && checkpoint === this.checkpoint) return;
     const outcome = await version.apply({
-      ...{ partition, revision, checkpoint, writes, mark: this.mark },
+      partition,
+      revision,
+      checkpoint,
+      writes,
+      mark: this.mark,
       dead_letters: this.dead_letters_changed ? dead_letters : undefined,
     });
     if (outcome === 'lost_race')
@@ -223,15 +230,19 @@ export class PartitionRun {
   }
 }
 
-/** How long events are folded at once. The process then serves other work, such as health checks, before the next. */
+/** How long folding may hold the event loop. The process then serves other work, such as health checks, and goes on. */
 const SLICE_MS = 5;
 
-/** The most documents that the events of one chunk change, and the most unsaved changes before a flush. */
+/**
+ * Bounds the documents in memory: the maximum that the events of one chunk change, and the number of unsaved documents
+ * at which a flush is due.
+ */
 const CHANGED_DOCUMENTS_MAX = 2_000;
 
-/** Divides the events into chunks that each change at most 2,000 documents, apart from related ones. */
+/** Divides the events into chunks that change at most `CHANGED_DOCUMENTS_MAX` documents each, without related ones. */
 function chunksOf(events: readonly RecordedEvent[]): RecordedEvent[][] {
   const chunks: RecordedEvent[][] = [];
+  // Full, so that the first event begins a chunk.
   let documents = CHANGED_DOCUMENTS_MAX;
   for (const event of events) {
     const count = countDocumentsOf(event);
@@ -245,4 +256,5 @@ function chunksOf(events: readonly RecordedEvent[]): RecordedEvent[][] {
   return chunks;
 }
 
+/** Bounds the documents of one batch. If more documents embed the changed one, a sweep writes them in chunks. */
 const EMBEDDING_MAX = 1_000;

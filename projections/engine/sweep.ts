@@ -37,8 +37,8 @@ export interface Sweep {
 const LENGTH_MAX = 16;
 
 /**
- * Returns the sweep that the event at `index` needs, or undefined. The sweep also covers the events of the same stream
- * that directly follow.
+ * Returns the sweep that the event at `index` needs, or undefined if it needs none. The sweep also covers the events of
+ * the same stream that directly follow.
  */
 export function sweepFor(
   unit: UnitOfWork,
@@ -46,6 +46,7 @@ export function sweepFor(
   index: number,
 ): Sweep | undefined {
   const decoded = decodedOrUndefined(events[index]!);
+  // The first view of a category folds the document that has the id of the stream.
   const view = decoded && viewsOf(decoded.category)[0];
   if (!decoded || !view) return undefined;
   const { category, id } = decoded;
@@ -74,13 +75,18 @@ export function sweepFor(
   }
   if (document === undefined || document === before) return undefined;
   return {
-    ...{ collection, id, document, length, embedsOne, indexes },
+    collection,
+    id,
+    document,
+    length,
+    embedsOne,
+    indexes,
     store_id: events[index]!.metadata.partition_key,
   };
 }
 
-/** Calls `fold` with a new unit of work, and writes the documents that `fold` changed. */
-export type WriteChunk = (fold: (unit: UnitOfWork) => unknown) => Promise<void>;
+/** Calls `update` with a new unit of work, and writes the documents that `update` changed. */
+export type WriteChunk = (update: (unit: UnitOfWork) => unknown) => Promise<void>;
 
 /** Copies the change into all embedding documents of the version. */
 export async function runSweep(sweep: Sweep, version: ViewVersion, writeChunk: WriteChunk): Promise<void> {

@@ -30,7 +30,7 @@ export interface RetryResult {
   readonly dead_letter: DeadLetter | null;
 }
 
-/** The most lost races with workers in a row. */
+/** Number of lost races with workers in a row after which a retry gives up. */
 const LOST_RACES_MAX = 200;
 
 /** Returns the dead letters of every version that events are dispatched to. */
@@ -39,16 +39,17 @@ export async function deadLetters({
 }: Pick<DeadLetterOptions, 'views'>): Promise<DeadLetterInVersion[]> {
   const found: DeadLetterInVersion[] = [];
   for (const { version } of dispatchedVersions(await views.versions()))
-    for (const stream of await (await views.open(version)).deadLetters()) found.push({ ...stream, version });
+    for (const dead_letter of await (await views.open(version)).deadLetters())
+      found.push({ ...dead_letter, version });
   return found;
 }
 
-/** Projects the stream's waiting events in every version that has a dead letter of it. Works while workers run. */
+/** Projects the stream's waiting events in every version in which the stream has a dead letter. Workers may run. */
 export function retry(options: DeadLetterOptions, stream: StreamName): Promise<RetryResult[]> {
   return inEveryVersion(options, stream, false);
 }
 
-/** Leaves out the stream's failed event permanently, and projects the later waiting events. */
+/** Skips the stream's failed event for good, and projects the later waiting events. */
 export function skip(options: DeadLetterOptions, stream: StreamName): Promise<RetryResult[]> {
   return inEveryVersion(options, stream, true);
 }
@@ -73,7 +74,7 @@ async function retryInVersion(
   await assertMadeFromLog(options.events, version);
   const dead_letter = (await version.deadLetters()).find((letter) => letter.stream === stream);
   if (!dead_letter) return { version: version.version, projected: 0, dead_letter: null };
-  // The event that waits first when the operator calls `skip`. If a later one fails, the operator has to decide about it.
+  // Skip only the event that is first now. If a later event fails, the operator has to decide again.
   const skipped_revision = skip_first ? dead_letter.revision : undefined;
   const result = await untilRaceIsWon(LOST_RACES_MAX, () =>
     projectWaiting(options, version, dead_letter, skipped_revision),
@@ -81,7 +82,10 @@ async function retryInVersion(
   return { version: version.version, ...result };
 }
 
-/** Projects the waiting events of a dead letter, from fresh reads. Does not move the partition's checkpoint. */
+/**
+ * Reads the partition and the stream, and projects the waiting events of the dead letter. Does not move the partition's
+ * checkpoint: workers project the events after it.
+ */
 export async function projectWaiting(
   { events, system }: Pick<DeadLetterOptions, 'events' | 'system'>,
   version: ViewVersion,
@@ -89,14 +93,14 @@ export async function projectWaiting(
   skipped_revision: number | undefined,
 ): Promise<Omit<RetryResult, 'version'>> {
   const state = await version.partition(partition);
-  const waiting_from = state.dead_letters.find((letter) => letter.stream === stream);
+  const current = state.dead_letters.find((letter) => letter.stream === stream);
   // Another retry has projected the waiting events.
-  if (!waiting_from) return { projected: 0, dead_letter: null };
-  const waiting = (await events.readStream(stream, waiting_from.revision)).filter(
+  if (!current) return { projected: 0, dead_letter: null };
+  const waiting = (await events.readStream(stream, current.revision)).filter(
     ({ position, revision }) => position <= state.checkpoint && revision !== skipped_revision,
   );
   const run = new PartitionRun(state, { version, partition, poison: 'throw', now: system.now });
-  const dead_letter = await run.retry(waiting_from, waiting);
+  const dead_letter = await run.retry(current, waiting);
   await run.flush(state.checkpoint);
   const projected = dead_letter
     ? waiting.findIndex(({ revision }) => revision === dead_letter.revision)

@@ -2,24 +2,25 @@ import type { CollectionName, StoredDocument } from '../../shared/catalog/docume
 import { isSameValue } from '../../shared/kernel/same-value';
 
 /**
- * A field whose stored value (`actual`) differs from the value in a fresh fold of the log (`expected`). `undefined`:
- * the field does not exist there.
+ * A field whose stored value (`actual`) differs from the value in a fresh fold of the log (`expected`). A value is
+ * undefined if the field is missing. If a whole document is missing or surplus, the values are `missing`, `deleted` or
+ * `present`.
  */
 export interface Difference {
   readonly collection: CollectionName;
   readonly id: string;
-  /** Path of the field, such as `body.stats.publication_count`. Empty if the document itself is missing or surplus. */
+  /** Path of the field, such as `body.stats.publication_count`. Empty for a whole document. */
   readonly field: string;
   readonly expected: unknown;
   readonly actual: unknown;
 }
 
-/** Maximum number of differences reported per document. */
+/** Maximum number of differences per document, so that one document does not fill the report. */
 const FIELDS_MAX = 10;
 
 /**
- * Compares a document of a fresh fold (`expected`) with the stored one (`actual`). Ignores positions, because they
- * depend on how events were batched.
+ * Compares a document of a fresh fold (`expected`) with the stored document (`actual`). Ignores the positions of the
+ * documents, because these depend on how events were batched.
  */
 export function differencesOf(
   collection: CollectionName,

@@ -2,7 +2,7 @@ import type { Position } from '../../shared/catalog/events/envelope';
 import type { IndexProgress } from '../../shared/ports/view-store';
 
 /** A step of a rebuild or verification. */
-export type Step = 'reading' | 'indexing' | 'following' | 'verifying' | 'activating';
+export type Step = 'reading' | 'indexing' | 'following' | 'verifying';
 
 /**
  * Progress of a rebuild or verification. `position / head` only approximates the fraction that is done, because
@@ -41,8 +41,8 @@ export class ProgressMeter {
     return this.events_done;
   }
 
-  advance(position: Position, events: number): void {
-    this.events_done += events;
+  advance(position: Position, event_count: number): void {
+    this.events_done += event_count;
     const elapsed_s = (performance.now() - this.started_ms) / 1000;
     const rate = elapsed_s === 0 ? 0 : this.events_done / elapsed_s;
     this.onProgress?.({ step: this.step, events_done: this.events_done, rate, position, head: this.head });

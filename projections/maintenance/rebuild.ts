@@ -7,7 +7,7 @@ import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { VersionInfo, ViewStore, ViewVersion } from '../../shared/ports/view-store';
-import { AlreadyRunningError, isPoison, reasonOf } from '../engine/errors';
+import { AlreadyRunningError, isCausedByEvent, reasonOf } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
 import { assertMadeFromLog } from '../engine/log-match';
 import { eventsOfPartition, projectJob } from '../engine/project';
@@ -49,7 +49,10 @@ export interface RebuildResult {
    */
   readonly outcome: 'activated' | 'interrupted' | 'drifted';
   readonly version: number;
-  /** Version that the flip retired. It still receives events, so `rollback` can activate it again. */
+  /**
+   * If `activated`: the version that the flip retired, or null if no usable version was active. The retired version still
+   * receives events, so that `rollback` can activate it again. Otherwise: the version that stays active, or null.
+   */
   readonly previous: number | null;
   /** Events read from the log. Events that are read again after an outage count again. */
   readonly events: number;
@@ -66,7 +69,7 @@ const outagePauseMs = backoff(500, 15_000);
  */
 const LAG_MAX = 1_000;
 
-/** State of one rebuild across outages of a store. */
+/** State of one rebuild. Outages of a store do not reset it. */
 interface Run {
   readonly owner: string;
   readonly started_ms: number;
@@ -85,6 +88,7 @@ interface Run {
  * Throws `PoisonError`, `AlreadyRunningError`, and what the stores throw.
  */
 export async function rebuild(options: RebuildOptions): Promise<RebuildResult> {
+  // The default signal never aborts.
   const { realm, log, signal = new AbortController().signal } = options;
   const started_ms = performance.now();
   const run: Run = { owner: leaseOwner(), started_ms, events: 0, outages: 0 };
@@ -138,7 +142,7 @@ async function rebuildOnce(
  */
 export async function dropUnused(views: ViewStore): Promise<number[]> {
   const owner = leaseOwner();
-  // While this call holds the lease, no rebuild runs.
+  // While this call holds the lease, no rebuild runs. `verify` drops its scratch version itself.
   const holds_lease = await views.lease(LEASE, owner, LEASE_TTL_MS);
   try {
     const unused = (await views.versions()).filter(
@@ -153,8 +157,8 @@ export async function dropUnused(views: ViewStore): Promise<number[]> {
 }
 
 /**
- * Activates the retired version again. Throws if no retired version receives events, and `LogMismatchError` if it was
- * made from another log.
+ * Activates the retired version again. Throws an error if no retired version receives events, and `LogMismatchError` if
+ * the documents of the retired version were made from another log.
  */
 export async function rollback({ events, views }: Pick<RebuildOptions, 'events' | 'views'>): Promise<{
   readonly version: number;
@@ -180,7 +184,7 @@ async function rebuildLeased(
 
   if (info.status === 'building') {
     await foldLog(options, version, run).catch((error: unknown) => isolatePoison(options, version, error));
-    // Not after an interrupted fold: the next rebuild would have to update the indexes with each document.
+    // Do not create indexes after an interrupted fold. The next rebuild would have to update them with each document.
     if (!signal.aborted) await createIndexes(options, version);
   }
   let previous = (await views.versions()).find(({ status }) => status === 'active')?.version ?? null;
@@ -216,8 +220,9 @@ async function rebuildLeased(
 }
 
 /**
- * Returns the version to rebuild into: the version of an interrupted rebuild, if this code can project into it and it
- * was made from this log, or a new version. Drops other unfinished versions. Keeps retired versions for `rollback`.
+ * Returns the version to rebuild into: the version of an interrupted rebuild if this code can project into that version
+ * and its documents were made from this log, otherwise a new version. Drops other unfinished versions. Keeps retired
+ * versions for `rollback`.
  */
 async function openCandidate(options: RebuildOptions, run: Run): Promise<VersionInfo> {
   const { views } = options;
@@ -243,14 +248,13 @@ async function openCandidate(options: RebuildOptions, run: Run): Promise<Version
 async function foldLog(options: RebuildOptions, version: ViewVersion, run: Run): Promise<void> {
   const { events, views, system, log, signal } = options;
   const poison = options.on_poison === 'dead_letter' ? 'dead_letter' : 'throw';
-  const onDeadLetter = logDeadLetter.bind(undefined, log, version.version);
   const fold = await LogFold.open({
     version,
     events,
     partition_count: views.partition_count,
     poison,
     now: system.now,
-    onDeadLetter,
+    onDeadLetter: (dead_letter) => logDeadLetter(log, version.version, dead_letter),
   });
   let head = await events.head();
   const meter = new ProgressMeter('reading', head, options.on_progress);
@@ -271,20 +275,21 @@ async function foldLog(options: RebuildOptions, version: ViewVersion, run: Run):
 }
 
 /**
- * Projects the rest of the log as workers do, which finds the event whose document the store refuses and moves its stream
- * to the dead-letter list. Rethrows any other error, and every error if the rebuild is to end at a poison event.
+ * Called after the fold failed. If the store refused a document, projects the rest of the log as workers do. This finds
+ * the event that caused the failure and moves its stream to the dead-letter list. Rethrows an error that no event caused.
+ * Rethrows every error if `on_poison` is `fail`.
  */
 async function isolatePoison(options: RebuildOptions, version: ViewVersion, error: unknown): Promise<void> {
   const { realm, events, log, on_poison } = options;
-  if (!isPoison(error) || on_poison !== 'dead_letter') throw error;
+  if (!isCausedByEvent(error) || on_poison !== 'dead_letter') throw error;
   log.warn({ realm, reason: reasonOf(error) }, 'a document cannot be written; looking for its event');
   const head = await events.head();
   await followTo(options, version, head, new ProgressMeter('reading', head, options.on_progress));
 }
 
 /**
- * Creates the indexes that the store leaves out, or has not finished, while documents are folded. May leave some of them
- * out if `signal` aborts.
+ * Creates the indexes that the store does not maintain while documents are folded, and unfinished indexes. If `signal`
+ * aborts, some indexes may be missing.
  */
 async function createIndexes(
   { events, on_progress, signal }: RebuildOptions,
@@ -299,7 +304,8 @@ async function createIndexes(
 
 /**
  * Projects every partition up to the active version's checkpoint, and at least to the position that the log's head had
- * at the call. Workers may project the same events at the same time. The revision of the partition makes that safe. Returns false if `signal` aborted first.
+ * at the call. Workers may project the same events at the same time. This is safe, because the store applies a batch only
+ * if the partition's revision is the one that was read. Returns false if `signal` aborted first.
  */
 async function catchUpWithActive(
   options: RebuildOptions,

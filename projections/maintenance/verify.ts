@@ -31,10 +31,13 @@ export interface VerifyResult {
   /** Number of compared documents by collection, including deleted ones. */
   readonly documents: Readonly<Partial<Record<CollectionName, number>>>;
   readonly events: number;
-  /** At most about 1,000 differences. `truncated` is true if the limit was reached. */
+  /**
+   * At 1,000 differences, the search ends early and `truncated` is true. The group of documents that reaches this limit
+   * may add up to 5,000 differences.
+   */
   readonly differences: readonly Difference[];
   readonly truncated: boolean;
-  /** Documents that changed between any two comparisons, so that it is unknown whether they have drifted. */
+  /** Number of documents that writers changed between all comparisons. Whether they have drifted is unknown. */
   readonly undecided: number;
   readonly duration_ms: number;
 }
@@ -43,15 +46,18 @@ const LEASE = 'verify';
 const LEASE_TTL_MS = 15_000;
 /** Documents that differ are compared again in groups of this size. */
 const SUSPECTS_MAX = 500;
+/** The search ends at this number of differences. Checked after each group, so there may be more. */
 const DIFFERENCES_MAX = 1_000;
+/** Number of comparisons after which a suspect counts as undecided. */
 const ROUNDS_MAX = 100;
+/** The pause between two comparisons is 1 ms longer each time, up to this. */
 const PAUSE_MS_MAX = 10;
 
 /** A document that differs between the two versions: it has drifted, or a worker wrote it between the two reads. */
 interface Suspect {
   readonly collection: CollectionName;
   readonly id: string;
-  /** Positions of both documents at the last comparison. */
+  /** Positions of both documents at the last comparison in `recheck`. Absent before the first one. */
   readonly positions?: string;
 }
 
@@ -72,7 +78,7 @@ export async function verify(options: VerifyOptions): Promise<VerifyResult> {
   return verifyVersion({ ...options, version });
 }
 
-/** Does the same for a version that need not be active. Drops the scratch version at the end. */
+/** Verifies a version that need not be active, like `verify`. Drops the scratch version at the end. */
 export async function verifyVersion(
   options: VerifyOptions & { readonly version: ViewVersion },
 ): Promise<VerifyResult> {
@@ -107,9 +113,14 @@ class Verification {
 
   async run(): Promise<VerifyResult> {
     const { version, events, views, system } = this.options;
-    const common = { version: this.scratch, partition_count: views.partition_count, events, now: system.now };
-    // A poison event fails in both versions, so both contain the documents of its stream without it.
-    const fold = await LogFold.open({ ...common, poison: 'dead_letter' });
+    const fold = await LogFold.open({
+      version: this.scratch,
+      partition_count: views.partition_count,
+      events,
+      now: system.now,
+      // A poison event fails in both versions, so neither version contains its changes.
+      poison: 'dead_letter',
+    });
     const meter = new ProgressMeter('verifying', await events.head(), this.options.on_progress);
     await this.catchUp(fold, meter);
     let undecided = 0;
@@ -124,10 +135,16 @@ class Verification {
     }
     const finished = !this.options.signal?.aborted;
     const clean = finished && this.differences.length === 0 && undecided === 0;
-    const { documents, differences, is_full: truncated } = this;
-    const duration_ms = Math.round(performance.now() - this.started_ms);
-    const counted = { documents, events: meter.count, differences, truncated, undecided, duration_ms };
-    return { clean, version: version.version, ...counted };
+    return {
+      clean,
+      version: version.version,
+      documents: this.documents,
+      events: meter.count,
+      differences: this.differences,
+      truncated: this.is_full,
+      undecided,
+      duration_ms: Math.round(performance.now() - this.started_ms),
+    };
   }
 
   private get is_full(): boolean {
@@ -137,13 +154,13 @@ class Verification {
   /** Projects the scratch version up to the current checkpoints of the verified version. */
   private async catchUp(fold: LogFold, meter: ProgressMeter): Promise<void> {
     const { version, views, signal } = this.options;
-    // Also completes a batch that a crashed worker has left unfinished.
+    // `partition` also completes a batch that a crashed worker has left unfinished.
     const partitions = Array.from({ length: views.partition_count }, (_, n) => version.partition(n));
     const to = (await Promise.all(partitions)).map(({ checkpoint }) => checkpoint);
     await fold.advance({ to, signal, onBatch: (position, events) => meter.advance(position, events) });
   }
 
-  /** Reads both versions in order of id, in step. Yields the documents that differ. */
+  /** Reads both versions side by side, in order of id. Yields the documents that differ. */
   private async *walk(collection: CollectionName): AsyncGenerator<Suspect> {
     const expected_documents = documentsOf(this.scratch, collection);
     const actual_documents = documentsOf(this.options.version, collection);
@@ -151,8 +168,9 @@ class Verification {
     let { value: next_actual } = await actual_documents.next();
     let count = 0;
     while ((next_expected || next_actual) && !this.options.signal?.aborted) {
-      const is_only_expected = !next_actual || (next_expected && next_expected.id < next_actual.id);
-      const { id } = (is_only_expected ? next_expected : next_actual)!;
+      // Compare the smaller id of the two. If only one version has a document with this id, the other one waits.
+      const is_expected_smaller = !next_actual || (next_expected && next_expected.id < next_actual.id);
+      const { id } = (is_expected_smaller ? next_expected : next_actual)!;
       const expected = next_expected?.id === id ? next_expected : undefined;
       const actual = next_actual?.id === id ? next_actual : undefined;
       if (differencesOf(collection, id, expected, actual).length > 0) yield { collection, id };
@@ -163,10 +181,10 @@ class Verification {
   }
 
   /**
-   * Compares the suspects again until each one is equal, or differs twice in a row at the same positions. The same
-   * positions mean that neither document was written between the two comparisons. Before the second comparison, the
-   * fresh fold was brought up to the checkpoints of the verified version, so it includes every event that the stored
-   * document includes. The difference is therefore drift. Returns the number of suspects that are still undecided.
+   * Compares each suspect again until it is equal in both versions or has drifted. A document has drifted if it differs
+   * twice in a row at the same positions. The same positions mean that neither version wrote the document between the two
+   * comparisons. Before the second comparison, the fresh fold has read every event that the stored document includes.
+   * Returns the number of suspects that are still undecided.
    */
   private async recheck(found: readonly Suspect[], fold: LogFold, meter: ProgressMeter): Promise<number> {
     let suspects = found;

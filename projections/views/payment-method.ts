@@ -15,7 +15,7 @@ export const paymentMethodView: View<PaymentMethodDocument, StoreEvent> = {
       : undefined,
   fold: (before, event, { id: store_id, occurred_at }) => {
     if (event.type === 'PaymentMethodRemoved') return null;
-    // If there is a document, this event has created it and is redelivered: a payment method is added only once.
+    // A payment method is added only once. If its document exists already, this event is redelivered.
     if (event.type !== 'PaymentMethodAdded' || before) return before;
     return {
       keys: paymentMethodKeys(store_id, event.data, occurred_at),

@@ -25,7 +25,9 @@ import type { Runtime } from './runtime';
 async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, operations: Operations) {
   const { config, log, system, limiter, metrics, tracing } = runtime;
   const tokens = new TokenCodec({
-    ...{ ring: await loadTokenKeys(config), issuer: config.JWT_ISSUER, system },
+    ring: await loadTokenKeys(config),
+    issuer: config.JWT_ISSUER,
+    system,
     onUnknownKey: unknownKeyLogger(runtime),
   });
   const authenticator = new Authenticator({
@@ -35,20 +37,30 @@ async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, ope
     system,
     onCache: metrics.onCache,
   });
-  const fallback_limiter = new MemoryRateLimiter({ now: system.now });
-  const traced = tracing && { trace: tracing.traceRequest };
-  const observed = { metrics, ...operations, ...traced };
   return {
     tokens,
     authenticator,
-    shared: { config, log, system, limiter, fallback_limiter, authenticator, ...observed },
+    shared: {
+      config,
+      log,
+      system,
+      limiter,
+      fallback_limiter: new MemoryRateLimiter({ now: system.now }),
+      authenticator,
+      metrics,
+      ...operations,
+      ...(tracing && { trace: tracing.traceRequest }),
+    },
   };
 }
 
-/** How often a process logs that its token keys differ from those of another process. */
+/** Shortest time between two log lines about tokens of unknown keys. */
 const UNKNOWN_KEY_EVERY_MS = 600_000;
 
-/** Anybody can make a token that looks like one of another process, so the log has one line per ten minutes. */
+/**
+ * Returns a function that logs a token of an unknown key, at most once per `UNKNOWN_KEY_EVERY_MS`. Anybody can send such
+ * a token, so without the limit anybody could fill the log.
+ */
 function unknownKeyLogger({ log }: Runtime): (kid: string) => void {
   let logged_at_ms = Number.NEGATIVE_INFINITY;
   return (kid) => {
@@ -63,7 +75,7 @@ function unknownKeyLogger({ log }: Runtime): (kid: string) => void {
   };
 }
 
-/** Starts to follow the changes of accounts and API keys. Stop it before the runtime is closed. */
+/** Starts to follow the changes of accounts and API keys. Stop the `ControlLog` before you close the runtime. */
 export function startControlLog({ events, views, log }: Runtime): ControlLog {
   return new ControlLog({ events: events.control, control_view: views.control, log });
 }
@@ -108,10 +120,11 @@ export async function buildQueryApp(
   const routes = queryRoutes({ views, system, pictures, recordPageView, onCache: metrics.onCache });
   const public_routes = [...docsRoutes(), pictureRoute(pictures)];
   const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;
-  // A span of a request shows its reads. So a process with traces makes every read.
+  // A trace shows the reads of a request, so a process with traces has no cache.
   const is_cached = bytes_max > 0 && !runtime.tracing;
-  const cache_options = { recordPageView, onCache: metrics.onCache, bytes_max };
-  const cache = is_cached && new EdgeCache({ ...cache_options, validity: new Validity(views) });
+  const cache =
+    is_cached &&
+    new EdgeCache({ recordPageView, onCache: metrics.onCache, bytes_max, validity: new Validity(views) });
   return buildApp({ ...shared, routes, public_routes, ...(cache && { cache }) });
 }
 
@@ -138,12 +151,12 @@ export async function startHealthServer(
 }
 
 /**
- * How long a shutdown waits until the last page views are appended. They are few events, so this is only reached in an
- * outage. Shorter than the time after which a process ends at once (`process.ts`).
+ * How long a shutdown waits until the last page views are appended. Only an outage takes that long, because page views
+ * are few events. Shorter than `STOP_TIMEOUT_MS` (`process.ts`), after which the process exits anyway.
  */
 export const PAGE_VIEWS_TIMEOUT_MS = 10_000;
 
-/** Starts this process's counter of page views, which appends them to the log. Stop it before the runtime is closed. */
+/** Starts the counter that appends this process's page views to the log. Stop it before you close the runtime. */
 export function startPageViewCounter(runtime: Runtime): PageViewCounter {
   const { config, system, log, metrics } = runtime;
   const page_view_log = new PageViewLog(runtime);

@@ -8,24 +8,27 @@ import { BLOB_AREAS, type BlobStore, isBlobHash } from '../../shared/ports/blob-
 import { eventsFile, INCOMPLETE, mediaFolder } from './open-adapters';
 
 export interface CopiedData {
-  /** Number of media files. */
+  /** Number of media files, and their total size. */
   readonly files: number;
   readonly bytes: number;
-  /** Media files whose bytes do not have the hash in their name. */
+  /** Paths of media files whose content does not match the hash in their name. */
   readonly damaged: readonly string[];
 }
 
-/** Whether a folder contains the logs of a catalog. A copy that \`copyData\` did not complete lacks that of \`control\`. */
+/**
+ * Returns whether a folder contains the logs of all realms. A copy that `copyData` did not complete has no log of
+ * `control`.
+ */
 export const hasLogs = (folder: string): boolean =>
   REALMS.every((realm) => existsSync(eventsFile(folder, realm)));
 
 /**
- * Copies what cannot be made again from a DATA_DIR to an empty folder, in the same places: the logs, the media files, and
- * the files next to them, such as the token keys. Processes may use `from` meanwhile. If the copy fails, `to` stays
- * without a catalog.
+ * Copies the files of a DATA_DIR that cannot be made again to an empty folder, under the same paths: the logs, the media
+ * files, and other files such as the token keys. Processes may use `from` meanwhile. If the copy fails, `to` contains no
+ * catalog.
  *
- * The logs are copied before the media files: an upload stores its file before its event, so the copy has a file for
- * each event. `control` is the first log, so that every store that a copied key names is in the copy.
+ * Copies the logs before the media files. An upload stores its file before its event, so the copy has a file for each
+ * event. Copies the log of `control` first, so that the later logs contain every store of its API keys.
  */
 export async function copyData(from: string, to: string): Promise<CopiedData> {
   const incomplete = join(to, INCOMPLETE);
@@ -37,7 +40,8 @@ export async function copyData(from: string, to: string): Promise<CopiedData> {
       await syncPath(copy);
       await syncPath(join(incomplete, realm));
     }
-    let [files, bytes] = [0, 0];
+    let files = 0;
+    let bytes = 0;
     const damaged: string[] = [];
     for (const environment of ENVIRONMENTS)
       for (const area of BLOB_AREAS) {
@@ -52,13 +56,14 @@ export async function copyData(from: string, to: string): Promise<CopiedData> {
         }
         await store.close();
       }
+    // The service creates the SQLite files of this folder again (rate limits, idempotency).
     for (const entry of await readdir(from, { withFileTypes: true }))
       if (entry.isFile() && !entry.name.includes('.sqlite'))
         await writeFile(join(incomplete, entry.name), await readFile(join(from, entry.name)), {
           flush: true,
         });
     await syncPath(incomplete);
-    // `control` last: it makes the copy count as complete.
+    // Move `control` last, because a folder counts as a complete copy as soon as it contains this log.
     const names = (await readdir(incomplete)).filter((name) => name !== 'control');
     for (const name of [...names, 'control']) await rename(join(incomplete, name), join(to, name));
     await syncPath(to);
@@ -68,7 +73,7 @@ export async function copyData(from: string, to: string): Promise<CopiedData> {
   }
 }
 
-/** Returns undefined if the file was deleted meanwhile: nothing has used it for a day. */
+/** Returns undefined if the file was deleted meanwhile. Only files that nothing has used for a day are deleted. */
 async function putFile(store: BlobStore, path: string) {
   try {
     return await store.put(createReadStream(path));

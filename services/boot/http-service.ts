@@ -24,8 +24,8 @@ export interface HttpService {
 }
 
 /**
- * Serves reads, writes and tokens on one address, or only what `role` names. Rejects with the error of Node if the port
- * cannot be opened.
+ * Serves reads, writes and tokens on one address. With `role`, serves only reads (`query`) or only writes and tokens
+ * (`command`). Rejects with the error of Node if the port cannot be opened.
  */
 export async function startHttpService(
   runtime: Runtime,
@@ -35,23 +35,25 @@ export async function startHttpService(
   const { HOST, PORT } = runtime.config;
   const page_views = startPageViewCounter(runtime);
   const control_log = startControlLog(runtime);
-  const stop = async (): Promise<void> => {
+  const stopBackground = async (): Promise<void> => {
     await control_log.stop();
     await page_views.stop(PAGE_VIEWS_TIMEOUT_MS);
   };
   try {
     const query =
-      role !== 'command' && (await buildQueryApp(runtime, control_log, page_views.record, operations));
-    const command = role !== 'query' && (await buildCommandApp(runtime, control_log, operations));
-    const app = query && command ? routeRequests(query, command) : query || command;
-    const listening = await listen(app as RequestListener, HOST, PORT);
+      role === 'command'
+        ? undefined
+        : await buildQueryApp(runtime, control_log, page_views.record, operations);
+    const command = role === 'query' ? undefined : await buildCommandApp(runtime, control_log, operations);
+    const app = query && command ? routeRequests(query, command) : (query ?? command)!;
+    const listening = await listen(app, HOST, PORT);
     const close = async (): Promise<void> => {
       await listening.close();
-      await stop();
+      await stopBackground();
     };
     return { url: listening.url, page_views, close };
   } catch (error) {
-    await stop();
+    await stopBackground();
     throw error;
   }
 }
@@ -66,7 +68,7 @@ function isForQuery({ method, url }: IncomingMessage): boolean {
   return !url?.startsWith('/auth') && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
 }
 
-/** How long a request waits for the main process, which asks all HTTP processes. */
+/** How long a request waits for the main process. The main process waits up to 2 s for the HTTP processes. */
 const SERVICE_TIMEOUT_MS = 6_000;
 
 /** The role `http`: serves requests of an all-in-one service with several HTTP processes (`http-processes.ts`). */
@@ -75,10 +77,11 @@ export function runHttp(): void {
     const commits = shares_commits ? new Commits() : undefined;
     const connection = commits?.connect((commit) => main.tell('committed', commit));
     const runtime = await openRuntime(config, log, realSystem, {
-      ...{ tracing, commits },
+      tracing,
+      commits,
       // The main process logs each damaged file once, also if several processes notice it.
       onDamage: ({ file, message }) => main.tell('damaged', { file, message }),
-      // The main process renders. A lost task is added again when it is missed.
+      // The main process renders the pictures. Its media worker adds a lost task again (`services/media/work.ts`).
       ...(config.REDIS_URL === undefined && {
         media_tasks: {
           add: async (task) => main.tell('mediaTask', task),
@@ -88,7 +91,7 @@ export function runHttp(): void {
       }),
     });
     runtime.metrics.collectProcessMetrics();
-    // Answers for the whole service.
+    // `/health/ready` and `/metrics` describe the whole service, so the main process answers them.
     const operations: Operations = {
       ready: async () =>
         (await main.ask('ready', undefined, SERVICE_TIMEOUT_MS)) ?? {

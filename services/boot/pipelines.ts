@@ -10,8 +10,9 @@ import { openJobQueue } from './open-adapters';
 import { rebuildInProcess } from './rebuild-process';
 import type { Runtime } from './runtime';
 
-const RETRY_MS = 100;
-const retryMs = backoff(RETRY_MS, 1_000);
+/** How often `caughtUp` asks again while a pipeline starts or a store is unavailable. */
+const POLL_MS = 100;
+const startPauseMs = backoff(100, 1_000);
 
 /**
  * - `starting`: the view store has not been reached yet, or its first version is not created yet.
@@ -22,9 +23,9 @@ export type PipelineState = 'starting' | 'running' | 'restarting';
 /** The pipeline of one realm, as readiness shows it. */
 export interface RealmPipeline {
   readonly state: PipelineState;
-  /** Undefined while the pipeline rebuilds nothing. */
+  /** Undefined if the pipeline is not rebuilding documents. */
   readonly rebuilding: RebuildProgress | undefined;
-  /** Absent if the pipeline runs in this process, which then knows the health of its stores. */
+  /** Absent if the pipeline runs in this process, because its stores are then those of this process. */
   readonly health?: Readonly<Record<'log' | 'documents', StoreHealth>> | undefined;
   /** Returns `unknown` if the queue is not open yet. Throws `CatalogError('unavailable')` if it cannot be reached. */
   checkQueue(): Promise<'ok' | 'unknown'>;
@@ -33,7 +34,7 @@ export interface RealmPipeline {
 export interface Pipelines {
   pipelineOf(realm: Realm): RealmPipeline;
   /**
-   * Resolves to true when the documents of every realm have caught up with the head that its log had at the call.
+   * Resolves to true when the documents of every realm have caught up with the head of its log at the call.
    * Resolves to false after `timeout_ms`, or when data must be repaired first.
    */
   caughtUp(timeout_ms: number): Promise<boolean>;
@@ -86,10 +87,11 @@ class OwnPipeline implements RealmPipeline {
     return this.running?.pipeline.rebuilding;
   }
 
+  /** Returns what the projection process tells the main process about this pipeline. */
   async report() {
     const { realm, state, rebuilding } = this;
-    const log = (await this.runtime.events[realm].health?.()) ?? 'ok';
-    return { realm, state, rebuilding, health: { log, documents: await this.documentsHealth() } };
+    const log_health = (await this.runtime.events[realm].health?.()) ?? 'ok';
+    return { realm, state, rebuilding, health: { log: log_health, documents: await this.documentsHealth() } };
   }
 
   private async documentsHealth(): Promise<StoreHealth> {
@@ -98,7 +100,7 @@ class OwnPipeline implements RealmPipeline {
       const active = (await views.versions()).find(({ status }) => status === 'active');
       return (active && (await (await views.open(active.version)).health?.())) ?? 'ok';
     } catch (error) {
-      // The service reads the same documents, so it notices any other failure itself.
+      // The processes that read these documents notice any other failure themselves.
       return error instanceof DamagedFileError ? 'damaged' : 'ok';
     }
   }
@@ -117,13 +119,16 @@ class OwnPipeline implements RealmPipeline {
     const ended = AbortSignal.any([signal, this.stopping.signal]);
     while (!ended.aborted) {
       try {
-        await this.running?.pipeline.caughtUp(ended);
-        if (this.running) return !ended.aborted;
+        const { running } = this;
+        if (running) {
+          await running.pipeline.caughtUp(ended);
+          return !ended.aborted;
+        }
       } catch (error) {
         if (error instanceof NeedsRepairError) return false;
         // A store is unavailable. The dispatcher and the workers log this.
       }
-      await pause(RETRY_MS, ended);
+      await pause(POLL_MS, ended);
     }
     return false;
   }
@@ -145,9 +150,10 @@ class OwnPipeline implements RealmPipeline {
         return;
       } catch (error) {
         if (signal.aborted) return;
+        // The process logs damage that an operator must repair once, where it finds the damage.
         const level = error instanceof NeedsRepairError ? 'debug' : 'warn';
         log[level]({ realm: this.realm, err: error }, 'projections failed to start; retrying');
-        await pause(retryMs(attempt), signal);
+        await pause(startPauseMs(attempt), signal);
       }
     }
   }
@@ -172,9 +178,15 @@ class OwnPipeline implements RealmPipeline {
     );
     const queue = tracing?.jobQueue(opened) ?? opened;
     try {
-      const aroundProjection = tracing?.aroundProjection;
       const pipeline = await startPipeline({
-        ...{ realm, owner, events: events[realm], views, queue, system, log, aroundProjection },
+        realm,
+        owner,
+        events: events[realm],
+        views,
+        queue,
+        system,
+        log,
+        aroundProjection: tracing?.aroundProjection,
         match: log_matches[realm],
         retired_ms: config.RETIRED_VERSION_HOURS * 3_600_000,
         rebuild: (onProgress, signal) => rebuildInProcess(config, realm, onProgress, signal),

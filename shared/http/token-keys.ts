@@ -23,12 +23,15 @@ export interface TokenKey {
 }
 
 /**
- * The first key signs, and all keys verify. To rotate keys, insert the new one first and keep the old one until its
- * last token has expired.
+ * The first key signs, and all keys verify. To rotate keys, insert the new key at the start and keep the old key until
+ * its last token has expired.
  */
 export type KeyRing = readonly [TokenKey & { readonly signing: KeyObject }, ...TokenKey[]];
 
+/** RFC 7518 §3.3. */
 const RSA_BITS_MIN = 2048;
+/** RFC 7518 §3.2: 256 bits. */
+const SECRET_LENGTH_MIN = 32;
 
 export const KID_LENGTH_MAX = 128;
 
@@ -37,7 +40,11 @@ const pem = z.string().min(1);
 const ringSchema = z
   .array(
     z.discriminatedUnion('alg', [
-      z.strictObject({ kid, alg: z.literal('HS256'), secret: z.string().min(32, 'at least 32 characters') }),
+      z.strictObject({
+        kid,
+        alg: z.literal('HS256'),
+        secret: z.string().min(SECRET_LENGTH_MIN, `at least ${SECRET_LENGTH_MIN} characters`),
+      }),
       z.strictObject({
         kid,
         alg: z.literal('RS256'),
@@ -57,8 +64,8 @@ const ringSchema = z
 type RingEntry = z.infer<typeof ringSchema>[number];
 
 /**
- * Parses a key ring. Throws `ConfigError`, which names the entry and its field but contains no value, which may be
- * secret.
+ * Parses a key ring. Throws `ConfigError` if it is invalid. The error names the entry and the field, but contains no
+ * value, because values may be secret.
  */
 export function parseRing(text: string, source: string): KeyRing {
   const fail = (reason: string): never => {
@@ -77,6 +84,7 @@ export function parseRing(text: string, source: string): KeyRing {
   return [{ ...first, signing: first.signing }, ...others];
 }
 
+/** Returns undefined, which no ring is, if the text is not JSON. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -121,9 +129,8 @@ function keyPair(
 const GENERATED_RING_FILE = 'jwt-keys.json';
 
 /**
- * Loads the keys that sign and verify tokens: from JWT_KEYS_FILE, else JWT_SECRET, else a ring that is generated once
- * and stored in DATA_DIR (mode 600), where other processes with the same DATA_DIR find it. Rejects with
- * `ConfigError`, which contains no secret.
+ * Loads the keys that sign and verify tokens: from JWT_KEYS_FILE, else from JWT_SECRET, else from a file in DATA_DIR. The
+ * first process creates this file with a new key (mode 600). Rejects with `ConfigError`, which contains no secret.
  */
 export async function loadTokenKeys(
   config: Pick<Config, 'JWT_KEYS_FILE' | 'JWT_SECRET' | 'DATA_DIR'>,
@@ -132,11 +139,8 @@ export async function loadTokenKeys(
     return parseRing(await readRing(config.JWT_KEYS_FILE), config.JWT_KEYS_FILE);
   if (config.JWT_SECRET !== undefined) {
     // The kid is a hash of the secret, so that all processes with the same secret accept each other's tokens.
-    const secret_hash = hash('sha256', config.JWT_SECRET, 'hex').slice(0, 12);
-    return parseRing(
-      JSON.stringify([{ kid: secret_hash, alg: 'HS256', secret: config.JWT_SECRET }]),
-      'JWT_SECRET',
-    );
+    const kid = hash('sha256', config.JWT_SECRET, 'hex').slice(0, 12);
+    return parseRing(JSON.stringify([{ kid, alg: 'HS256', secret: config.JWT_SECRET }]), 'JWT_SECRET');
   }
   const path = join(config.DATA_DIR, GENERATED_RING_FILE);
   return parseRing(await readOrGenerateRing(config.DATA_DIR, path), path);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** Ids are UUIDv7 strings in lower case (docs/interface.md#ids-and-timestamps); each kind is a type of its own. */
+/** Ids are UUIDv7 strings in lower case (docs/interface.md#ids-and-timestamps). Each kind of id has a type of its own. */
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
@@ -47,6 +47,7 @@ export function generateId<Id extends AnyId>(now_ms: number, random: RandomBytes
  * time that never changes, such as the creation time of the store.
  */
 export function deriveId<Id extends AnyId>(ms: number, ...names: string[]): Id {
+  // With a separator, the names `ab`, `c` and `a`, `bc` give different ids.
   return uuidFrom(ms, hash('sha256', names.join('\u0000'), 'buffer')) as Id;
 }
 
@@ -55,11 +56,13 @@ export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }
 
-function uuidFrom(ms: number, bits: Uint8Array): string {
-  const bytes = Buffer.from(bits.subarray(0, 10));
+/** Returns the UUIDv7 of a time and the first 10 of `tail_bytes`. */
+function uuidFrom(ms: number, tail_bytes: Uint8Array): string {
+  const bytes = Buffer.from(tail_bytes.subarray(0, 10));
+  // The version (7) and the variant of RFC 9562.
   bytes[0] = (bytes[0]! & 0x0f) | 0x70;
   bytes[2] = (bytes[2]! & 0x3f) | 0x80;
   const time = ms.toString(16).padStart(12, '0');
-  const rest = bytes.toString('hex');
-  return `${time.slice(0, 8)}-${time.slice(8)}-${rest.slice(0, 4)}-${rest.slice(4, 8)}-${rest.slice(8)}`;
+  const tail = bytes.toString('hex');
+  return `${time.slice(0, 8)}-${time.slice(8)}-${tail.slice(0, 4)}-${tail.slice(4, 8)}-${tail.slice(8)}`;
 }

@@ -14,23 +14,23 @@ export interface MediaTask {
  *
  * `add`
  * - Adds a task. Resolves when the queue has accepted it.
- * - May do nothing if the same task already waits or runs. Append the events that a task reads before you add it.
- *   Otherwise the running task may already have read the log without them, and no other task would read them.
+ * - May do nothing if the same task already waits or runs. Append the events that a task reads before you add the task.
+ *   Otherwise the running task may have read the log before these events, and no other task would read them.
  * - Throws `CatalogError('unavailable')` within 5 s if the queue cannot be reached.
- * - The queue may lose all tasks at any time. The worker looks for media that are `processing` for a long time and adds
- *   their tasks again.
+ * - The queue may lose all tasks at any time. The worker adds tasks again for media that stay `processing` for long.
  *
  * `work`
  * - Runs `handler` at least once for each task.
- * - Schedules fairly over stores: the tasks of one store do not hold up those of another for longer than the task that
- *   runs. In process, stores with waiting tasks take turns. On BullMQ, stores that added fewer tasks in the last minutes
- *   come first. Within a store, the order is roughly that of the calls of `add`.
+ * - Schedules fairly over stores, so that many tasks of one store do not hold up another store. The in-process queue
+ *   takes one task of each store in turn. BullMQ prefers stores that added fewer tasks in the last minutes. The tasks of
+ *   one store run roughly in the order in which they were added.
  * - Runs up to `concurrency` tasks in parallel in this process.
  * - If `handler` throws, retries the task with back-off, up to `MEDIA_ATTEMPTS` attempts. Then drops the task.
- * - Passes `starts` to the handler: how many starts of tasks for this media are unfinished, this start included. A start
- *   is stored before the handler runs. It stays counted if the process dies or the handler throws `TaskCrashError`. Any
- *   other error removes it from the count. When a handler succeeds, the count begins at 0 again; on a server also 30 days
- *   after the last start. The count is kept when the task is dropped and added again, and when the process restarts.
+ * - Passes `starts` to the handler: the number of unfinished starts of tasks for this media, including this start. The
+ *   queue stores a start before it calls the handler. If the process dies or the handler throws `TaskCrashError`, the
+ *   start stays unfinished. After any other error, the start does not count. When a handler succeeds, the count begins at
+ *   0 again. BullMQ forgets the count 30 days after the last start. The queue keeps the count when a task is dropped and
+ *   added again, and when the process restarts.
  * - `stop` waits for running tasks.
  */
 export interface MediaTaskQueue {
@@ -39,10 +39,10 @@ export interface MediaTaskQueue {
   close(): Promise<void>;
 }
 
-/** `starts`: the unfinished starts, at least 1. */
+/** `starts`: the number of unfinished starts, at least 1 (see `work`). */
 export type MediaTaskHandler = (task: MediaTask, starts: number) => Promise<void>;
 
-/** Thrown by a handler if the task crashed the process that it ran in, and may be the reason. */
+/** Thrown by a handler if the process in which the task ran crashed. The task may be the reason. */
 export class TaskCrashError extends Error {
   override readonly name = 'TaskCrashError';
 }
@@ -57,7 +57,7 @@ export interface MediaTaskQueueOptions {
 }
 
 /**
- * Maximum number of attempts per task. With the default back-off they take about 30 s. If an outage is longer, the task
- * is dropped. The worker adds it again when it finds that the media is still `processing`.
+ * Maximum number of attempts per task. With the default back-off, the attempts take about 30 s. If an outage is longer,
+ * the queue drops the task, and the worker adds the task again because the media is still `processing`.
  */
 export const MEDIA_ATTEMPTS = 6;

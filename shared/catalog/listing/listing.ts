@@ -17,7 +17,7 @@ export const listingEvents = [
 export type ListingEvent = EventOf<typeof listingEvents>;
 export type ListingFields = Extract<ListingEvent, { type: 'ListingCreated' }>['data'];
 
-/** A listing: the state that its events fold to. */
+/** The state of a listing after its events. */
 export interface Listing extends FieldResource<ListingId>, Omit<ListingFields, 'store_id' | 'media_ids'> {
   readonly media_ids: readonly MediaId[];
 }
@@ -36,8 +36,8 @@ export const listingAggregate = fieldAggregate<typeof listingFields, Listing, Li
 });
 
 /**
- * Returns the resource without `stats` and `media_ids`. Only documents contain the number of publications and know which
- * media exist.
+ * Returns the resource without `stats` and `media_ids`. They depend on documents: the number of publications, and the
+ * media that exist.
  */
 export function listingResource(listing: Listing): JsonObject {
   return resourceOf('listing', LISTING_RESPONSE_NAMES, listing);

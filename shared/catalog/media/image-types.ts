@@ -1,13 +1,13 @@
 import type { Environment } from '../realm';
 import type { ImageType } from '../vocabulary';
 
-/** Number of bytes at the start of a file that decide its format. */
+/** Number of bytes at the start of a file that decide its format. AVIF needs the most, for its compatible brands. */
 export const SNIFF_BYTES = 64;
 
 /**
- * Returns the format of a file from its first `SNIFF_BYTES` bytes (or all, if it is shorter). Ignores the file name and
- * the declared type, because a client can set them to anything. Returns undefined for formats that uploads do not
- * support, such as SVG, TIFF, HEIC, PDF and HTML.
+ * Returns the format of a file from its first `SNIFF_BYTES` bytes. A file may be shorter. Ignores the file name and the
+ * declared type, because a client can set them to anything. Returns undefined for formats that uploads do not support,
+ * such as SVG, TIFF, HEIC, PDF and HTML.
  */
 export function sniffImage(head: Uint8Array): ImageType | undefined {
   const bytes = Buffer.from(head.buffer, head.byteOffset, Math.min(head.byteLength, SNIFF_BYTES));
@@ -23,8 +23,8 @@ export function sniffImage(head: Uint8Array): ImageType | undefined {
 const isAvif = (brand: string): boolean => brand === 'avif' || brand === 'avis';
 
 /**
- * Returns the brands of an ISO base media file (ISO/IEC 14496-12 §4.3): the major brand, then, after a version number,
- * the compatible ones.
+ * Returns the brands of an ISO base media file (ISO/IEC 14496-12 §4.3). Its first box contains the size of the box,
+ * `ftyp`, the major brand, a version number and the compatible brands, of four bytes each.
  */
 function brandsOf(bytes: Buffer, text: string): string[] {
   const end = Math.min(bytes.readUInt32BE(0), bytes.length);
@@ -42,7 +42,7 @@ const EXTENSIONS: Readonly<Record<ImageType, string>> = {
   'image/avif': 'avif',
 };
 
-/** Returns the public path of a picture. It contains the hash of the bytes, so the content of a path never changes. */
+/** Returns the public path of a picture. The path contains the hash of the picture, so its content never changes. */
 export function pictureAddress(
   environment: Environment,
   { hash, mime_type }: { readonly hash: string; readonly mime_type: ImageType },
@@ -50,7 +50,7 @@ export function pictureAddress(
   return `/media/${environment}/${hash}.${EXTENSIONS[mime_type]}`;
 }
 
-/** Returns the type of a file with this extension, undefined if it is not one of a picture. */
+/** Returns the type of a file with this extension, or undefined if no type of picture has this extension. */
 export function typeOfExtension(extension: string): ImageType | undefined {
   const entry = Object.entries(EXTENSIONS).find(([, candidate]) => candidate === extension);
   return entry?.[0] as ImageType | undefined;

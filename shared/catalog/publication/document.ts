@@ -14,8 +14,10 @@ const keys = {
   visibility: 'text',
   featured_rank: 'integer',
   created_at: 'text',
+  /** The price in lists from low to high (`up`) and from high to low (`down`). They differ for an inactive price. */
   price_up: 'integer',
   price_down: 'integer',
+  /** The title without case and accents (`foldText`), to sort by name. */
   name_fold: 'text',
   free_shipping: 'integer',
   in_stock: 'integer',
@@ -40,7 +42,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
   repeats: {
     aggregate: 'publication',
     fields: [...Object.keys(publicationFields), 'id', 'store_id', 'version', 'created_at', 'updated_at'],
-    // The body has no `free_shipping` if it is unknown, and its key has then the value of a publication without it.
+    // If free shipping is unknown, the body has no `free_shipping`. The default must be null, because the key is 0 then.
     aggregate_defaults: { free_shipping: null, view_count: 0 },
     state_defaults: { reviews: NO_REVIEWS, page_views: 0, revision: 0 },
   },
@@ -52,7 +54,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
       in_stock: [0, 1],
     },
     orders: [
-      // With the price in the index, a list that is filtered by it reads no documents but its own.
+      // With `also`, a list that is filtered by price reads only the documents of its page.
       { scope: 'store_id', key: 'created_at', also: ['price_up'] },
       { scope: 'store_id', key: 'price_up', also: ['created_at'] },
       { scope: 'store_id', key: 'price_down' },
@@ -64,7 +66,8 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     ],
   },
   indexes: [
-    // With the filters after the order, a filtered page or count reads no documents but its own.
+    // The keys after `id` are filters. With them in the index, a filtered list reads only the documents of its page, and
+    // a count reads no document.
     ['store_id', 'visibility', 'created_at', 'id', 'price_up', 'listing_id', ...FILTERS],
     ['store_id', 'visibility', 'price_up', 'id', ...FILTERS],
     ['store_id', 'visibility', 'price_down', 'id', ...FILTERS],
@@ -84,7 +87,8 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
 };
 
 /**
- * `price_up` and `price_down` of an inactive price, which sorts last in both directions (docs/interface.md#sorting).
+ * `price_up` and `price_down` of an inactive price: beyond every price, so that it sorts last in both directions
+ * (docs/interface.md#sorting).
  */
 export const INACTIVE_PRICE_UP = 1_000_000_000_000;
 export const INACTIVE_PRICE_DOWN = -1;
@@ -111,7 +115,7 @@ export function publicationKeys(publication: Publication, listing_id: string | n
 
 export type PublicationBody = JsonObject & {
   readonly id: string;
-  /** Absent if the publication is in no listing that exists, and if its listing is private. */
+  /** Absent if the publication is in no listing that exists, or if its listing is private. */
   readonly listing_id?: string;
   /** The ids of the media in `expansions`. */
   readonly media_ids: string[];
@@ -122,7 +126,7 @@ export type PublicationBody = JsonObject & {
 export interface ReviewCounts {
   readonly count: number;
   readonly sum: number;
-  /** Number of reviews by rating, `"1"` to `"5"`. Ratings without reviews are missing. */
+  /** Number of reviews by rating, `"1"` to `"5"`. Ratings without reviews are 0 or missing. */
   readonly distribution: Readonly<Record<string, number>>;
 }
 
@@ -136,7 +140,7 @@ export interface ReviewCounts {
 export interface PublicationDocumentState {
   readonly publication: Publication | null;
   readonly reviews: ReviewCounts;
-  /** Views in the streams of views. Those in the publication's own stream are in `publication.view_count`. */
+  /** Views counted in the streams of views. `publication.view_count` counts views in the publication's own stream. */
   readonly page_views: number;
   /** Revision of the last event of the publication's own stream that is in this document. */
   readonly revision: number;

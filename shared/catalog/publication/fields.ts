@@ -3,10 +3,11 @@ import { field } from '../fields';
 import { amountField, currencyField, idField, lineField, mediaIdsField, textField } from '../input-rules';
 import { visibilitySchema } from '../vocabulary';
 
+/** Maximum length of `description_html`, in code points. */
 export const HTML_MAX = 50_000;
 export const PUBLICATION_MEDIA_MAX = 50;
 
-/** The events that carry changes of the fields, in the order in which a write appends them. */
+/** The events that change fields, in the order in which a write appends them. */
 export const PUBLICATION_CHANGES = [
   'PublicationDescribed',
   'PublicationPriced',

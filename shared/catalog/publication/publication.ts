@@ -19,19 +19,19 @@ export const publicationEvents = [
 export type PublicationEvent = EventOf<typeof publicationEvents>;
 export type PublicationFields = Extract<PublicationEvent, { type: 'PublicationCreated' }>['data'];
 
-/** A publication: the state that its events fold to. `listing_id` may name a listing that was deleted since. */
+/** The state of a publication after its events. The listing and the media that it refers to may have been deleted. */
 export interface Publication
   extends FieldResource<PublicationId>,
     Omit<PublicationFields, 'store_id' | 'listing_id' | 'media_ids'> {
   readonly listing_id: ListingId | null;
   readonly media_ids: readonly MediaId[];
-  /** Views that earlier releases have counted in this stream. */
+  /** Number of views in this stream, which only earlier releases have appended. */
   readonly view_count: number;
 }
 
 /** Values of some fields. A field that is missing stays unchanged. */
 export type PublicationChanges = Changes<typeof publicationFields>;
-/** Values for a new publication: the required fields, and any others. */
+/** Values for a new publication: all required fields and any optional fields. */
 export type PublicationInput = Input<typeof publicationFields>;
 export type PublicationCommand = FieldCommand<typeof publicationFields>;
 
@@ -56,7 +56,7 @@ export const publicationAggregate = fieldAggregate<
 
 const RESPONSE_NAMES = responseNames(publicationFields);
 
-/** The references that a resource shows. The aggregate may also refer to resources that were deleted since. */
+/** The references that a resource shows. The aggregate may also refer to resources that have been deleted. */
 export interface ShownReferences {
   /** Null if the listing does not exist or is hidden. */
   readonly listing_id: string | null;
@@ -64,8 +64,8 @@ export interface ShownReferences {
 }
 
 /**
- * Returns the resource with these references. Without `view_count`, it has no `stats`. `listing_id` comes last, so that
- * readers can append it.
+ * Returns the resource with these references. If `view_count` is undefined, the resource has no `stats`. `listing_id` is
+ * the last field, so that code that reads a document without it can append it.
  */
 export function publicationResource(
   publication: Publication,

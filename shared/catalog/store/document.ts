@@ -20,6 +20,7 @@ export function storeKeys({ account_id, status, created_at, name }: Store): Stor
 
 export type StoreBody = JsonObject & {
   readonly id: string;
+  /** `listing_count`: number of public listings. */
   readonly stats: { readonly listing_count: number };
 };
 
@@ -33,11 +34,11 @@ export type StoreBody = JsonObject & {
 export interface StoreDocumentState {
   readonly store: Store | null;
   readonly account_id: string | null;
-  /** Counts of all publications of the store, in a listing or not. */
+  /** Counts of all publications of the store, including publications in no listing. */
   readonly facets: Facets;
   /** Number of listings, by visibility. */
   readonly listings: Readonly<Record<Visibility, number>>;
-  /** Number of media, by visibility: `public` if a public publication or listing uses the media. */
+  /** Number of media, by visibility. Media are `public` if a public publication or listing uses them. */
   readonly media: Readonly<Record<Visibility, number>>;
   /** Number of payment methods. */
   readonly payment_methods: number;
