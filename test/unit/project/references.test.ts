@@ -119,7 +119,7 @@ const FOREIGN_NAMES = [
   ],
   ...['mongodump', 'mongorestore', 'fsync', 'dmesg', 'protobufjs', 'cluster_enabled'],
   // The example of CONTRIBUTING.md.
-  'collection_not_found',
+  ...['lookbook', 'lookbook_not_found'],
   // Codes that docs/errors.md reserves.
   ...['INVALID_TOKEN', 'EXPIRED_TOKEN', 'DATABASE_CONNECTION_ERROR', 'UNKNOWN_ERROR', 'INVALID_CREDENTIALS'],
   ...['ACCOUNT_NOT_VERIFIED', 'ACCOUNT_NOT_FOUND', 'INVALID_LENGTH', 'INVALID_STATE'],
