@@ -186,24 +186,22 @@ test('the program uses every method of the client', () => {
   expect(Object.keys(USES).sort()).toEqual([...of_resources, ...methodsOf(client)].sort());
 });
 
+// Each compiler with each value once, not with each combination: one compilation takes seconds.
 const MODULES = {
-  bundler: { module: 'esnext', moduleResolution: 'bundler' },
-  node16: { module: 'node16', moduleResolution: 'node16' },
+  bundler: { module: 'esnext', moduleResolution: 'bundler', exactOptionalPropertyTypes: true },
+  node16: { module: 'node16', moduleResolution: 'node16', exactOptionalPropertyTypes: false },
 };
 const CASES = (Object.keys(COMPILERS) as (keyof typeof COMPILERS)[]).flatMap((compiler) =>
-  (['bundler', 'node16'] as const).flatMap((resolution) =>
-    [true, false].map((exact) => ({ compiler, resolution, exact })),
-  ),
+  (['bundler', 'node16'] as const).map((resolution) => ({ compiler, resolution })),
 );
 
 test.each(CASES)(
-  'TypeScript $compiler compiles the result of every method ($resolution, exact optional properties: $exact)',
-  async ({ compiler, resolution, exact }) => {
-    const options = { ...MODULES[resolution], exactOptionalPropertyTypes: exact };
+  'TypeScript $compiler compiles the result of every method ($resolution)',
+  async ({ compiler, resolution }) => {
     // A CommonJS module resolves the package by the condition `require`.
     const cjs = resolution === 'node16' ? { 'main.cts': PROGRAM } : undefined;
     const files = { 'main.ts': PROGRAM, 'next.ts': NEXT, ...cjs };
-    await compileOutside(files, compiler, options);
+    await compileOutside(files, compiler, MODULES[resolution]);
   },
 );
 
@@ -225,5 +223,5 @@ test.each([
   ],
 ])('a wrong use of a result does not compile: not %s but %s', async (right, wrong, error) => {
   expect(PROGRAM).toContain(right);
-  await expect(compileOutside({ 'main.ts': PROGRAM.replace(right, wrong) }, '5.6')).rejects.toThrow(error);
+  await expect(compileOutside({ 'main.ts': PROGRAM.replace(right, wrong) }, '7')).rejects.toThrow(error);
 });
