@@ -117,33 +117,44 @@ export class Dispatcher {
     }
   }
 
-  /**
-   * Wakes the partitions whose jobs the queue has lost, until `signal` aborts: in two checks in a row, the queue was empty
-   * and the checkpoint of the active version was before the dispatched position, and it has not moved between them. Other
-   * versions find the gap at their next job.
-   */
+  /** Wakes the partitions whose jobs the queue has lost, until `signal` aborts. */
   private async watch(batcher: JobBatcher, signal: AbortSignal): Promise<void> {
-    const { versions, queue, log, realm } = this.parts;
-    let before: (Position | undefined)[] = [];
-    for (; !signal.aborted; await pause(this.times.watch_ms, signal))
+    const { log, realm } = this.parts;
+    let behind: ReadonlyMap<number, Position> = new Map();
+    while (!signal.aborted) {
       try {
-        const active = (await versions.list()).at(-1);
-        const checkpoints = (active && (await unlessUnusable(active.version.checkpoints()))) ?? [];
-        const behind: typeof before = [];
-        for (const [partition, checkpoint] of checkpoints.entries()) {
-          if (checkpoint >= batcher.dispatchedTo(partition) || (await queue.depth(partition)) > 0) continue;
-          behind[partition] = checkpoint;
-          if (before[partition] !== checkpoint) continue;
-          log.warn(
-            { realm, partition, checkpoint: String(checkpoint) },
-            'partition lost its jobs; waking it',
-          );
-          await batcher.wake(partition);
-        }
-        before = behind;
+        behind = await this.wakeStalledPartitions(batcher, behind);
       } catch (error) {
         logRetried(log, error, { realm }, 'check for stalled partitions failed; retrying');
       }
+      await pause(this.times.watch_ms, signal);
+    }
+  }
+
+  /**
+   * Wakes the partitions that are behind now and were behind at the previous check, at the same checkpoint. A partition is
+   * behind if its queue is empty and the active version's checkpoint is before the dispatched position. Other versions
+   * find the gap at their next job.
+   *
+   * @param before Checkpoints of the partitions that were behind at the previous check.
+   * @returns Checkpoints of the partitions that are behind now.
+   */
+  private async wakeStalledPartitions(
+    batcher: JobBatcher,
+    before: ReadonlyMap<number, Position>,
+  ): Promise<ReadonlyMap<number, Position>> {
+    const { versions, queue, log, realm } = this.parts;
+    const behind = new Map<number, Position>();
+    const active = (await versions.list()).at(-1);
+    const checkpoints = active && (await unlessUnusable(active.version.checkpoints()));
+    for (const [partition, checkpoint] of (checkpoints ?? []).entries()) {
+      if (checkpoint >= batcher.dispatchedTo(partition) || (await queue.depth(partition)) > 0) continue;
+      behind.set(partition, checkpoint);
+      if (before.get(partition) !== checkpoint) continue;
+      log.warn({ realm, partition, checkpoint: String(checkpoint) }, 'partition lost its jobs; waking it');
+      await batcher.wake(partition);
+    }
+    return behind;
   }
 
   /**

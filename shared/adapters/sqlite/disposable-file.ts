@@ -1,5 +1,4 @@
 import { existsSync, renameSync } from 'node:fs';
-import Database from 'libsql';
 import {
   isDamage,
   openDatabase,
@@ -53,12 +52,12 @@ export async function openDisposable(
 }
 
 /**
- * The connection closes when its statements are collected. By then, the file may have been moved: SQLite leaves the
- * write-ahead log at its path alone then.
+ * Returns whether the file is damaged or has the format of an earlier release. The connection stays open until its
+ * statements are garbage-collected. If the file was moved by then, SQLite does not touch the new write-ahead log at its path.
  */
 function isUnusable(file: string, format: number): boolean {
   if (!existsSync(file)) return false;
-  const database = new Database(file);
+  const database = openDatabase(file);
   try {
     const value = (sql: string): unknown => (database.prepare(sql).raw().all([]) as unknown[][])[0]?.[0];
     const file_format = Number(value('PRAGMA user_version'));
