@@ -91,7 +91,7 @@ export async function openRuntime(
       onRecreated: ({ file, moved_to }) =>
         log.warn(
           { file, moved_to },
-          'file was damaged or of another release; moved it aside and created an empty one',
+          'file was damaged or of an earlier release; moved it aside and created an empty one',
         ),
       ...(commits && { wal_pages_max: WAL_PAGES_MAX_UNATTENDED }),
     };

@@ -28,7 +28,7 @@ export interface Principal {
   readonly limits?: KeyLimits;
 }
 
-/** A request to the server. Node's type has the optional properties of an answer, too. */
+/** A request that the server has received. In Node's type, `method` and `url` may be missing, as in a response. */
 export type HttpRequest = IncomingMessage & { readonly method: string; readonly url: string };
 
 /** A request with what its stages have found out about it. */
@@ -101,7 +101,10 @@ export function assertSupported({ headers, httpVersion }: HttpRequest): void {
     throw new CatalogError('expectation_failed');
 }
 
-/** Counts a request that has ended, and logs one line. The line has no query and no headers, because they may contain secrets. */
+/**
+ * Counts a request whose response is closed, and logs one line. The line has no query and no headers, because they may
+ * contain secrets.
+ */
 export function record(exchange: Exchange, { log, metrics }: RequestRecords): void {
   const { req, res, request_id, started_ms, area, path, route = 'none', principal } = exchange;
   const { method } = req;

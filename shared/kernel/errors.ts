@@ -109,7 +109,8 @@ export class DamagedFileError extends NeedsRepairError {
 }
 
 /**
- * A store refuses a document because of the document itself: it is too large, or it has a key of the wrong kind. Waiting does not help. Every other failure of a write is an outage.
+ * A store refuses a document because of the document itself: it is too large, or it has a key of the wrong kind. Waiting
+ * does not help. Every other failure of a write is an outage.
  */
 export class UnstorableDocumentError extends Error {
   override readonly name = 'UnstorableDocumentError';
