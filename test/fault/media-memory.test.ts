@@ -48,14 +48,22 @@ test('twenty parallel uploads of 10,485,760 bytes are all rendered, and memory g
         expect([201, 503]).toContain(reply.status);
         return ((await reply.json()) as { data?: { id: string } }).data?.id;
       });
-    const ready = (id: string) =>
-      waitFor(async () => {
-        const reply = await fetch(`${running.url}/api/media/${id}`, { headers });
-        return ((await reply.json()) as { data: { status: string } }).data.status === 'ready';
-      });
+    const isReady = async (id: string): Promise<boolean> => {
+      const reply = await fetch(`${running.url}/api/media/${id}`, { headers });
+      return ((await reply.json()) as { data: { status: string } }).data.status === 'ready';
+    };
+    /** Waits for one picture after the other, in any order: all together may take a busy machine minutes. */
+    const allReady = async (ids: readonly string[]): Promise<void> => {
+      const missing = new Set(ids);
+      const removeOne = async (): Promise<boolean> => {
+        for (const id of missing) if (await isReady(id)) return missing.delete(id);
+        return false;
+      };
+      while (missing.size > 0) await waitFor(removeOne, { what: 'one more picture' });
+    };
 
     // The first upload loads the image library, which remains in memory.
-    await ready(await upload(await flatPicture('png', { width: 9, height: 9 })));
+    await allReady([await upload(await flatPicture('png', { width: 9, height: 9 }))]);
     const uploads = await largestUploads();
     const before = memoryMib(running.child.pid!);
     let maximum = before;
@@ -69,7 +77,7 @@ test('twenty parallel uploads of 10,485,760 bytes are all rendered, and memory g
     const ids: string[] = [];
     try {
       ids.push(...(await Promise.all(uploads.map(upload))));
-      for (const id of ids) await ready(id);
+      await allReady(ids);
     } finally {
       done.abort();
       await sampling;
