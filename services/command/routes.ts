@@ -5,11 +5,17 @@ import { listings } from './listing';
 import { mediaRoutes } from './media';
 import { publications } from './publication';
 import { ActiveStores, type MediaDeps, type ProjectionDeps, type RouteDeps } from './request';
+import { storeRoutes } from './store';
 
 /** Returns the routes of all write endpoints (docs/interface.md#write-endpoints). */
 export function commandRoutes(
   deps: StoreDeps & ProjectionDeps & MediaDeps & { readonly onCache?: CacheObserver },
 ): Route[] {
   const shared: RouteDeps = { ...deps, stores: new ActiveStores(deps) };
-  return [...publications.routes(shared), ...listings.routes(shared), ...mediaRoutes(shared)];
+  return [
+    ...publications.routes(shared),
+    ...listings.routes(shared),
+    ...mediaRoutes(shared),
+    ...storeRoutes(shared),
+  ];
 }

@@ -1,25 +1,42 @@
 import { z } from 'zod';
-import { newShape, patchShape } from '../../shared/catalog/fields';
+import { writes } from '../../shared/api/operations/writes';
+import { storePatchBody } from '../../shared/api/requests/writes';
+import { newShape } from '../../shared/catalog/fields';
 import { lineField, textField } from '../../shared/catalog/input-rules';
 import type { Environment } from '../../shared/catalog/realm';
 import { storeFields } from '../../shared/catalog/store/fields';
-import { type PaymentMethodFields, type Store, storeAggregate } from '../../shared/catalog/store/store';
+import {
+  type PaymentMethodFields,
+  type Store,
+  type StoreCommand,
+  storeAggregate,
+  storeResource,
+} from '../../shared/catalog/store/store';
 import {
   environmentSchema,
   paymentMethodTypeSchema,
   type StoreStatus,
 } from '../../shared/catalog/vocabulary';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type AccountId, generateId, type PaymentMethodId, type StoreId } from '../../shared/kernel/ids';
 import { requireAccount } from './account';
-import { type ControlDeps, executeOn, type StoreDeps, type WriteContext, type Written } from './execute';
+import {
+  type ControlDeps,
+  execute,
+  executeOn,
+  type StoreDeps,
+  type WriteContext,
+  type Written,
+  withResource,
+} from './execute';
 import { findInLog, streamIn } from './load';
+import { awaitProjection, guardFor, type RouteDeps, readCount, storeForNew, writeContextOf } from './request';
 
 const { name, ...profile } = newShape(storeFields);
 
 export const newStoreSchema = z.strictObject({ name, environment: environmentSchema, ...profile });
-export const storePatchSchema = z.strictObject(patchShape(storeFields));
 
 /** Input for a payment method. Without `position`, it is added after the last payment method. */
 export const newPaymentMethodSchema = z.strictObject({
@@ -30,7 +47,7 @@ export const newPaymentMethodSchema = z.strictObject({
 });
 
 export type NewStore = z.output<typeof newStoreSchema>;
-export type StorePatch = z.output<typeof storePatchSchema>;
+export type StorePatch = z.output<typeof storePatchBody>;
 export type NewPaymentMethod = z.output<typeof newPaymentMethodSchema>;
 
 /** A store, with its environment, which never changes. */
@@ -57,15 +74,26 @@ export async function createStore(
   return executeOn(streamRef(deps, { environment: store.environment, id }), context, command);
 }
 
-/** Patches the fields of a store. Throws the faults of the changes, and `store_not_found`. */
+/**
+ * Patches the fields of a store. Throws the faults of the changes, `store_not_found`, and errors of `guard`, which checks
+ * whether the client may change this version of the store.
+ */
 export async function describeStore(
   deps: StoreDeps,
   context: WriteContext,
-  target: StoreTarget,
+  target: StoreTarget & { readonly guard?: (store: Store) => Promise<void> },
   changes: StorePatch,
 ): Promise<Written<Store>> {
-  const checked = parseBody(storePatchSchema, changes);
-  return executeOn(streamRef(deps, target), context, { type: 'DescribeStore', changes: checked });
+  const checked = parseBody(storePatchBody, changes);
+  const written = await execute<Store, StoreCommand>({
+    ...streamRef(deps, target),
+    context,
+    check: async (state) => {
+      if (state.tag === 'present') await target.guard?.(state.resource);
+      return { type: 'DescribeStore', changes: checked };
+    },
+  });
+  return withResource(written);
 }
 
 /**
@@ -125,4 +153,27 @@ export async function locateStore(deps: StoreDeps, id: StoreId): Promise<Store |
 
 function streamRef(deps: StoreDeps, { environment, id }: StoreTarget) {
   return streamIn(deps, environment, storeAggregate, id);
+}
+
+export function storeRoutes(deps: RouteDeps): Route[] {
+  return [routeOf(writes.updateStore, (request) => update(deps, request))];
+}
+
+/** Handles `PATCH /api/store`. */
+async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+  const context = writeContextOf(request);
+  const { environment } = request.principal;
+  const id = storeForNew(request, undefined);
+  const guarded = guardFor(request, deps.stores, 'store_not_found');
+  const guard = ({ version }: Store): Promise<void> => guarded({ store_id: id, version });
+  const changes = parseBody(storePatchBody, request.body);
+  const written = await describeStore(deps, context, { environment, id, guard }, changes);
+  const { value } = written;
+  const headers = await awaitProjection(deps, request, id, written);
+  const listing_count = await readCount(deps, environment, async (view) => {
+    const stored = await view.get('stores', id);
+    return stored?.document?.body.stats?.listing_count ?? 0;
+  });
+  const stats = listing_count !== undefined && { stats: { listing_count } };
+  return { data: { ...storeResource(value), ...stats }, version: value.version, headers };
 }

@@ -21,7 +21,7 @@ import {
   visibilityKey,
 } from './read';
 
-/** Handles `GET /api/store`. The response has no version, because no endpoint writes stores under `If-Match`. */
+/** Handles `GET /api/store`. */
 export async function readStore(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.getStore, request, EXPANSIONS.store);
   const store_id = requestedStore(request);
@@ -30,7 +30,11 @@ export async function readStore(deps: ReadDeps, request: ApiRequest): Promise<An
     version.get('stores', store_id, partsFor('store', query)),
     listingsForExpansion(version, query, store_id),
   ]);
-  return { data: presentStore(assertActive(store), query, counted_listings) };
+  const document = assertActive(store);
+  // A document of an old schema, which is read until a rebuild, has no version.
+  const { version: stored_version } = document.keys;
+  const data = presentStore(document, query, counted_listings);
+  return typeof stored_version === 'number' ? { data, version: stored_version } : { data };
 }
 
 /** Returns the listings for `expand=listing` if the visibility is not `public`, with the counts for that visibility. */

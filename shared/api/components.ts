@@ -175,6 +175,10 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
     writes.publicationPatchBody,
     'Fields of a publication to change. Fields that are left out stay as they are.',
   ),
+  StorePatch: named(
+    writes.storePatchBody,
+    'Fields of a store to change. Fields that are left out stay as they are.',
+  ),
   Upload: named(writes.uploadForm, 'Form with a picture to upload.'),
   TokenRequest: named(tokenBody, 'Options of the token.'),
   NoFields: named(noBody, 'An empty object. Fields are refused.'),

@@ -43,6 +43,7 @@ export const permissionSchema = z.enum([
   'write:listings',
   'write:publications',
   'write:media',
+  'write:stores',
 ]);
 export type Permission = z.infer<typeof permissionSchema>;
 

@@ -56,7 +56,7 @@ export interface TokenDescription {
   /** Ids of the stores that the key can access. */
   stores: string[];
   /** What the key permits. */
-  permissions: ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media')[];
+  permissions: ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media' | 'write:stores')[];
   /** When the token expires: ISO 8601 in UTC. */
   expires_at: string;
 }
@@ -635,7 +635,7 @@ export interface MediaAnswer {
 }
 
 export interface WriteQuery {
-  /** Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them. */
+  /** Store of the resource. Default for a new resource, and for the store itself: the first of the token's stores. Otherwise, the resource may be in any of them. */
   store_id?: string | undefined;
 }
 
@@ -682,7 +682,7 @@ export interface ListingPatch {
 }
 
 export interface DeleteListingQuery {
-  /** Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them. */
+  /** Store of the resource. Default for a new resource, and for the store itself: the first of the token's stores. Otherwise, the resource may be in any of them. */
   store_id?: string | undefined;
   /** `true`: the listing is only deleted if it has no publications, also no private ones. */
   if_empty?: boolean | undefined;
@@ -801,7 +801,7 @@ export interface DeletedPublication {
 }
 
 export interface UploadQuery {
-  /** Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them. */
+  /** Store of the resource. Default for a new resource, and for the store itself: the first of the token's stores. Otherwise, the resource may be in any of them. */
   store_id?: string | undefined;
   /** Alternative text for people who cannot see the picture. */
   alt?: string | undefined;
@@ -853,6 +853,33 @@ export interface DeletedMedia {
   object: 'media';
   /** The resource does not exist any more. */
   deleted: true;
+}
+
+/** Fields of a store to change. Fields that are left out stay as they are. */
+export interface StorePatch {
+  /** The store's name, shown to customers. */
+  name?: string | undefined;
+  /** A description of the store, in plain text. */
+  description?: string | null | undefined;
+  /** The store's opening hours, in the order in which to show them. */
+  businessHours?: readonly {
+    day: string;
+    hours: string;
+  }[] | null | undefined;
+  /** The store's contact details. */
+  contact?: {
+    address?: string | undefined;
+    phone?: string | undefined;
+    email?: string | undefined;
+  } | null | undefined;
+  /** The store's shipping, returns and satisfaction policies, in plain text. */
+  policies?: {
+    shipping?: string | undefined;
+    returns?: string | undefined;
+    satisfaction?: string | undefined;
+  } | null | undefined;
+  /** The taxpayer number of the business (in Peru, the RUC). */
+  ruc?: string | null | undefined;
 }
 
 /** Why a request failed. */
@@ -922,6 +949,7 @@ export interface Operations {
   deletePublication: { query: WriteQuery; answer: DeletedPublicationAnswer };
   uploadMedia: { query: UploadQuery; body: Upload; answer: NewMediaAnswer };
   deleteMedia: { query: WriteQuery; answer: DeletedMediaAnswer };
+  updateStore: { query: WriteQuery; body: StorePatch; answer: StoreAnswer };
 }
 
 /** The method and path of each operation. */
@@ -950,4 +978,5 @@ export const endpoints = {
   deletePublication: ['DELETE', '/api/publication/:id'],
   uploadMedia: ['POST', '/api/media'],
   deleteMedia: ['DELETE', '/api/media/:id'],
+  updateStore: ['PATCH', '/api/store'],
 } as const;

@@ -1,7 +1,15 @@
 import type { PaymentMethod, Store } from './api.js';
 import type { Calls } from './calls.js';
-import type { AnswerOf, Expandable, Expanded, ExpandedList, Expanding, QueryOf } from './operations.js';
-import type { ListOptions, ReadOptions } from './options.js';
+import type {
+  AnswerOf,
+  BodyOf,
+  Expandable,
+  Expanded,
+  ExpandedList,
+  Expanding,
+  QueryOf,
+} from './operations.js';
+import type { ListOptions, ReadOptions, WriteOptions } from './options.js';
 import type { Pages } from './pages.js';
 import { listOf } from './pages.js';
 
@@ -60,5 +68,15 @@ export class StoreCalls {
     options: ListOptions = {},
   ): Pages<PaymentMethod, AnswerOf<'listPaymentMethods'>> {
     return listOf((page) => this.calls.page('listPaymentMethods', { query: page }, options), query);
+  }
+  /**
+   * Changes the given fields of the store; null clears an optional one. `contact`, `policies` and `businessHours` are
+   * replaced as a whole. The result has no `stats` if they cannot be read within one second.
+   *
+   * @example
+   * await client.store.update({ contact: { phone: '+51 1 555 0199' } });
+   */
+  update(body: BodyOf<'updateStore'>, options: WriteOptions = {}): Promise<Store> {
+    return this.calls.write('updateStore', { body }, options);
   }
 }

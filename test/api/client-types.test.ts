@@ -25,6 +25,10 @@ const USES: Readonly<Record<string, string>> = {
     const methods: PaymentMethod[] = await client.store.paymentMethods().all();
     const type: 'cash' | 'card' | 'bank_transfer' | 'wallet' | 'other' | undefined = methods[0]?.type;
     console.log(type);`,
+  'store.update': `
+    const patch: StorePatch = { description: null, contact: { phone: '+51 1 555 0199' } };
+    const store: Store = await client.store.update(patch, { ifMatch: await client.store.get() });
+    console.log(store.contact?.phone);`,
   'listings.list': `
     const { data, meta } = await client.listings.list({ page: 2, order: 'asc' }).page();
     const listings: Listing[] = data;
@@ -133,7 +137,7 @@ const USES: Readonly<Record<string, string>> = {
 
 const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, ErrorCode, FetchOptions, Listing,
   ListingPatch, ListingPublications, Media, MediaVariant, NewListing, NewPublication, PageMeta, PaymentMethod, Publication,
-  PublicationPatch, QueryOf, Review, ReviewsMeta, Store, Token, TokenDescription, UploadFields`;
+  PublicationPatch, QueryOf, Review, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields`;
 
 const PROGRAM = `
 import type { ${TYPES} } from 'catalog-client';

@@ -118,7 +118,9 @@ async function expectSameAnswers(url: string, known: Answers): Promise<number> {
     const expected = path.includes('visibility=all') ? recorded : withoutHiddenMedia(recorded, shown);
     const reply = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${tokens[key]}` } });
     const body = await reply.text();
-    const found = { status: reply.status, etag: reply.headers.get('etag'), body: withoutAdditions(body) };
+    // The old release had no version in the ETag of a store.
+    const tag = reply.headers.get('etag')?.replace(/^"\d+-/, path.startsWith('/api/store') ? '"' : '$&');
+    const found = { status: reply.status, etag: tag ?? null, body: withoutAdditions(body) };
     const etag = etagToday(answer, JSON.parse(body));
     // The order of related publications has changed: the old release gave the words of a title more weight.
     if (path.includes('/related')) for (const page of [found.body, expected]) sortById(page.data);

@@ -53,8 +53,10 @@ function create({ answer, schema, sample, ...rest }: WriteWithBody): Unnamed<Api
   };
 }
 
-function update(options: WriteWithBody & { readonly not_found: Condition }): Unnamed<ApiOperation> {
-  const { answer, example, schema, sample, not_found, ...rest } = options;
+function update(
+  options: WriteWithBody & { readonly not_found: Condition; readonly refusals?: readonly Condition[] },
+): Unnamed<ApiOperation> {
+  const { answer, example, schema, sample, not_found, refusals = [], ...rest } = options;
   return {
     ...{ ...rest, ...common },
     method: 'PATCH',
@@ -66,7 +68,7 @@ function update(options: WriteWithBody & { readonly not_found: Condition }): Unn
         content: json(answer, example),
       },
     },
-    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, not_found, 'precondition_failed'],
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, not_found, 'precondition_failed', ...refusals],
   };
 }
 
@@ -95,6 +97,7 @@ function remove(
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
 const publication = { tag: 'Publications', permission: 'write:publications' } as const;
 const media = { tag: 'Media', permission: 'write:media' } as const;
+const storePatch = { contact: { phone: '+51 1 555 0199' } };
 const pricePatch = { price_amount: 3600, quantity_available: 60 };
 
 /** Every write of the interface (docs/interface.md#write-endpoints). */
@@ -186,5 +189,19 @@ export const writes = withIds({
     description: 'Also removes the file from all publications and listings that show it.',
     answer: answers.DeletedMediaAnswer,
     not_found: 'media_not_found',
+  }),
+  updateStore: update({
+    tag: 'Stores',
+    permission: 'write:stores',
+    path: '/api/store',
+    summary: 'Update a store',
+    description:
+      "Changes the store of `store_id`, or the first of the token's stores: the fields in the body, and no others. `contact`, `policies` and `businessHours` are replaced as a whole. Null clears an optional field.",
+    schema: requests.storePatchBody,
+    sample: storePatch,
+    answer: answers.StoreAnswer,
+    example: examples.answer({ ...examples.store, ...storePatch }),
+    not_found: 'store_not_found',
+    refusals: ['invalid_email'],
   }),
 });

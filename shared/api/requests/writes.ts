@@ -3,6 +3,7 @@ import { newShape, patchShape } from '../../catalog/fields';
 import { idField, lineField } from '../../catalog/input-rules';
 import { listingFields } from '../../catalog/listing/fields';
 import { publicationFields } from '../../catalog/publication/fields';
+import { storeFields } from '../../catalog/store/fields';
 import * as examples from '../responses/examples';
 import { flag, queryId } from './parameters';
 
@@ -17,7 +18,7 @@ export const ALT_MAX = 500;
 export const writeQuerySchema = z.object({
   store_id: queryId.optional().meta({
     description:
-      "Store of the resource. Default for a new resource: the first of the token's stores. Otherwise, the resource may be in any of them.",
+      "Store of the resource. Default for a new resource, and for the store itself: the first of the token's stores. Otherwise, the resource may be in any of them.",
     example: examples.ids.store,
   }),
 });
@@ -48,6 +49,9 @@ export const newListingBody = z.strictObject({ ...newShape(listingFields), ...ne
 
 /** `PATCH /api/listing/:id`. All fields are optional. */
 export const listingPatchBody = z.strictObject({ ...patchShape(listingFields), ...patchStoreId });
+
+/** `PATCH /api/store`. All fields are optional. */
+export const storePatchBody = z.strictObject(patchShape(storeFields));
 
 const alt = lineField(ALT_MAX).optional().meta({
   description: 'Alternative text for people who cannot see the picture.',

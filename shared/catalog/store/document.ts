@@ -5,7 +5,13 @@ import type { CollectionSpec, Document, Entries, KeysOf, Nothing } from '../stor
 import type { Visibility } from '../vocabulary';
 import type { PaymentMethodFields, Store } from './store';
 
-const keys = { account_id: 'text', status: 'text', created_at: 'text', name_fold: 'text' } as const;
+const keys = {
+  account_id: 'text',
+  status: 'text',
+  created_at: 'text',
+  name_fold: 'text',
+  version: 'integer',
+} as const;
 
 export const storeCollection: CollectionSpec<typeof keys> = {
   keys,
@@ -14,8 +20,8 @@ export const storeCollection: CollectionSpec<typeof keys> = {
 
 export type StoreKeys = KeysOf<typeof keys>;
 
-export function storeKeys({ account_id, status, created_at, name }: Store): StoreKeys {
-  return { account_id, status, created_at, name_fold: foldText(name) };
+export function storeKeys({ account_id, status, created_at, name, version }: Store): StoreKeys {
+  return { account_id, status, created_at, name_fold: foldText(name), version };
 }
 
 export type StoreBody = JsonObject & {

@@ -58,6 +58,8 @@ export interface Store extends Omit<StoreData, 'account_id'> {
   readonly account_id: AccountId;
   readonly status: StoreStatus;
   readonly payment_methods: readonly (PaymentMethodFields & { readonly created_at: string })[];
+  /** Number of events so far. `If-Match` compares it with the version in the ETag. */
+  readonly version: number;
   readonly created_at: string;
   readonly updated_at: string;
 }
@@ -66,12 +68,13 @@ function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at
   if (event.type === 'StoreCreated') {
     const account_id = event.data.account_id as AccountId;
     const times = { created_at: occurred_at, updated_at: occurred_at };
-    return present({ ...event.data, id, status: 'active', payment_methods: [], ...times, account_id });
+    const own = { id, account_id, status: 'active', payment_methods: [], version: 1 } as const;
+    return present({ ...event.data, ...own, ...times });
   }
   if (state.tag !== 'present') return state;
-  const methods = state.resource.payment_methods;
+  const { payment_methods: methods, version } = state.resource;
   const changed = (fields: Partial<Store>) =>
-    present({ ...state.resource, ...fields, updated_at: occurred_at });
+    present({ ...state.resource, ...fields, version: version + 1, updated_at: occurred_at });
   switch (event.type) {
     case 'StoreDescribed':
     case 'StoreStatusChanged':
@@ -158,7 +161,7 @@ function addPaymentMethod(store: Store, method: PaymentMethodInput): Decision<St
 export const storeAggregate: Aggregate<Store, StoreEvent, StoreId, StoreCommand> = {
   category: 'store',
   events: storeEvents,
-  state_version: 1,
+  state_version: 2,
   not_found: 'store_not_found',
   evolve,
   decide,

@@ -27,6 +27,7 @@ export function sampleStore(name: string, fields: Partial<Store> = {}): Store {
     policies: null,
     ruc: null,
     payment_methods: [],
+    version: 1,
     created_at: minute(0),
     updated_at: minute(0),
     ...fields,
