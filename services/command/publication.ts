@@ -36,6 +36,11 @@ export const publications = defineResource({
     update: writes.updatePublication,
     delete: writes.deletePublication,
   },
+  faultsOf: (valueAfter) => {
+    const [from, to] = [valueAfter('sale_from'), valueAfter('sale_to')];
+    const is_valid = typeof from !== 'string' || typeof to !== 'string' || from < to;
+    return is_valid ? [] : [{ condition: 'field_invalid', field: 'sale_to', constraint: 'after sale_from' }];
+  },
   count: async (version, id) => {
     // There may be no document yet, and the body of a placeholder is empty.
     const stored = await version.get('publications', id);

@@ -9,6 +9,7 @@ import type { Environment } from '../../shared/catalog/realm';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
+import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { AnyId, MediaId, StoreId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import { execute, idForNew, type StoreDeps, type WriteContext, type Written, withResource } from './execute';
@@ -65,6 +66,8 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
   /** The maximum number of media. */
   readonly media_max: number;
   readonly operations: Readonly<Record<'create' | 'update' | 'delete', ApiOperation>>;
+  /** Returns what is wrong with the values together. `valueAfter` returns a value as it is after the write. */
+  readonly faultsOf?: (valueAfter: (name: keyof F & string) => unknown) => readonly Fault[];
   /** Returns the count of `stats` that only documents contain. 0 if there is no document yet. */
   count(version: DocumentReader, id: Id): Promise<number>;
   /** Returns the resource as an answer shows it. Without `count`, it has no `stats`. */
@@ -87,8 +90,26 @@ export function defineResource<
   New extends Input<F> & Content,
   Patch extends Changes<F> & Content,
 >(definition: Definition<F, Resource, Event, Id, New, Patch>) {
-  const { aggregate, body, patch, media_max, operations, count, present, beforeDelete } = definition;
+  const { aggregate, body, patch, media_max, operations, faultsOf, count, present, beforeDelete } =
+    definition;
   const { category } = aggregate;
+
+  /** Throws `field_invalid` if the changes do not go together with each other or with what stays as it was. */
+  async function checkContent(
+    deps: StoreDeps,
+    environment: Environment,
+    store_id: StoreId,
+    changes: Changes<F> & Content,
+    before?: Resource,
+  ): Promise<void> {
+    const [values, old_values] = [changes, before ?? {}] as [
+      Record<string, unknown>,
+      Record<string, unknown>,
+    ];
+    const faults = faultsOf?.((name) => (values[name] === undefined ? old_values[name] : values[name]));
+    if (faults?.length) throw CatalogError.ofFaults(faults);
+    await checkReferences(deps, environment, store_id, changes);
+  }
 
   /**
    * Creates the resource. Throws `field_invalid` for invalid references. Repeating it with the same id appends nothing.
@@ -107,7 +128,7 @@ export function defineResource<
       fresh,
       check: async () => {
         await target.guard?.();
-        await checkReferences(deps, environment, store_id, input);
+        await checkContent(deps, environment, store_id, input);
         return { type: 'Create', store_id, input };
       },
     });
@@ -133,7 +154,7 @@ export function defineResource<
         await guard?.(before);
         assertSameStore(before.store_id, patch.store_id);
         const changes = await revised(deps, environment, before, patch, revise);
-        await checkReferences(deps, environment, before.store_id, changes);
+        await checkContent(deps, environment, before.store_id, changes, before);
         return { type: 'Update', changes };
       },
     });
@@ -157,7 +178,8 @@ export function defineResource<
       context,
       fresh: is_probably_new,
       check: async (state) => {
-        if (state.tag !== 'deleted') await checkReferences(deps, environment, store_id, input);
+        const before = state.tag === 'present' ? state.resource : undefined;
+        if (state.tag !== 'deleted') await checkContent(deps, environment, store_id, input, before);
         if (state.tag !== 'present') return { type: 'Put', store_id, input };
         const changes = await revised(deps, environment, state.resource, input, revise);
         return { type: 'Put', store_id, input: changes };

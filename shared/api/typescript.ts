@@ -17,6 +17,7 @@ interface Schema {
   readonly type?: string | readonly string[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: boolean | Schema;
   readonly required?: readonly string[];
   readonly format?: string;
   readonly description?: string;
@@ -172,10 +173,14 @@ function typeText(schema: Schema, direction: Direction, indent: string): string 
 }
 
 function objectText(
-  { properties = {}, required = [] }: Schema,
+  { properties = {}, required = [], additionalProperties: values }: Schema,
   direction: Direction,
   indent: string,
 ): string {
+  if (typeof values === 'object') {
+    const record = `Record<string, ${typeText(values, direction, indent)}>`;
+    return direction === 'sent' ? `Readonly<${record}>` : record;
+  }
   const inner = `${indent}  `;
   const fields = Object.entries(properties).map(([name, field]) => {
     const type = typeText(field, direction, inner);

@@ -14,6 +14,8 @@ const VISIBLE = /[^\p{Z}\p{Cf}]/u;
  * checked, so white space around it may contain line breaks.
  */
 const LINE_PATTERN = '^\\s*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x1F\\x7F-\\x9F]*\\s*$';
+const NAME_PATTERN =
+  '^[^\\s\\x00-\\x1F\\x7F-\\x9F]([^\\x00-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F])?$';
 const TEXT_PATTERN = '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F]*$';
 
 const constraint = (condition: Condition, error: string) => ({ params: { condition }, error, abort: true });
@@ -57,14 +59,19 @@ export const idField = z
   .meta({ format: 'uuid' })
   .transform((id) => id.toLowerCase());
 
-/** Returns the schema of an ordered list of at most `max` distinct ids. */
-function idsField(max: number) {
-  return z.array(idField).max(max).superRefine(rejectDuplicates).meta({ uniqueItems: true });
+/** Returns the schema of an ordered list of at most `max` distinct texts. `what` names an item in errors. */
+function distinctField(item: z.ZodType<string>, max: number, what: string) {
+  return z.array(item).max(max).superRefine(rejectDuplicates(what)).meta({ uniqueItems: true });
+}
+
+/** Returns the schema of a list of at most `max` distinct lines of at most `length_max` characters. */
+export function linesField(max: number, length_max: number) {
+  return distinctField(lineField(length_max), max, 'text');
 }
 
 /** Returns the schema of a list of media ids. Null means an empty list. */
 export function mediaIdsField(max: number) {
-  return idsField(max)
+  return distinctField(idField, max, 'id')
     .nullable()
     .transform((ids) => ids ?? []);
 }
@@ -72,17 +79,41 @@ export function mediaIdsField(max: number) {
 /** An ISO 8601 time with a zone, in UTC with milliseconds after parsing (docs/interface.md#ids-and-timestamps). */
 export const timeField = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
 
-function rejectDuplicates(ids: readonly string[], context: z.RefinementCtx): void {
-  ids.forEach((id, index) => {
-    if (ids.indexOf(id) === index) return;
-    context.addIssue({
-      code: 'custom',
-      path: [index],
-      message: 'no id more than once',
-      params: { condition: 'field_invalid' satisfies Condition },
+function rejectDuplicates(what: string) {
+  return (items: readonly string[], context: z.RefinementCtx): void => {
+    items.forEach((item, index) => {
+      if (items.indexOf(item) === index) return;
+      context.addIssue({
+        code: 'custom',
+        path: [index],
+        message: `no ${what} more than once`,
+        params: { condition: 'field_invalid' satisfies Condition },
+      });
     });
-  });
+  };
 }
+
+/** Returns the schema of an object of at most `max` values, by name. A name is one line of at most `name_max` characters. */
+export function namedValuesField<Value extends z.ZodType>(value: Value, max: number, name_max: number) {
+  return z
+    .record(z.string().meta({ minLength: 1, maxLength: name_max, pattern: NAME_PATTERN }), value)
+    .superRefine((values, context) => {
+      const names = Object.keys(values);
+      const fail = (path: string[], message: string): void =>
+        context.addIssue({
+          ...{ code: 'custom', path, message, params: { condition: 'field_invalid' satisfies Condition } },
+        });
+      if (names.length > max) fail([], `at most ${max} names`);
+      const isName = (name: string): boolean => lineField(name_max).safeParse(name).data === name;
+      for (const name of names)
+        if (!isName(name)) fail([name], `a name of 1 to ${name_max} characters, without spaces around it`);
+    })
+    .meta({ maxProperties: max });
+}
+
+/** Returns the value, null for an empty list or object, which means the same. */
+export const nullIfEmpty = <Value extends object>(value: Value | null): Value | null =>
+  value !== null && Object.keys(value).length === 0 ? null : value;
 
 /**
  * Returns whether the text has at most `max` code points. Compares the length in UTF-16 units first: a text never has

@@ -221,6 +221,29 @@ export interface Publication {
   quantity_available?: number;
   /** Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured. */
   featured_position?: number;
+  /** Who makes or sells the product. */
+  vendor?: string;
+  /** What kind of product it is. */
+  product_type?: string;
+  /** Words by which customers find the product. Maximum 250. Omitted if there are none. */
+  tags?: string[];
+  /** Properties of the product, by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
+  attributes?: Record<string, string | number | boolean | string[]>;
+  /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
+  compare_at_amount?: number;
+  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`. */
+  sale_price_amount?: number;
+  /** When the sale begins. */
+  sale_from?: string;
+  /** When the sale ends. Must be after `sale_from`. */
+  sale_to?: string;
+  /** Texts for search engines, if they differ from the title and the description. */
+  seo?: {
+    /** Title for search engines. */
+    title?: string;
+    /** Description for search engines. */
+    description?: string;
+  };
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -736,6 +759,29 @@ export interface NewPublication {
   listing_id?: string | null | undefined;
   /** The ids of the publication's media, in display order. Maximum 50. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
+  /** Who makes or sells the product. */
+  vendor?: string | null | undefined;
+  /** What kind of product it is. */
+  product_type?: string | null | undefined;
+  /** Words by which customers find the product. Maximum 250. Omitted if there are none. */
+  tags?: readonly string[] | null | undefined;
+  /** Properties of the product, by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
+  attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
+  /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
+  compare_at_amount?: number | null | undefined;
+  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`. */
+  sale_price_amount?: number | null | undefined;
+  /** When the sale begins. */
+  sale_from?: string | null | undefined;
+  /** When the sale ends. Must be after `sale_from`. */
+  sale_to?: string | null | undefined;
+  /** Texts for search engines, if they differ from the title and the description. */
+  seo?: {
+    /** Title for search engines. */
+    title?: string | undefined;
+    /** Description for search engines. */
+    description?: string | undefined;
+  } | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
@@ -776,6 +822,29 @@ export interface PublicationPatch {
   listing_id?: string | null | undefined;
   /** The ids of the publication's media, in display order. Maximum 50. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
+  /** Who makes or sells the product. */
+  vendor?: string | null | undefined;
+  /** What kind of product it is. */
+  product_type?: string | null | undefined;
+  /** Words by which customers find the product. Maximum 250. Omitted if there are none. */
+  tags?: readonly string[] | null | undefined;
+  /** Properties of the product, by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
+  attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
+  /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
+  compare_at_amount?: number | null | undefined;
+  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`. */
+  sale_price_amount?: number | null | undefined;
+  /** When the sale begins. */
+  sale_from?: string | null | undefined;
+  /** When the sale ends. Must be after `sale_from`. */
+  sale_to?: string | null | undefined;
+  /** Texts for search engines, if they differ from the title and the description. */
+  seo?: {
+    /** Title for search engines. */
+    title?: string | undefined;
+    /** Description for search engines. */
+    description?: string | undefined;
+  } | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }

@@ -212,6 +212,13 @@ describe('fields', () => {
     ['listing_id', UNKNOWN, 'FIELD_INVALID'],
     ['store_id', 'x', 'FIELD_INVALID'],
     ['prize', 1, 'FIELD_INVALID'],
+    ['vendor', 'x'.repeat(256), 'FIELD_TOO_LONG'],
+    ['product_type', '', 'FIELD_TOO_SHORT'],
+    ['compare_at_amount', -1, 'FIELD_INVALID'],
+    ['sale_price_amount', '900', 'FIELD_INVALID'],
+    ['sale_from', 'tomorrow', 'FIELD_INVALID'],
+    ['tags', Array.from({ length: 251 }, (_, n) => `tag ${n}`), 'FIELD_TOO_LONG'],
+    ['attributes', Object.fromEntries(Array.from({ length: 51 }, (_, n) => [n, n])), 'FIELD_INVALID'],
   ])('of a publication: rejects %s %j with %s', async (field, value, code) => {
     const reply = await publications.post({ ...TEA, [field]: value });
     expectError(reply, 400, code, field);
@@ -219,6 +226,35 @@ describe('fields', () => {
       constraint: expect.any(String),
       errors: [{ field, code }],
     });
+  });
+
+  test.each([
+    [{ tags: ['new', 'green', 'new'] }, 'tags.2', 'no text more than once'],
+    [{ tags: ['two\nlines'] }, 'tags.0', 'no control characters'],
+    [{ attributes: { size: null } }, 'attributes.size', 'a line of at most 255 characters'],
+    [{ attributes: { size: { eu: 42 } } }, 'attributes.size', 'a line of at most 255 characters'],
+    [{ attributes: { ' size': 42 } }, 'attributes. size', 'a name of 1 to 60 characters'],
+    [{ seo: { headline: 'Tea' } }, 'seo.headline', 'a known field'],
+    [{ sale_from: '2026-12-02T00:00:00Z', sale_to: '2026-12-01T12:00:00Z' }, 'sale_to', 'after sale_from'],
+  ])('of a publication: says what is wrong in %j', async (body, field, constraint) => {
+    const reply = await publications.post({ ...TEA, ...body });
+    expectError(reply, 400, reply.body.error.code, field);
+    expect(reply.body.error.details.constraint).toContain(constraint);
+  });
+
+  test('of a publication: a sale ends after it begins, also when a patch moves one of both', async () => {
+    const id = await publications.make({ sale_from: '2026-11-27T00:00:00Z' });
+    const early = await publications.patch(id, { sale_to: '2026-11-26T23:00:00Z' });
+    expectError(early, 400, 'FIELD_INVALID', 'sale_to');
+    const moved = await publications.patch(id, { sale_to: '2026-11-27T01:00:00+02:00', sale_from: null });
+    expect(moved.body.data).toMatchObject({ sale_to: '2026-11-26T23:00:00.000Z' });
+    expect(moved.body.data).not.toHaveProperty('sale_from');
+  });
+
+  test('of a publication that are empty are left out', async () => {
+    const id = await publications.make({ tags: ['new'], attributes: { size: 'M' }, seo: { title: 'Tea' } });
+    const { data } = (await publications.patch(id, { tags: [], attributes: {}, seo: {} })).body;
+    for (const field of ['tags', 'attributes', 'seo']) expect(data).not.toHaveProperty(field);
   });
 
   test.each([
@@ -232,8 +268,13 @@ describe('fields', () => {
 
   test('accepts fields of the maximum length, and a currency that belongs to no country', async () => {
     const texts = { description: 'x'.repeat(10_000), description_html: 'x'.repeat(50_000) };
-    const longest = { ...TEA, ...texts, title: '😀'.repeat(200), price_currency: 'XAU' };
-    expect((await publications.post(longest)).status).toBe(201);
+    const label = '😀'.repeat(255);
+    const tags = Array.from({ length: 250 }, (_, n) => `${n} ${'x'.repeat(250)}`);
+    const attributes = { ['😀'.repeat(60)]: label, notes: tags.slice(0, 50), grams: 0.5, vegan: false };
+    const labels = { vendor: label, product_type: label, tags, attributes };
+    const longest = { ...TEA, ...texts, ...labels, title: '😀'.repeat(200), price_currency: 'XAU' };
+    const reply = await publications.post(longest);
+    expect([reply.status, reply.body.data]).toMatchObject([201, labels]);
     const listing = { name: '😀'.repeat(120), description: 'x'.repeat(5_000) };
     expect((await listings.post(listing)).status).toBe(201);
   });

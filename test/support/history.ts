@@ -175,6 +175,23 @@ const price = fc.record({
   price_amount: fc.integer({ min: 0, max: 5 }),
   price_active: fc.boolean(),
 });
+const classification = fc.record({
+  vendor: fc.constantFrom(null, 'Acme', 'Zeta'),
+  product_type: fc.constantFrom(null, 'Tea'),
+  tags: fc.constantFrom<string[] | null>(null, ['new'], ['new', 'Green, loose']),
+  attributes: fc.constantFrom<JsonObject | null>(
+    null,
+    { size: 'M', grams: 250, vegan: true },
+    { colour: ['red', 'blue'] },
+  ),
+});
+const sale = fc.record({
+  compare_at_amount: fc.constantFrom(null, 3),
+  sale_price_amount: fc.constantFrom(null, 2),
+  sale_from: fc.constantFrom(null, '2026-01-01T00:00:00.000Z'),
+  sale_to: fc.constantFrom(null, '2026-02-01T00:00:00.000Z'),
+});
+const seo = fc.constantFrom(null, { title: 'Tea' });
 const word = fc.constantFrom('Älpha', 'alpha', 'beta', 'Gamma', 'delta');
 
 const someMediaIds = fc
@@ -230,6 +247,9 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
       weight: 3,
       arbitrary: someMediaIds.map((data) => publication(n, 'PublicationMediaArranged', data)),
     },
+    { weight: 2, arbitrary: classification.map((data) => publication(n, 'PublicationClassified', data)) },
+    { weight: 1, arbitrary: sale.map((data) => publication(n, 'PublicationSaleSet', data)) },
+    { weight: 1, arbitrary: seo.map((data) => publication(n, 'PublicationSeoSet', { seo: data })) },
   ),
 );
 

@@ -1,11 +1,38 @@
 import { z } from 'zod';
 import { field } from '../fields';
-import { amountField, currencyField, idField, lineField, mediaIdsField, textField } from '../input-rules';
+import {
+  amountField,
+  currencyField,
+  idField,
+  lineField,
+  linesField,
+  mediaIdsField,
+  namedValuesField,
+  nullIfEmpty,
+  textField,
+  timeField,
+} from '../input-rules';
 import { visibilitySchema } from '../vocabulary';
 
 /** Maximum length of `description_html`, in code points. */
 export const HTML_MAX = 50_000;
 export const PUBLICATION_MEDIA_MAX = 50;
+const TAGS_MAX = 250;
+const ATTRIBUTES_MAX = 50;
+/** Maximum length of a vendor, a type, a tag and a text of an attribute. */
+const LABEL_MAX = 255;
+
+const attributeSchema = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]);
+const attributeInput = z.union(
+  [lineField(LABEL_MAX), z.number(), z.boolean(), linesField(50, LABEL_MAX)],
+  `a line of at most ${LABEL_MAX} characters, a number, true or false, or a list of at most 50 such lines`,
+);
+
+const seo = {
+  title: { description: 'Title for search engines.', example: 'Chanchamayo coffee, whole bean' },
+  description: { description: 'Description for search engines.', example: 'Grown at 1,400 m.' },
+};
+const seoShape = { title: z.string().meta(seo.title), description: z.string().meta(seo.description) };
 
 /** The events that change fields, in the order in which a write appends them. */
 export const PUBLICATION_CHANGES = [
@@ -16,6 +43,9 @@ export const PUBLICATION_CHANGES = [
   'PublicationVisibilityChanged',
   'PublicationMovedToListing',
   'PublicationMediaArranged',
+  'PublicationClassified',
+  'PublicationSaleSet',
+  'PublicationSeoSet',
 ] as const;
 
 /** The writable fields of a publication, in the order of event data and responses (docs/interface.md#writes). */
@@ -106,5 +136,85 @@ export const publicationFields = {
     answer: false,
     doc: `The ids of the publication's media, in display order. Maximum ${PUBLICATION_MEDIA_MAX}. Null removes all media.`,
     example: ['0195d4a2-8a03-7c1e-9f31-5b0c7a6e1d04'],
+  }),
+  vendor: field(z.string().nullable(), {
+    event: 'PublicationClassified',
+    input: lineField(LABEL_MAX).nullable(),
+    initial: null,
+    added: true,
+    doc: 'Who makes or sells the product.',
+    example: 'Taller Rímac',
+  }),
+  product_type: field(z.string().nullable(), {
+    event: 'PublicationClassified',
+    input: lineField(LABEL_MAX).nullable(),
+    initial: null,
+    added: true,
+    doc: 'What kind of product it is.',
+    example: 'Coffee',
+  }),
+  tags: field(z.array(z.string()).nullable(), {
+    event: 'PublicationClassified',
+    input: linesField(TAGS_MAX, LABEL_MAX).nullable().transform(nullIfEmpty),
+    initial: null,
+    added: true,
+    doc: `Words by which customers find the product. Maximum ${TAGS_MAX}. Omitted if there are none.`,
+    example: ['organic', 'whole bean'],
+  }),
+  attributes: field(z.record(z.string(), attributeSchema).nullable(), {
+    event: 'PublicationClassified',
+    input: namedValuesField(attributeInput, ATTRIBUTES_MAX, 60).nullable().transform(nullIfEmpty),
+    initial: null,
+    added: true,
+    doc: `Properties of the product, by name. Maximum ${ATTRIBUTES_MAX}. A value is a text, a number, true or false, or a list of texts. Omitted if there are none.`,
+    example: { roast: 'medium', altitude: 1400, decaf: false },
+  }),
+  compare_at_amount: field(z.int().min(0).nullable(), {
+    event: 'PublicationSaleSet',
+    input: amountField.nullable(),
+    initial: null,
+    added: true,
+    doc: 'The price to compare with, in hundredths: what the product cost before, or costs elsewhere.',
+    example: 3900,
+  }),
+  sale_price_amount: field(z.int().min(0).nullable(), {
+    event: 'PublicationSaleSet',
+    input: amountField.nullable(),
+    initial: null,
+    added: true,
+    doc: 'The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`.',
+    example: 2900,
+  }),
+  sale_from: field(z.string().nullable(), {
+    event: 'PublicationSaleSet',
+    input: timeField.nullable(),
+    initial: null,
+    added: true,
+    doc: 'When the sale begins.',
+    example: '2026-11-27T00:00:00.000Z',
+  }),
+  sale_to: field(z.string().nullable(), {
+    event: 'PublicationSaleSet',
+    input: timeField.nullable(),
+    initial: null,
+    added: true,
+    doc: 'When the sale ends. Must be after `sale_from`.',
+    example: '2026-12-01T00:00:00.000Z',
+  }),
+  seo: field(z.object(seoShape).partial().nullable(), {
+    event: 'PublicationSeoSet',
+    input: z
+      .strictObject({
+        title: lineField(LABEL_MAX).meta(seo.title),
+        description: lineField(1_000).meta(seo.description),
+      })
+      .partial()
+      .nullable()
+      .transform(nullIfEmpty),
+    answer: z.strictObject(seoShape).partial(),
+    initial: null,
+    added: true,
+    doc: 'Texts for search engines, if they differ from the title and the description.',
+    example: { title: seo.title.example, description: seo.description.example },
   }),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

@@ -101,7 +101,11 @@ describe('a publication', () => {
     featured_position: 1,
     listing_id,
     media_ids,
-  } as const;
+    ...{ vendor: 'Acme', product_type: 'Tea', tags: ['green'], attributes: { grams: 100, vegan: true } },
+    ...{ compare_at_amount: 1_500, sale_price_amount: 1_000 },
+    ...{ sale_from: '2026-11-27T00:00:00.000Z', sale_to: '2026-12-01T00:00:00.000Z' },
+    seo: { title: 'Green tea' },
+  } satisfies PublicationInput;
   const creation = (data: Partial<PublicationFields>): PublicationEvent => ({
     type: 'PublicationCreated',
     data: { ...fields, ...data },
@@ -138,6 +142,27 @@ describe('a publication', () => {
     ],
     ['its listing', { listing_id }, { type: 'PublicationMovedToListing', data: { listing_id } }],
     ['its media', { media_ids }, { type: 'PublicationMediaArranged', data: { media_ids } }],
+    [
+      'its tags',
+      { tags: ['green'] },
+      {
+        type: 'PublicationClassified',
+        data: { vendor: null, product_type: null, tags: ['green'], attributes: null },
+      },
+    ],
+    [
+      'its sale',
+      { sale_price_amount: 900 },
+      {
+        type: 'PublicationSaleSet',
+        data: { compare_at_amount: null, sale_price_amount: 900, sale_from: null, sale_to: null },
+      },
+    ],
+    [
+      'its texts for search engines',
+      { seo: { title: 'Tea' } },
+      { type: 'PublicationSeoSet', data: { seo: { title: 'Tea' } } },
+    ],
   ];
   const cleared = { quantity_available: null, featured_position: null, listing_id: null };
   const reversed = media_ids.toReversed();
