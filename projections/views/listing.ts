@@ -7,6 +7,7 @@ import {
   listingKeys,
 } from '../../shared/catalog/listing/document';
 import {
+  childrenCount,
   type Listing,
   type ListingEvent,
   listingAggregate,
@@ -21,7 +22,7 @@ import { type EventContext, noKeys, type View } from './view';
 const PLACEHOLDER: ListingDocument = {
   keys: noKeys<ListingDocument['keys']>(listingCollection.keys),
   body: {} as ListingBody,
-  state: { listing: null, facets: {}, revision: -1 },
+  state: { listing: null, facets: {}, children: { public: 0, private: 0 }, revision: -1 },
   expansions: { publications: { public: [], private: [] }, media: [] },
 };
 
@@ -47,8 +48,9 @@ export const listingView: View<ListingDocument, ListingEvent> = {
   derive: (document) => {
     const { listing } = document.state;
     if (!listing) return document;
-    const { stats, media_ids } = document.body;
+    const { stats, media_ids, children_count = 0 } = document.body;
     const is_current =
+      children_count === document.state.children.public &&
       stats.publication_count === publicationCount(document, 'public') &&
       areIdsOf(media_ids, document.expansions.media);
     return is_current ? document : { ...document, body: bodyOf(listing, document) };
@@ -59,7 +61,8 @@ function bodyOf(listing: Listing, document: ListingDocument): ListingBody {
   const media_ids = idsOf(document.expansions.media);
   const publication_count = publicationCount(document, 'public');
   const stats = { media_count: media_ids.length, publication_count };
-  return { ...listingResource(listing), stats, media_ids } as unknown as ListingBody;
+  const children = childrenCount(document.state.children.public);
+  return { ...listingResource(listing), stats, media_ids, ...children } as unknown as ListingBody;
 }
 
 /** Returns the order of the listing's publications. */

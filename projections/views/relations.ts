@@ -47,6 +47,13 @@ export const relations: readonly Relation[] = [
     facetOf,
     add: addToFacet,
   }),
+  // The facet of a child does not depend on its own children, so the change of a count ends at the parent.
+  counts('listings', 'children', {
+    target: 'listings',
+    named_in: { key: 'parent_id' },
+    facetOf: ({ keys }) => keys.visibility ?? 'private',
+    add: addToVisibility,
+  }),
   counts('stores', 'facets', {
     target: 'publications',
     named_in: { key: 'store_id' },

@@ -2,12 +2,18 @@ import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
 import { deleteListingSchema, listingPatchBody, newListingBody } from '../../shared/api/requests/writes';
 import { LISTING_MEDIA_MAX } from '../../shared/catalog/listing/fields';
-import { listingAggregate, listingResource } from '../../shared/catalog/listing/listing';
+import {
+  childrenCount,
+  listingAggregate,
+  listingResource,
+  placeInTree,
+} from '../../shared/catalog/listing/listing';
+import { LISTINGS_BELOW_MAX, listingsBelow } from '../../shared/catalog/listing/tree';
 import { countFacets } from '../../shared/catalog/publication/facets';
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
-import { existingMedia } from './references';
+import { checkLevels, existingMedia, findListingsAbove } from './references';
 import { readCount } from './request';
 import { defineResource } from './resource';
 
@@ -26,26 +32,56 @@ export const listings = defineResource({
   },
   count: async (version, id) => {
     // There may be no document yet, and the body of a placeholder is empty.
-    const stored = await version.get('listings', id);
-    return stored?.document?.body.stats?.publication_count ?? 0;
+    const body = (await version.get('listings', id))?.document?.body;
+    return { publications: body?.stats?.publication_count ?? 0, children: body?.children_count ?? 0 };
   },
-  present: async (deps, environment, listing, publication_count) => {
-    const media_ids = await existingMedia(deps, environment, listing.media_ids);
-    const stats = publication_count !== undefined && {
-      stats: { media_count: media_ids.length, publication_count },
+  counts_of_new: { publications: 0, children: 0 },
+  present: async (deps, environment, listing, counts) => {
+    const [media_ids, above] = await Promise.all([
+      existingMedia(deps, environment, listing.media_ids),
+      findListingsAbove(deps, environment, listing),
+    ]);
+    const stats = counts && {
+      stats: { media_count: media_ids.length, publication_count: counts.publications },
     };
-    return { ...listingResource(listing), ...stats, media_ids };
+    const children = childrenCount(counts?.children ?? 0);
+    return { ...listingResource(listing), ...stats, media_ids, ...children, ...placeInTree(above) };
+  },
+  beforeUpdate: async (deps, request, { id, store_id }, { parent_id }) => {
+    if (!parent_id) return;
+    const { environment } = request.principal;
+    // The listings below, as far as they are projected.
+    const levels = await readCount(deps, environment, (version) =>
+      listingsBelow(id, (ids) =>
+        version.find('listings', {
+          where: { store_id, parent_id: { in: ids } },
+          order: [['id', 'asc']],
+          limit: LISTINGS_BELOW_MAX,
+        }),
+      ),
+    );
+    await checkLevels(deps, environment, parent_id, levels?.length ?? 0);
   },
   beforeDelete: (deps, request, id) => {
     const { if_empty = false } = parseQuery(deleteListingSchema, request.query);
     return async () => {
-      // The number of publications, private ones included, as far as they are projected.
-      const publication_count = await readCount(deps, request.principal.environment, async (version) => {
-        const stored = await version.get('listings', id, ['state']);
-        return countFacets(stored?.document?.state.facets ?? {}, visibilitySchema.options);
+      // The numbers of publications and children, private ones included, as far as they are projected.
+      const counts = await readCount(deps, request.principal.environment, async (version) => {
+        const state = (await version.get('listings', id, ['state']))?.document?.state;
+        const { public: shown = 0, private: hidden = 0 } = state?.children ?? {};
+        const publications = countFacets(state?.facets ?? {}, visibilitySchema.options);
+        return { publications, children: shown + hidden };
       });
-      if (if_empty) assertEmpty(publication_count);
-      return publication_count === undefined ? {} : { publication_count };
+      if (counts && counts.children > 0)
+        throw notEmpty(counts.children, 'listing', 'Move or delete them first.');
+      if (if_empty && !counts) throw new CatalogError('unavailable');
+      if (if_empty && counts && counts.publications > 0)
+        throw notEmpty(
+          counts.publications,
+          'publication',
+          'Move or delete them first, or leave out if_empty.',
+        );
+      return counts ? { publication_count: counts.publications } : {};
     };
   },
 });
@@ -58,11 +94,7 @@ export const {
   find: findListing,
 } = listings;
 
-/** Throws `listing_not_empty`, or `unavailable` if the number is not known. */
-function assertEmpty(publication_count: number | undefined): void {
-  if (publication_count === undefined) throw new CatalogError('unavailable');
-  if (publication_count === 0) return;
-  const publications = publication_count === 1 ? '1 publication' : `${publication_count} publications`;
-  const message = `The listing has ${publications}. Move or delete them first, or leave out if_empty.`;
-  throw new CatalogError('listing_not_empty', { message });
+function notEmpty(count: number, noun: string, advice: string): CatalogError {
+  const message = `The listing has ${count} ${noun}${count === 1 ? '' : 's'}. ${advice}`;
+  return new CatalogError('listing_not_empty', { message });
 }

@@ -46,6 +46,7 @@ export const publications = defineResource({
     const stored = await version.get('publications', id);
     return stored?.document?.body.stats?.view_count ?? 0;
   },
+  counts_of_new: 0,
   present: async (deps, environment, publication, view_count) =>
     publicationResource(publication, await existingReferences(deps, environment, publication), view_count),
 });

@@ -1,8 +1,9 @@
 import { type Listing, listingAggregate } from '../../shared/catalog/listing/listing';
+import { LISTING_LEVELS_MAX, listingsAbove } from '../../shared/catalog/listing/tree';
 import { type Media, mediaAggregate } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
-import type { ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
+import type { AnyId, ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { StoreDeps } from './execute';
 import { findInLog } from './load';
@@ -11,25 +12,30 @@ import { findInLog } from './load';
 export interface References {
   readonly listing_id?: string | null | undefined;
   readonly media_ids?: readonly string[] | undefined;
+  /** Of a listing. */
+  readonly parent_id?: string | null | undefined;
 }
 
 /**
  * Throws `field_invalid` for every reference to a resource that does not exist, is deleted or belongs to another store
- * (docs/interface.md#writes).
+ * (docs/interface.md#writes), and for a `parent_id` that would make a circle or too many levels. `id`: the resource, if it
+ * exists already.
  */
 export async function checkReferences(
   deps: StoreDeps,
   environment: Environment,
   store_id: StoreId,
   references: References,
+  id?: AnyId,
 ): Promise<void> {
-  const { listing_id } = references;
-  const [listing, ...media] = await Promise.all([
+  const { listing_id, parent_id } = references;
+  const [listing, parent, ...media] = await Promise.all([
     findListing(deps, environment, listing_id).then((found) =>
       !listing_id || found?.store_id === store_id
         ? undefined
         : fault('listing_id', 'a listing of the same store'),
     ),
+    parent_id ? faultOfParent(deps, environment, store_id, parent_id, id) : undefined,
     ...(references.media_ids ?? []).map(async (id, index) => {
       const media = await findMedia(deps, environment, id as MediaId);
       return media?.store_id === store_id
@@ -37,8 +43,51 @@ export async function checkReferences(
         : fault(`media_ids.${index}`, 'media of the same store');
     }),
   ]);
-  const faults = [listing, ...media].filter((fault) => fault !== undefined);
+  const faults = [listing, parent, ...media].filter((fault) => fault !== undefined);
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
+}
+
+/** Returns what is wrong with the parent of a listing, undefined if nothing is. `id`: the listing, if it exists already. */
+async function faultOfParent(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  store_id: StoreId,
+  parent_id: string,
+  id: AnyId | undefined,
+): Promise<Fault | undefined> {
+  const parent = await findListing(deps, environment, parent_id);
+  if (parent?.store_id !== store_id) return fault('parent_id', 'a listing of the same store');
+  const chain = [parent, ...(await findListingsAbove(deps, environment, parent))];
+  if (chain.some((listing) => listing.id === id))
+    return fault('parent_id', 'neither the listing itself nor a listing below it');
+  return chain.length < LISTING_LEVELS_MAX ? undefined : TOO_MANY_LEVELS;
+}
+
+/** Throws `field_invalid` if a listing with this many levels below it cannot have this parent. */
+export async function checkLevels(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  parent_id: string,
+  levels_below: number,
+): Promise<void> {
+  const parent = await findListing(deps, environment, parent_id);
+  if (!parent) return;
+  const above = await findListingsAbove(deps, environment, parent);
+  if (above.length + levels_below + 2 > LISTING_LEVELS_MAX) throw CatalogError.ofFaults([TOO_MANY_LEVELS]);
+}
+
+const TOO_MANY_LEVELS = fault(
+  'parent_id',
+  `a listing under which the tree has at most ${LISTING_LEVELS_MAX} levels`,
+);
+
+/** Returns the existing listings above one, the nearest first. */
+export function findListingsAbove(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  listing: Listing,
+): Promise<Listing[]> {
+  return listingsAbove(listing, (id) => findListing(deps, environment, id));
 }
 
 /**

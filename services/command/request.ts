@@ -160,15 +160,15 @@ async function waitUntilProjected(view: ActiveView, store_id: StoreId, position:
 }
 
 /**
- * Returns a count that only the projection makes. `countIn` reads it from a document. Returns undefined if the view store
+ * Returns counts that only the projection makes. `countIn` reads them from documents. Returns undefined if the view store
  * has no active version or does not answer within `WAIT_MS`: the response to a write that is done must not fail.
  */
-export async function readCount(
+export async function readCount<Counts>(
   { views, log }: ProjectionDeps,
   environment: Environment,
-  countIn: (version: DocumentReader) => Promise<number>,
-): Promise<number | undefined> {
-  const read = async (): Promise<number | undefined> => {
+  countIn: (version: DocumentReader) => Promise<Counts>,
+): Promise<Counts | undefined> {
+  const read = async (): Promise<Counts | undefined> => {
     const version = await views[environment].current();
     return version && countIn(version.upToDate ?? version);
   };

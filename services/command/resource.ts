@@ -58,7 +58,7 @@ export type PutResult<Resource> =
 
 type Content = References & { readonly store_id?: string | null | undefined };
 
-interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, Patch> {
+interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, Patch, Counts> {
   readonly aggregate: Aggregate<Resource, Event, Id, FieldCommand<F>>;
   /** The bodies of POST and PATCH. */
   readonly body: z.ZodType<New>;
@@ -68,10 +68,23 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
   readonly operations: Readonly<Record<'create' | 'update' | 'delete', ApiOperation>>;
   /** Returns what is wrong with the values together. `valueAfter` returns a value as it is after the write. */
   readonly faultsOf?: (valueAfter: (name: keyof F & string) => unknown) => readonly Fault[];
-  /** Returns the count of `stats` that only documents contain. 0 if there is no document yet. */
-  count(version: DocumentReader, id: Id): Promise<number>;
-  /** Returns the resource as an answer shows it. Without `count`, it has no `stats`. */
-  present(deps: StoreDeps, environment: Environment, resource: Resource, count?: number): Promise<JsonObject>;
+  /** Returns the counts that only documents contain. Those of a new resource if there is no document yet. */
+  count(version: DocumentReader, id: Id): Promise<Counts>;
+  readonly counts_of_new: Counts;
+  /** Returns the resource as an answer shows it. Without `counts`, it has no `stats`. */
+  present(
+    deps: StoreDeps,
+    environment: Environment,
+    resource: Resource,
+    counts?: Counts,
+  ): Promise<JsonObject>;
+  /** Throws if the request must not patch the resource. */
+  readonly beforeUpdate?: (
+    deps: RouteDeps,
+    request: ApiRequest,
+    resource: Resource,
+    patch: Patch,
+  ) => Promise<void>;
   readonly beforeDelete?: BeforeDelete<Id>;
 }
 
@@ -89,9 +102,10 @@ export function defineResource<
   Id extends AnyId,
   New extends Input<F> & Content,
   Patch extends Changes<F> & Content,
->(definition: Definition<F, Resource, Event, Id, New, Patch>) {
-  const { aggregate, body, patch, media_max, operations, faultsOf, count, present, beforeDelete } =
-    definition;
+  Counts,
+>(definition: Definition<F, Resource, Event, Id, New, Patch, Counts>) {
+  const { aggregate, body, patch, media_max, operations, faultsOf, count, present } = definition;
+  const { beforeUpdate, beforeDelete } = definition;
   const { category } = aggregate;
 
   /** Throws `field_invalid` if the changes do not go together with each other or with what stays as it was. */
@@ -108,7 +122,7 @@ export function defineResource<
     ];
     const faults = faultsOf?.((name) => (values[name] === undefined ? old_values[name] : values[name]));
     if (faults?.length) throw CatalogError.ofFaults(faults);
-    await checkReferences(deps, environment, store_id, changes);
+    await checkReferences(deps, environment, store_id, changes, before?.id);
   }
 
   /**
@@ -224,14 +238,19 @@ export function defineResource<
     const path = `/api/${category}/${value.id}`;
     // Reads return a private resource only with `visibility` (docs/interface.md#visibility).
     const Location = value.visibility === 'private' ? `${path}?visibility=all` : path;
-    const data = await present(deps, environment, value, 0);
+    const data = await present(deps, environment, value, definition.counts_of_new);
     return { status: 201, data, version: value.version, headers: { ...headers, Location } };
   }
 
   async function answerUpdate(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
     const context = writeContextOf(request);
-    const target = targetOf(deps, request, aggregate);
-    const written = await update(deps, context, target, parseBody(patch, request.body));
+    const target = targetOf<Resource, Event, Id>(deps, request, aggregate);
+    const wanted = parseBody(patch, request.body);
+    const guard = async (resource: Resource): Promise<void> => {
+      await target.guard(resource);
+      await beforeUpdate?.(deps, request, resource, wanted);
+    };
+    const written = await update(deps, context, { ...target, guard }, wanted);
     const { value } = written;
     const headers = await awaitProjection(deps, request, value.store_id, written);
     const { environment } = target;

@@ -33,7 +33,7 @@ const image = z.union(
   'a URL, or an object with url and alt',
 );
 const listingRow = z.strictObject({
-  listing: z.strictObject(fieldsOf(newListingBody, 'store_id', 'media_ids')),
+  listing: z.strictObject(fieldsOf(newListingBody, 'store_id', 'media_ids', 'parent_id')),
 });
 const reviewFields = z.strictObject({
   ...fieldsOf(newReviewSchema, 'publication_id'),

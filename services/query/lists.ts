@@ -1,5 +1,6 @@
 import { reads } from '../../shared/api/operations/reads';
 import {
+  type ListingPublicationsQuery,
   type ListQuery,
   type MediaListQuery,
   type PriceBounds,
@@ -33,6 +34,7 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
+import { visibleListingsBelow, withPlaces } from './listing-tree';
 import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
 import { countListings, EXPANSIONS, type Presented } from './present';
 import {
@@ -94,17 +96,27 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
   const query = parseRead(reads.listListings, request, EXPANSIONS.listing);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
-  const [store, page] = await Promise.all([
+  const { parent_id, visibility } = query;
+  const where = {
+    ...{ store_id, visibility: visibilityKey(visibility) },
+    ...(parent_id !== undefined && { parent_id }),
+  };
+  const [store, parent, counted_total, page] = await Promise.all([
     version.get('stores', store_id, ['state']),
+    findFilterListing(version, { listing_id: parent_id ?? undefined, visibility }, store_id),
+    parent_id === undefined ? undefined : version.count('listings', where),
     version.find('listings', {
-      where: { store_id, visibility: visibilityKey(query.visibility) },
+      where,
       order: orderWithin('listings', sortModeOf(query)),
       parts: partsOfPage('listing', query),
       ...pageOf(query),
     }),
   ]);
-  const total = countListings(assertActive(store), query.visibility);
-  return pageAnswer({ version, request }, 'listing', page, query, total);
+  const active = assertActive(store);
+  if (parent === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
+  const placed = await withPlaces(version, page, visibility);
+  const total = counted_total ?? countListings(active, visibility);
+  return pageAnswer({ version, request }, 'listing', placed, query, total);
 }
 
 /** Handles `GET /api/publications`. */
@@ -217,13 +229,16 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   });
   const { default_sort_mode } = listing.body;
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
-  const total = countFacets(listing.state.facets, visibilitiesOf(query.visibility));
-  const { limit } = query;
+  const { limit, include_descendants = false, visibility } = query;
+  const below = include_descendants ? await visibleListingsBelow(version, listing, visibility) : [];
+  const states = [listing, ...below.flatMap(({ document }) => document ?? [])].map(({ state }) => state);
+  const total = states.reduce((sum, { facets }) => sum + countFacets(facets, visibilitiesOf(visibility)), 0);
+  const ids = [listing.body.id, ...below.map(({ id }) => id)];
   const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
   const { items, cuts } =
     is_precomputed && precomputed.length >= Math.min(limit, total)
       ? { items: precomputed, cuts: {} }
-      : await findPage({ version, request }, request.params.id ?? '', query, effective_sort_mode);
+      : await findPage({ version, request }, ids, query, effective_sort_mode);
   const resourcesWhere = (featured: boolean): Presented[] =>
     items
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
@@ -242,7 +257,9 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
  * Returns whether the listing's document contains the page, or a part of it. The document has the first `EXPANDED_MAX`
  * publications, in the listing's default order and without expansions, or fewer if they are large.
  */
-function isPrecomputed({ page, limit, sort, order, expand }: ListQuery): boolean {
+function isPrecomputed(query: ListingPublicationsQuery): boolean {
+  const { page, limit, sort, order, expand, include_descendants } = query;
+  if (include_descendants) return false;
   const is_default_form = sort === undefined && order === undefined && expand.length === 0;
   return is_default_form && page === 1 && limit <= EXPANDED_MAX;
 }
@@ -262,12 +279,15 @@ function precomputedPage(
 
 async function findPage(
   source: PageSource,
-  listing_id: string,
+  listing_ids: readonly string[],
   query: ListQuery,
   mode: SortMode,
 ): Promise<{ items: ListedPublication[]; cuts: PageCuts }> {
   const page = await source.version.find('publications', {
-    where: { listing_id, visibility: visibilityKey(query.visibility) },
+    where: {
+      listing_id: listing_ids.length === 1 ? listing_ids[0]! : { in: listing_ids },
+      visibility: visibilityKey(query.visibility),
+    },
     order: featuredFirst(mode),
     parts: partsOfPage('publication', query),
     ...pageOf(query),

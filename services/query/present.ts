@@ -2,6 +2,7 @@ import type { Expandable, VisibilityFilter } from '../../shared/api/requests/rea
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { JsonText } from '../../shared/catalog/json-text';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
+import { childrenCount } from '../../shared/catalog/listing/listing';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { countFacets } from '../../shared/catalog/publication/facets';
@@ -73,6 +74,9 @@ function bodyOfListing(document: ListingDocument, query: ReadQuery): JsonObject 
   if (filter !== 'public') {
     const publication_count = countFacets(document.state.facets, visibilitiesOf(filter));
     body.stats = { ...body.stats, publication_count };
+    const { children } = document.state;
+    // Absent in a document of an earlier release, which is read until a rebuild.
+    if (children) Object.assign(body, childrenCount(countOf(children, filter)));
   }
   if (query.expand.includes('publication')) {
     const order = featuredFirst(body.default_sort_mode);

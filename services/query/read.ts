@@ -320,12 +320,12 @@ function visibilityOf({ keys }: DocumentOf<CollectionById>): Visibility | null {
 }
 
 /**
- * Returns the state of the listing that a list is filtered by. Returns undefined if the list has no such filter.
+ * Returns the state of the listing that a list is filtered by, also as the parent. Returns undefined if the list has no such filter.
  * Returns null if the listing does not exist, is not visible or belongs to another store; the list is empty then.
  */
 export async function findFilterListing(
   version: DocumentReader,
-  { listing_id, visibility }: ReadQuery & { readonly listing_id?: string | undefined },
+  { listing_id, visibility }: Pick<ReadQuery, 'visibility'> & { readonly listing_id?: string | undefined },
   store_id: string,
 ): Promise<ListingDocument['state'] | null | undefined> {
   if (listing_id === undefined) return undefined;

@@ -7,6 +7,7 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId, StoreId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
+import { withPlaces } from './listing-tree';
 import { EXPANSIONS, partsFor, presentListing, presentPublication, presentStore } from './present';
 import {
   assertActive,
@@ -57,12 +58,16 @@ async function listingsForExpansion(
 export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.getListing, request, EXPANSIONS.listing);
   const version = await openForId(deps, request, 'listings');
-  const { document: listing, made_from } = await findById(deps, request, version, 'listings', {
+  const { document: found, made_from } = await findById(deps, request, version, 'listings', {
     visibility: query.visibility,
     isVisible: isItemVisible,
     parts: partsFor('listing', query),
   });
-  return { data: presentListing(listing, query), version: Number(listing.keys.version), made_from };
+  const [placed] = await withPlaces(version, [{ ...made_from, document: found }], query.visibility);
+  const listing = placed!.document!;
+  const answer = { data: presentListing(listing, query), version: Number(listing.keys.version) };
+  // With a path, the answer also depends on other documents.
+  return listing === found ? { ...answer, made_from } : answer;
 }
 
 /**

@@ -188,6 +188,8 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
 export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ReadQuery: reads.readSchema,
   ListQuery: reads.listSchema,
+  ListingsQuery: reads.listingsSchema,
+  ListingPublicationsQuery: reads.listingPublicationsSchema,
   PublicationsQuery: reads.publicationsSchema,
   SearchQuery: reads.searchSchema,
   MediaListQuery: reads.mediaListSchema,

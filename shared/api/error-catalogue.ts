@@ -60,7 +60,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
     'The resource has changed: If-Match does not name its current version',
   ),
   lost_race: row(409, 'CONFLICT', 'Another request changed the resource at the same time; try again'),
-  listing_not_empty: row(409, 'DEPENDENCY_EXISTS', 'The listing has publications'),
+  listing_not_empty: row(409, 'DEPENDENCY_EXISTS', 'The listing has publications, or listings below it'),
   idempotency_key_reused: row(
     409,
     'DUPLICATE_OPERATION',

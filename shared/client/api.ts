@@ -175,6 +175,17 @@ export interface Listing {
   };
   /** The ids of all its media, in display order. Omitted, like `stats`, in a publication's `listing`. */
   media_ids?: string[];
+  /** Number of listings directly below. Omitted if there are none. */
+  children_count?: number;
+  /** The id of the listing that contains it. Omitted at the top, if that listing is hidden, and in expansions. */
+  parent_id?: string;
+  /** The listings that contain it, from the top to its parent. Omitted like `parent_id`. */
+  path?: {
+    /** Its id. */
+    id: string;
+    /** Its name. */
+    name: string;
+  }[];
   /** Present with `expand=publication`. Featured publications come first. */
   publications?: PublicationCollection;
   /** Present with `expand=media`. */
@@ -387,6 +398,37 @@ export interface PageMeta {
   is_complete?: false;
 }
 
+export interface ListingsQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
+  visibility?: 'public' | 'private' | 'all' | undefined;
+  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
+  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
+  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Direction of `sort`. */
+  order?: 'asc' | 'desc' | undefined;
+  /** Return only listings directly below this one. `none` returns those at the top. */
+  parent_id?: string | undefined;
+}
+
+/** Response with a page of listings. */
+export interface ListingPage {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** The items of this page. */
+  data: Listing[];
+  /** Number and size of the page, and number of all items. */
+  meta: PageMeta;
+}
+
 export interface ListQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -402,18 +444,6 @@ export interface ListQuery {
   sort?: 'created_at' | 'price' | 'name' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
-}
-
-/** Response with a page of listings. */
-export interface ListingPage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Listing[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
 }
 
 /** Response with a page of payment methods. */
@@ -452,6 +482,25 @@ export interface ListingAnswer {
   status: 'OK';
   /** A category of publications. */
   data: Listing;
+}
+
+export interface ListingPublicationsQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
+  visibility?: 'public' | 'private' | 'all' | undefined;
+  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
+  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
+  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Direction of `sort`. */
+  order?: 'asc' | 'desc' | undefined;
+  /** `true` also returns the publications of all listings below this one. */
+  include_descendants?: boolean | undefined;
 }
 
 /** Response with a page of the publications of a listing. */
@@ -674,6 +723,8 @@ export interface NewListing {
   default_sort_mode?: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc' | undefined;
   /** The ids of the listing's media, in display order. Maximum 20. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
+  /** The id of the listing that contains this one. Must be a listing of the same store and not below this one. A tree has at most 6 levels. Null moves the listing to the top. */
+  parent_id?: string | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
@@ -700,6 +751,8 @@ export interface ListingPatch {
   default_sort_mode?: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc' | undefined;
   /** The ids of the listing's media, in display order. Maximum 20. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
+  /** The id of the listing that contains this one. Must be a listing of the same store and not below this one. A tree has at most 6 levels. Null moves the listing to the top. */
+  parent_id?: string | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -999,11 +1052,11 @@ export interface Operations {
   validateToken: { body: NoFields; answer: ValidationAnswer };
   getStore: { query: ReadQuery; answer: StoreAnswer };
   searchStore: { query: SearchQuery; answer: PublicationPage };
-  listStoreListings: { query: ListQuery; answer: ListingPage };
+  listStoreListings: { query: ListingsQuery; answer: ListingPage };
   listPaymentMethods: { query: ListQuery; answer: PaymentMethodPage };
-  listListings: { query: ListQuery; answer: ListingPage };
+  listListings: { query: ListingsQuery; answer: ListingPage };
   getListing: { query: ReadQuery; answer: ListingAnswer };
-  listListingPublications: { query: ListQuery; answer: ListingPublicationsAnswer };
+  listListingPublications: { query: ListingPublicationsQuery; answer: ListingPublicationsAnswer };
   listPublications: { query: PublicationsQuery; answer: PublicationPage };
   getPublication: { query: ReadQuery; answer: PublicationAnswer };
   listRelatedPublications: { query: ListQuery; answer: PublicationPage };

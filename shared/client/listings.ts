@@ -86,8 +86,8 @@ export class ListingCalls {
   }
 
   /**
-   * Deletes a listing. Its publications remain, without a listing; the result has their number. With `if_empty`, rejects
-   * with 409 `DEPENDENCY_EXISTS` if there are any.
+   * Deletes a listing. Its publications remain, without a listing; the result has their number. Rejects with 409
+   * `DEPENDENCY_EXISTS` if there are listings below it, with `if_empty` also if there are publications.
    *
    * @example
    * await client.listings.delete(id, { if_empty: true });

@@ -36,7 +36,8 @@ const USES: Readonly<Record<string, string>> = {
     for await (const listing of client.listings.list()) console.log(listing.default_sort_mode === 'price_asc');
     const expanded = await client.listings.list({ expand: ['publication', 'media'] }).page();
     console.log(expanded.data.map((one) => one.publications.total_count + one.media.total_count), expanded.meta.take);
-    console.log(listings, page_meta.pagination.total_pages);`,
+    const top: string[] = (await client.listings.list({ parent_id: 'none' }).all()).map(({ name }) => name);
+    console.log(listings, page_meta.pagination.total_pages, top);`,
   'listings.get': `
     const listing: Listing = await client.listings.get('id');
     const { publications } = await client.listings.get('id', { expand: ['publication'] });
@@ -49,7 +50,8 @@ const USES: Readonly<Record<string, string>> = {
     const all: Publication[] = await client.listings.publications('id').all();
     const expanded = await client.listings.publications('id', { expand: ['media'] }).page();
     const urls = [...expanded.featured, ...expanded.others].map(({ media }) => media.data[0]?.url);
-    console.log(featured, page.others[0]?.title, page.meta.effective_sort_mode, all, urls);`,
+    const below = client.listings.publications('id', { include_descendants: true });
+    console.log(featured, page.others[0]?.title, page.meta.effective_sort_mode, all, urls, below);`,
   'listings.create': `
     const body: NewListing = { name: 'Tea', description: null, media_ids: ['id'] as const };
     const listing: Listing = await client.listings.create(body, { store_id: 'id', idempotencyKey: 'key' });

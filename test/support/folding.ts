@@ -101,9 +101,11 @@ export async function expectTruth(version: MemoryViewVersion, log: readonly Reco
     truth.publications,
   );
   expectEqual(
-    await storedDocuments('listings', ({ body, state, expansions }) => ({
+    await storedDocuments('listings', ({ body, keys, state, expansions }) => ({
       body,
       facets: state.facets,
+      children: state.children,
+      parent_id: keys.parent_id,
       entries: ofBothVisibilities(expansions.publications),
       media: bodies(expansions.media),
     })),

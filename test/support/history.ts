@@ -170,6 +170,11 @@ const featured = fc.option(fc.integer({ min: 1, max: 4 }));
 const stock = fc.option(fc.integer({ min: 0, max: 2 }));
 const anyListing = (n: number): fc.Arbitrary<string | null> =>
   fc.option(fc.constantFrom(...(n < SECOND_STORE_FROM ? [0, 0, 1, 2] : [LATE_LISTING])).map(listingId));
+/** Few parents, so that moves make deep trees and circles. */
+const anyParent = (n: number): fc.Arbitrary<string | null> =>
+  n === LATE_LISTING
+    ? fc.constant(null)
+    : fc.option(fc.constantFrom(...[0, 1, 2, 4, 5].filter((parent) => parent !== n)).map(listingId));
 const price = fc.record({
   price_currency: fc.constant('USD'),
   price_amount: fc.integer({ min: 0, max: 5 }),
@@ -271,6 +276,7 @@ const onSomeListing = fc.integer({ min: 0, max: LISTINGS - 1 }).chain((n) =>
       weight: 2,
       arbitrary: someMediaIds.map((data) => listing(n, 'ListingMediaArranged', data)),
     },
+    { weight: 3, arbitrary: anyParent(n).map((parent_id) => listing(n, 'ListingMoved', { parent_id })) },
     { weight: 1, arbitrary: fc.constant(listing(n, 'ListingDeleted', {})) },
   ),
 );

@@ -120,6 +120,12 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     body: { ...publicationBody(product), listing_id: product.listing_id },
   });
 
+  const childrenOf = ({ id }: Listing) => {
+    const children = [...listings.values()].filter(({ parent_id }) => parent_id === id);
+    const countOf = (visibility: string) =>
+      children.filter((child) => child.visibility === visibility).length;
+    return { public: countOf('public'), private: countOf('private') };
+  };
   const listingBody = (listing: Listing) => ({
     ...listingResource(listing),
     stats: {
@@ -129,6 +135,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       ).length,
     },
     media_ids: mediaIds(listing),
+    ...(childrenOf(listing).public > 0 && { children_count: childrenOf(listing).public }),
   });
   return {
     stores: mapValues(stores, (store) => {
@@ -171,6 +178,8 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       return {
         body: listingBody(listing),
         facets: countsOf(inListing(listing.id)),
+        children: childrenOf(listing),
+        parent_id: listing.parent_id,
         entries: { public: first('public'), private: first('private') },
         media: shownMedia(listing),
       };

@@ -1,7 +1,15 @@
 import type { z } from 'zod';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
-import { listSchema, mediaListSchema, publicationsSchema, readSchema, searchSchema } from '../requests/reads';
+import {
+  listingPublicationsSchema,
+  listingsSchema,
+  listSchema,
+  mediaListSchema,
+  publicationsSchema,
+  readSchema,
+  searchSchema,
+} from '../requests/reads';
 import * as examples from '../responses/examples';
 import type { ApiOperation, Unnamed } from './operation';
 import {
@@ -63,7 +71,7 @@ const range_headers = ['ETag', 'Accept-Ranges', 'Content-Range'] as const;
 
 const publications = { tag: 'Publications', permission: 'read:publications' } as const;
 const listings = { tag: 'Listings', permission: 'read:listings' } as const;
-const listingPage = { query: listSchema, answer: answers.ListingPage };
+const listingPage = { query: listingsSchema, answer: answers.ListingPage };
 
 /** Every read of the interface (docs/interface.md#read-endpoints). */
 export const reads = withIds({
@@ -123,7 +131,7 @@ export const reads = withIds({
     summary: 'List the publications of a listing',
     description:
       'Featured publications come first. `page` and `limit` apply to the whole sequence of featured and other publications.',
-    query: listSchema,
+    query: listingPublicationsSchema,
     answer: answers.ListingPublicationsAnswer,
     not_found: 'listing_not_found',
   }),

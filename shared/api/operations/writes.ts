@@ -125,7 +125,7 @@ export const writes = withIds({
     path: '/api/listing/:id',
     summary: 'Delete a listing',
     description:
-      'Publications of the listing are not deleted; they no longer belong to a listing. With `if_empty=true`, a listing with publications is not deleted.',
+      'Publications of the listing are not deleted; they no longer belong to a listing. With `if_empty=true`, a listing with publications is not deleted. A listing with listings below it is never deleted.',
     query: requests.deleteListingSchema,
     answer: answers.DeletedListingAnswer,
     not_found: 'listing_not_found',

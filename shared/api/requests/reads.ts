@@ -44,6 +44,33 @@ export const listSchema = readSchema.extend({
 
 export type ListQuery = z.infer<typeof listSchema>;
 
+/** Value of `parent_id` for the listings at the top. */
+const NO_PARENT = 'none';
+
+/** Parameters of `GET /api/listings`. */
+export const listingsSchema = listSchema.extend({
+  parent_id: z
+    .string()
+    .toLowerCase()
+    .refine((text) => text === NO_PARENT || z.guid().safeParse(text).success, {
+      params: { condition: 'invalid_uuid' },
+      error: `a UUID or ${NO_PARENT}`,
+    })
+    .transform((text) => (text === NO_PARENT ? null : text))
+    .optional()
+    .meta({
+      description: `Return only listings directly below this one. \`${NO_PARENT}\` returns those at the top.`,
+      example: examples.ids.listing,
+    }),
+});
+
+/** Parameters of `GET /api/listing/:id/publications`. */
+export const listingPublicationsSchema = listSchema.extend({
+  include_descendants: flag.describe('`true` also returns the publications of all listings below this one.'),
+});
+
+export type ListingPublicationsQuery = z.infer<typeof listingPublicationsSchema>;
+
 const priceBounds = {
   min_price: priceBound.meta({
     description:

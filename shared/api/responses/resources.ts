@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { answerShape } from '../../catalog/fields';
 import { LISTING_MEDIA_MAX, LISTING_RESPONSE_NAMES, listingFields } from '../../catalog/listing/fields';
+import { LISTING_LEVELS_MAX } from '../../catalog/listing/tree';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../catalog/publication/fields';
 import { storeFields } from '../../catalog/store/fields';
 import {
@@ -111,6 +112,8 @@ export const publicationSchema = z
 
 export const publicationCollectionSchema = collectionOf(publicationSchema);
 
+const PARENT = { id: listingFields.parent_id.example, name: 'Drinks' };
+
 export const listingSchema = z
   .strictObject({
     id,
@@ -132,6 +135,28 @@ export const listingSchema = z
       .describe(
         "The ids of all its media, in display order. Omitted, like `stats`, in a publication's `listing`.",
       ),
+    children_count: count
+      .optional()
+      .meta({ description: 'Number of listings directly below. Omitted if there are none.', example: 2 }),
+    parent_id: id.optional().meta({
+      description:
+        'The id of the listing that contains it. Omitted at the top, if that listing is hidden, and in expansions.',
+      example: PARENT.id,
+    }),
+    path: z
+      .array(
+        z.strictObject({
+          id: id.meta({ description: 'Its id.', example: PARENT.id }),
+          name: z.string().meta({ description: 'Its name.', example: PARENT.name }),
+        }),
+      )
+      .min(1)
+      .max(LISTING_LEVELS_MAX)
+      .optional()
+      .meta({
+        description: 'The listings that contain it, from the top to its parent. Omitted like `parent_id`.',
+        example: [PARENT],
+      }),
   })
   .extend({
     get publications() {

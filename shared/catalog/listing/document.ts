@@ -12,6 +12,8 @@ const keys = {
   created_at: 'text',
   name_fold: 'text',
   version: 'integer',
+  /** Null if the listing is at the top of the tree. The listing with this id may be deleted. */
+  parent_id: 'text',
 } as const;
 
 export const listingCollection: CollectionSpec<typeof keys> = {
@@ -28,14 +30,15 @@ export const listingCollection: CollectionSpec<typeof keys> = {
     ['store_id', 'visibility', 'created_at', 'id'],
     ['store_id', 'visibility', 'name_fold', 'id'],
     ['store_id', 'visibility', 'id'],
+    ['store_id', 'parent_id', 'visibility', 'created_at', 'id'],
   ],
 };
 
 export type ListingKeys = KeysOf<typeof keys> & { readonly visibility: Visibility | null };
 
 export function listingKeys(listing: Listing): ListingKeys {
-  const { store_id, visibility, created_at, version } = listing;
-  return { store_id, visibility, created_at, name_fold: foldText(listing.name), version };
+  const { store_id, visibility, created_at, version, parent_id } = listing;
+  return { store_id, visibility, created_at, name_fold: foldText(listing.name), version, parent_id };
 }
 
 export type ListingBody = JsonObject & {
@@ -45,6 +48,8 @@ export type ListingBody = JsonObject & {
   /** The ids of the media in `expansions`. */
   readonly media_ids: string[];
   readonly stats: { readonly media_count: number; readonly publication_count: number };
+  /** Number of public listings directly below. Absent if there are none. */
+  readonly children_count?: number;
 };
 
 /**
@@ -58,6 +63,8 @@ export interface ListingDocumentState {
   readonly listing: Listing | null;
   /** Counts of the publications in the listing. */
   readonly facets: Facets;
+  /** Numbers of the listings directly below this one. */
+  readonly children: Readonly<Record<Visibility, number>>;
   /** Revision of the last event of the listing's own stream that is in this document. */
   readonly revision: number;
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { field, responseNames } from '../fields';
-import { lineField, mediaIdsField, textField } from '../input-rules';
+import { idField, lineField, mediaIdsField, textField } from '../input-rules';
 import { sortModeSchema, visibilitySchema } from '../vocabulary';
+import { LISTING_LEVELS_MAX } from './tree';
 
 export const LISTING_MEDIA_MAX = 20;
 
@@ -11,6 +12,7 @@ export const LISTING_CHANGES = [
   'ListingVisibilityChanged',
   'ListingSortModeChanged',
   'ListingMediaArranged',
+  'ListingMoved',
 ] as const;
 
 /** The writable fields of a listing, in the order of event data (docs/interface.md#writes). */
@@ -49,6 +51,15 @@ export const listingFields = {
     answer: false,
     doc: `The ids of the listing's media, in display order. Maximum ${LISTING_MEDIA_MAX}. Null removes all media.`,
     example: ['0195d4a2-8a03-7c1e-9f31-5b0c7a6e1d04'],
+  }),
+  parent_id: field(z.string().nullable(), {
+    event: 'ListingMoved',
+    input: idField.nullable(),
+    initial: null,
+    added: true,
+    answer: false,
+    doc: `The id of the listing that contains this one. Must be a listing of the same store and not below this one. A tree has at most ${LISTING_LEVELS_MAX} levels. Null moves the listing to the top.`,
+    example: '0195d4a2-8a04-7c1e-9f31-5b0c7a6e1d05',
   }),
 } satisfies Record<string, { readonly event: (typeof LISTING_CHANGES)[number] }>;
 

@@ -18,8 +18,12 @@ export type ListingEvent = EventOf<typeof listingEvents>;
 export type ListingFields = Extract<ListingEvent, { type: 'ListingCreated' }>['data'];
 
 /** The state of a listing after its events. */
-export interface Listing extends FieldResource<ListingId>, Omit<ListingFields, 'store_id' | 'media_ids'> {
+export interface Listing
+  extends FieldResource<ListingId>,
+    Omit<ListingFields, 'store_id' | 'media_ids' | 'parent_id'> {
   readonly media_ids: readonly MediaId[];
+  /** The listing with this id may be deleted. */
+  readonly parent_id: ListingId | null;
 }
 
 /** Values of some fields. A field that is missing stays unchanged. */
@@ -36,9 +40,25 @@ export const listingAggregate = fieldAggregate<typeof listingFields, Listing, Li
 });
 
 /**
- * Returns the resource without `stats` and `media_ids`. They depend on documents: the number of publications, and the
- * media that exist.
+ * Returns the resource without `stats`, `media_ids` and its place in the tree. They depend on other resources: the
+ * publications and the listings of the store, and the media that exist.
  */
 export function listingResource(listing: Listing): JsonObject {
   return resourceOf('listing', LISTING_RESPONSE_NAMES, listing);
 }
+
+/** A listing above another one, as answers name it. */
+export interface ListingAbove {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Returns what shows the place of a listing below `above`, the nearest first. A listing at the top shows nothing. */
+export function placeInTree(above: readonly ListingAbove[]): JsonObject {
+  if (above.length === 0) return {};
+  const path = [...above].reverse().map(({ id, name }) => ({ id, name }));
+  return { parent_id: above[0]!.id, path };
+}
+
+/** Returns the number of listings directly below. A listing without any shows nothing. */
+export const childrenCount = (count: number): JsonObject => (count === 0 ? {} : { children_count: count });

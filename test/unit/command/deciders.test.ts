@@ -227,11 +227,12 @@ describe('a publication', () => {
 
 describe('a listing', () => {
   const fields: ListingFields = {
-    ...{ store_id, name: 'Teas', description: null, media_ids: [] },
+    ...{ store_id, name: 'Teas', description: null, media_ids: [], parent_id: null },
     ...{ visibility: 'public', default_sort_mode: 'created_at_desc' },
   };
   const created: ListingEvent = { type: 'ListingCreated', data: fields };
   const media_ids = [newId()];
+  const parent_id = newId();
   const parts: [ListingChanges, ListingEvent][] = [
     [{ name: 'Herbs' }, { type: 'ListingDescribed', data: { name: 'Herbs', description: null } }],
     [{ description: 'All' }, { type: 'ListingDescribed', data: { name: 'Teas', description: 'All' } }],
@@ -241,6 +242,7 @@ describe('a listing', () => {
       { type: 'ListingSortModeChanged', data: { default_sort_mode: 'price_asc' } },
     ],
     [{ media_ids }, { type: 'ListingMediaArranged', data: { media_ids } }],
+    [{ parent_id }, { type: 'ListingMoved', data: { parent_id } }],
   ];
   decides(listingAggregate, [
     ['is created with the defaults', [], { type: 'Create', store_id, input: { name: 'Teas' } }, [created]],
