@@ -4,7 +4,7 @@ import {
   type MediaEmbed,
   type MediaUses,
   mediaKeys,
-  visibilityOfMedia,
+  useKeys,
 } from '../../shared/catalog/media/document';
 import { type MediaEvent, mediaAggregate, mediaResource } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
@@ -32,9 +32,10 @@ export const mediaView: View<MediaDocument, MediaEvent> = {
     };
   },
   derive: (document) => {
-    const visibility = visibilityOfMedia(document.state.uses);
-    if (document.keys.visibility === visibility) return document;
-    return { ...document, keys: { ...document.keys, visibility } };
+    const { keys } = document;
+    const { visibility, in_use } = useKeys(document.state.uses);
+    if (keys.visibility === visibility && keys.in_use === in_use) return document;
+    return { ...document, keys: { ...keys, visibility, in_use } };
   },
 };
 

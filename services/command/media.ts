@@ -1,5 +1,10 @@
 import { writes } from '../../shared/api/operations/writes';
-import { storedUpload, UPLOAD_BYTES_MAX, uploadQuerySchema } from '../../shared/api/requests/writes';
+import {
+  mediaPatchBody,
+  storedUpload,
+  UPLOAD_BYTES_MAX,
+  uploadQuerySchema,
+} from '../../shared/api/requests/writes';
 import type { State } from '../../shared/catalog/events/aggregate';
 import { greatest } from '../../shared/catalog/events/positions';
 import { LISTING_MEDIA_MAX } from '../../shared/catalog/listing/fields';
@@ -24,7 +29,7 @@ import { inspectOriginal, storeOriginal } from './originals';
 import { publications } from './publication';
 import { existingMedia } from './references';
 import { awaitProjection, type RouteDeps, storeForNew, writeContextOf } from './request';
-import { deleteResource, deletionRoute, type NewTarget, type Target } from './resource';
+import { deleteResource, deletionRoute, type NewTarget, patchRoute, type Target } from './resource';
 
 /** Records an upload whose bytes are already in the blob store. The worker that takes its task makes the pictures. */
 export async function uploadMedia(
@@ -167,6 +172,7 @@ export function mediaRoutes(deps: RouteDeps): Route[] {
         keep: ({ environment }, bytes) => storeOriginal(deps.blobs[environment].originals, bytes),
       },
     }),
+    patchRoute(deps, writes.updateMedia, mediaAggregate, mediaPatchBody, mediaResource),
     deletionRoute(deps, writes.deleteMedia, mediaAggregate),
   ];
 }

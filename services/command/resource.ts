@@ -329,6 +329,41 @@ export function deletionRoute<Resource extends Stored, Event extends DomainEvent
   });
 }
 
+/** Returns the route of a PATCH of a resource without references. */
+export function patchRoute<
+  Resource extends Stored & { readonly id: Id },
+  Event extends DomainEvent,
+  Id extends AnyId,
+  Changes extends { readonly store_id?: string | undefined },
+>(
+  deps: RouteDeps,
+  operation: ApiOperation,
+  aggregate: Aggregate<Resource, Event, Id, { readonly type: 'Update'; readonly changes: NoInfer<Changes> }>,
+  body: z.ZodType<Changes>,
+  present: (resource: Resource, environment: Environment) => JsonObject,
+): Route {
+  return routeOf(operation, async (request) => {
+    const { environment, id, guard } = targetOf(deps, request, aggregate);
+    const changes = parseBody(body, request.body);
+    const written = withResource(
+      await execute<Resource, { readonly type: 'Update'; readonly changes: Changes }>({
+        ...streamIn(deps, environment, aggregate, id),
+        context: writeContextOf(request),
+        check: async (state) => {
+          if (state.tag === 'present') {
+            await guard(state.resource);
+            assertSameStore(state.resource.store_id, changes.store_id);
+          }
+          return { type: 'Update', changes };
+        },
+      }),
+    );
+    const { value } = written;
+    const headers = await awaitProjection(deps, request, value.store_id, written);
+    return { data: present(value, environment), version: value.version, headers };
+  });
+}
+
 /** Returns the resource that the path names. */
 function targetOf<Resource extends Stored, Event, Id extends AnyId>(
   deps: RouteDeps,

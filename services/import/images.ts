@@ -1,4 +1,4 @@
-import { ALT_MAX } from '../../shared/api/requests/writes';
+import { ALT_MAX } from '../../shared/catalog/media/fields';
 import { PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
 import { Semaphore } from '../../shared/kernel/async';
 import type { MediaId, PublicationId } from '../../shared/kernel/ids';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { ALT_MAX } from '../../shared/api/requests/writes';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { listingFields } from '../../shared/catalog/listing/fields';
 import { listingAggregate } from '../../shared/catalog/listing/listing';
+import { ALT_MAX } from '../../shared/catalog/media/fields';
 import { mediaAggregate } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';

@@ -326,12 +326,19 @@ async function mediaOfStore(
   query: MediaListQuery,
   store_id: string,
 ): Promise<MediaPage> {
-  const page = await version.find('media', {
-    where: { store_id, visibility: visibilityKey(query.visibility) },
-    order: orderWithin('media', sortModeOf(query)),
-    ...pageOf(query),
-  });
-  return { data: page.flatMap(({ document }) => (document ? [document.body] : [])) };
+  const { in_use, visibility } = query;
+  const is_filtered = in_use !== undefined;
+  const where = {
+    store_id,
+    visibility: visibilityKey(visibility),
+    ...(is_filtered && { in_use: Number(in_use) }),
+  };
+  const [page, total] = await Promise.all([
+    version.find('media', { where, order: orderWithin('media', sortModeOf(query)), ...pageOf(query) }),
+    is_filtered ? version.count('media', where) : undefined,
+  ]);
+  const data = page.flatMap(({ document }) => (document ? [document.body] : []));
+  return total === undefined ? { data } : { data, total };
 }
 
 function countMedia({ media }: StoreDocument['state'], { visibility }: MediaListQuery): number {
@@ -353,7 +360,8 @@ async function mediaInUse(
   query: MediaListQuery,
   store_id: string,
 ): Promise<MediaPage> {
-  const { publication_id, listing_id, visibility } = query;
+  const { publication_id, listing_id, visibility, in_use } = query;
+  if (in_use === false) return { data: [], total: 0 };
   const parts = ['expansions'] as const;
   const resources = await Promise.all([
     ...(publication_id === undefined ? [] : [version.get('publications', publication_id, parts)]),

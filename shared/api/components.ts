@@ -179,6 +179,10 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
     writes.storePatchBody,
     'Fields of a store to change. Fields that are left out stay as they are.',
   ),
+  MediaPatch: named(
+    writes.mediaPatchBody,
+    'Fields of a media to change. Fields that are left out stay as they are.',
+  ),
   Upload: named(writes.uploadForm, 'Form with a picture to upload.'),
   TokenRequest: named(tokenBody, 'Options of the token.'),
   NoFields: named(noBody, 'An empty object. Fields are refused.'),

@@ -308,6 +308,13 @@ export interface Media {
   height: number;
   /** Alternative text for people who cannot see the picture. */
   alt?: string;
+  /** The point that stays visible when the picture is cropped, from 0 to 1 of its width and height. */
+  focal_point?: {
+    /** Part of the width, from the left. */
+    x: number;
+    /** Part of the height, from the top. */
+    y: number;
+  };
   /** Path of the full-size picture without metadata. Present if the status is `ready`. */
   url?: string;
   /** Smaller pictures, for `srcset`. Empty unless the status is `ready`. */
@@ -682,6 +689,8 @@ export interface MediaListQuery {
   publication_id?: string | undefined;
   /** Return only media of this listing, in the order of its `media_ids` unless `sort` is set. */
   listing_id?: string | undefined;
+  /** `true` returns only media that a publication or listing uses, `false` only those that none uses. `false` requires `visibility=private` or `all`. */
+  in_use?: boolean | undefined;
 }
 
 /** Response with a page of media. */
@@ -957,6 +966,19 @@ export interface NewMediaAnswer {
   data: Media;
 }
 
+/** Fields of a media to change. Fields that are left out stay as they are. */
+export interface MediaPatch {
+  /** Alternative text for people who cannot see the picture. */
+  alt?: string | null | undefined;
+  /** The point that stays visible when the picture is cropped, from 0 to 1 of its width and height. */
+  focal_point?: {
+    x: number;
+    y: number;
+  } | null | undefined;
+  /** Store of the resource. It cannot be changed. */
+  store_id?: string | undefined;
+}
+
 /** Response to the deletion of a media. */
 export interface DeletedMediaAnswer {
   /** The HTTP status. */
@@ -1070,6 +1092,7 @@ export interface Operations {
   updatePublication: { query: WriteQuery; body: PublicationPatch; answer: PublicationAnswer };
   deletePublication: { query: WriteQuery; answer: DeletedPublicationAnswer };
   uploadMedia: { query: UploadQuery; body: Upload; answer: NewMediaAnswer };
+  updateMedia: { query: WriteQuery; body: MediaPatch; answer: MediaAnswer };
   deleteMedia: { query: WriteQuery; answer: DeletedMediaAnswer };
   updateStore: { query: WriteQuery; body: StorePatch; answer: StoreAnswer };
 }
@@ -1099,6 +1122,7 @@ export const endpoints = {
   updatePublication: ['PATCH', '/api/publication/:id'],
   deletePublication: ['DELETE', '/api/publication/:id'],
   uploadMedia: ['POST', '/api/media'],
+  updateMedia: ['PATCH', '/api/media/:id'],
   deleteMedia: ['DELETE', '/api/media/:id'],
   updateStore: ['PATCH', '/api/store'],
 } as const;

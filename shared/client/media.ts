@@ -1,6 +1,6 @@
 import type { Media, Upload } from './api.js';
 import type { Calls } from './calls.js';
-import type { AnswerOf, DataOf, QueryOf } from './operations.js';
+import type { AnswerOf, BodyOf, DataOf, QueryOf } from './operations.js';
 import type { CallOptions, ListOptions, ReadOptions, WriteOptions } from './options.js';
 import type { Pages } from './pages.js';
 import { listOf } from './pages.js';
@@ -65,6 +65,16 @@ export class MediaCalls {
       if (media.status !== 'processing') return media;
       await this.calls.transport.clock.wait(POLL_INTERVAL_MS, options.signal);
     }
+  }
+
+  /**
+   * Changes the alternative text or the focal point of a media; null clears it.
+   *
+   * @example
+   * await client.media.update(id, { alt: 'A cup of tea', focal_point: { x: 0.5, y: 0.3 } });
+   */
+  update(id: string, body: BodyOf<'updateMedia'>, options: WriteOptions = {}): Promise<Media> {
+    return this.calls.write('updateMedia', { id, body }, options);
   }
 
   /** Deletes a media and removes it from the store, listings and publications that show it. */

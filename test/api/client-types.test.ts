@@ -99,7 +99,7 @@ const USES: Readonly<Record<string, string>> = {
     const deleted: DeletedPublication = await client.publications.delete('id', { ifMatch: '"1"' });
     console.log(deleted.id);`,
   'media.list': `
-    const query: QueryOf<'listMedia'> = { publication_id: 'id', listing_id: 'id', order: 'asc' };
+    const query: QueryOf<'listMedia'> = { publication_id: 'id', listing_id: 'id', order: 'asc', in_use: true };
     for await (const { alt } of client.media.list(query)) console.log(alt);
     const { data: listed, meta } = await client.media.list().page(2);
     console.log(listed[0]?.url, meta.pagination.total_pages);`,
@@ -113,6 +113,10 @@ const USES: Readonly<Record<string, string>> = {
   'media.processed': `
     const media: Media = await client.media.processed('id', { signal: AbortSignal.timeout(1) });
     console.log(media);`,
+  'media.update': `
+    const patch: MediaPatch = { alt: null, focal_point: { x: 0.5, y: 0 } };
+    const media: Media = await client.media.update('id', patch);
+    console.log(media.focal_point?.x);`,
   'media.delete': `
     const deleted: DeletedMedia = await client.media.delete('id');
     console.log(deleted);`,
@@ -138,7 +142,7 @@ const USES: Readonly<Record<string, string>> = {
 };
 
 const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, ErrorCode, FetchOptions, Listing,
-  ListingPatch, ListingPublications, Media, MediaVariant, NewListing, NewPublication, PageMeta, PaymentMethod, Publication,
+  ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant, NewListing, NewPublication, PageMeta, PaymentMethod, Publication,
   PublicationPatch, QueryOf, Review, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields`;
 
 const PROGRAM = `

@@ -423,6 +423,38 @@ describe('the media of a shop', () => {
  * Media have no visibility of their own: what uses a media decides whether a storefront sees it
  * (docs/interface.md#visibility).
  */
+describe('in_use', () => {
+  test('lists media that something uses, or that nothing uses any more', async () => {
+    const media = await MediaShop.of(harness);
+    const [shown, hidden, unused] = (await media.recordMany(3)) as [string, string, string];
+    const publication = await media.publication({ media_ids: [shown] });
+    await media.listing({ media_ids: [hidden], visibility: 'private' });
+    const listed = async (query: string) => {
+      const { data, meta } = (await media.get(`/api/media?${query}`)).body;
+      expect(meta.item_count).toBe(data.length);
+      return data.map(({ id }: { id: string }) => id);
+    };
+    expect(await listed('in_use=true')).toEqual([shown]);
+    expect(await listed('in_use=true&visibility=all')).toEqual([hidden, shown]);
+    expect(await listed('in_use=true&visibility=private')).toEqual([hidden]);
+    expect(await listed('in_use=false&visibility=all')).toEqual([unused]);
+    expect(await listed(`in_use=true&publication_id=${publication}`)).toEqual([shown]);
+    expect(await listed(`in_use=false&visibility=all&publication_id=${publication}`)).toEqual([]);
+    await harness.client(media.shop.secret).publications.delete(publication);
+    expect(await listed('in_use=false&visibility=private&order=asc')).toEqual([shown, unused]);
+  });
+
+  test('false is refused without a visibility that shows unused media', async () => {
+    const media = await MediaShop.of(harness);
+    const refused = await media.get('/api/media?in_use=false');
+    expect([refused.status, refused.body.error]).toMatchObject([
+      400,
+      { code: 'VALIDATION_ERROR', details: { field: 'in_use' } },
+    ]);
+    expect((await media.get('/api/media?in_use=maybe&visibility=all')).status).toBe(400);
+  });
+});
+
 describe('the visibility of media', () => {
   let media: MediaShop;
 

@@ -544,3 +544,72 @@ async function abortUpload({ harness, token, png }: MediaShop, type: string): Pr
   await waitFor(() => put.mock.calls.length > 0, { what: 'the upload to begin' });
   upload.destroy();
 }
+
+describe('PATCH /api/media/:id', () => {
+  let media: MediaShop;
+  beforeAll(async () => {
+    media = await MediaShop.of(harness);
+  });
+  const patch = (id: string, body: unknown, headers: Query = {}, token = media.token): Promise<Reply> =>
+    harness.request('PATCH', `/api/media/${id}`, { token, body, headers });
+  const FOCAL_POINT = { x: 0.25, y: 1 };
+
+  test('changes the alternative text and the focal point, everywhere the picture is shown', async () => {
+    const id = await media.record();
+    const publication = await media.publication({ media_ids: [id] });
+    const listing = await media.listing({ media_ids: [id] });
+    const reply = await patch(id, { alt: ' A cup ', focal_point: FOCAL_POINT });
+    expect([reply.status, reply.body.data]).toMatchObject([
+      200,
+      { id, status: 'processing', alt: 'A cup', focal_point: FOCAL_POINT },
+    ]);
+    const shown = async (path: string) =>
+      (await media.get(`${path}?expand=media`, {}, media.shop.public.token)).body.data;
+    expect(await shown(`/api/media/${id}`)).toEqual(reply.body.data);
+    for (const path of [`/api/publication/${publication}`, `/api/listing/${listing}`, '/api/store'])
+      expect((await shown(path)).media.data).toEqual([reply.body.data]);
+
+    const cleared = await patch(id, { alt: null });
+    expect(cleared.body.data).toMatchObject({ focal_point: FOCAL_POINT });
+    expect(cleared.body.data).not.toHaveProperty('alt');
+    await media.makeReady(id, media.png);
+    expect((await shown(`/api/publication/${publication}`)).media.data).toMatchObject([
+      { status: 'ready', focal_point: FOCAL_POINT },
+    ]);
+    expect(await media.verify()).toMatchObject({ differences: [] });
+  });
+
+  test('compares If-Match, and changes nothing if the values are the same', async () => {
+    const id = await media.record();
+    const first = await patch(id, { alt: 'A cup' }, { 'if-match': '"1-x"' });
+    expect(first.headers.get('etag')).toMatch(/^"2-/);
+    const again = await patch(id, { alt: 'A cup', store_id: media.shop.store_id });
+    expect(again.headers.get('etag')).toBe(first.headers.get('etag'));
+    expectError(await patch(id, { alt: 'A mug' }, { 'if-match': '"1-x"' }), 412, 'CONFLICT');
+    const read = await media.get(`/api/media/${id}`);
+    expect(read.headers.get('etag')).toBe(first.headers.get('etag'));
+  });
+
+  test.each([
+    ['alt', '', 'FIELD_TOO_SHORT'],
+    ['alt', 'x'.repeat(501), 'FIELD_TOO_LONG'],
+    ['focal_point', { x: 0.5 }, 'FIELD_REQUIRED', 'focal_point.y'],
+    ['focal_point', { x: 1.01, y: 0 }, 'FIELD_INVALID', 'focal_point.x'],
+    ['focal_point', { x: '0', y: 0 }, 'FIELD_INVALID', 'focal_point.x'],
+    ['width', 30, 'FIELD_INVALID'],
+    ['store_id', UNKNOWN, 'FIELD_INVALID'],
+  ])('rejects %s %j with %s', async (field, value, code, at = field) => {
+    const id = await media.record();
+    expectError(await patch(id, { [field]: value }), 400, code, at);
+  });
+
+  test('requires the permission, and finds no media that is deleted or of another store', async () => {
+    const id = await media.record();
+    const { token } = await harness.newKey('secret', [media.shop.store_id], ['write:publications']);
+    expectError(await patch(id, { alt: 'A cup' }, {}, token), 403, 'INSUFFICIENT_PERMISSIONS');
+    const other = await harness.newShop();
+    expectError(await patch(id, { alt: 'A cup' }, {}, other.secret.token), 404, 'MEDIA_NOT_FOUND');
+    await harness.client(media.shop.secret).media.delete(id);
+    expectError(await patch(id, { alt: 'A cup' }), 404, 'MEDIA_NOT_FOUND');
+  });
+});

@@ -127,9 +127,10 @@ export async function expectTruth(version: MemoryViewVersion, log: readonly Reco
     truth.stores,
   );
   expectEqual(
-    await storedDocuments('media', ({ body, keys: { visibility }, state: { uses } }) => ({
+    await storedDocuments('media', ({ body, keys: { visibility, in_use }, state: { uses } }) => ({
       body,
       visibility,
+      in_use,
       uses,
     })),
     truth.media,

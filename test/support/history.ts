@@ -98,6 +98,8 @@ export const mediaProcessed = (n: number): Step =>
   });
 
 export const mediaFailed = (n: number): Step => media(n, 'MediaFailed', { reason: 'damaged' });
+const mediaDescribed = (n: number, alt: string): Step =>
+  media(n, 'MediaDescribed', { alt, focal_point: { x: 0.25, y: 1 } });
 export const mediaDeleted = (n: number): Step => media(n, 'MediaDeleted', {});
 
 const profile = { description: null, businessHours: null, contact: null, policies: null, ruc: null };
@@ -210,6 +212,7 @@ const onSomeMedia = fc
       { weight: 2, arbitrary: fc.constant(mediaUploaded(n)) },
       { weight: 3, arbitrary: fc.constant(mediaProcessed(n)) },
       { weight: 1, arbitrary: fc.constant(mediaFailed(n)) },
+      { weight: 1, arbitrary: word.map((alt) => mediaDescribed(n, alt)) },
       { weight: 2, arbitrary: fc.constant(mediaDeleted(n)) },
     ),
   );

@@ -203,7 +203,12 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     media: new Map(
       present.map((one) => [
         one.id as string,
-        { body: mediaResource(one, 'live'), visibility: visibilityOf(one), uses: usesOf(one) },
+        {
+          body: mediaResource(one, 'live'),
+          visibility: visibilityOf(one),
+          in_use: usesOf(one).public + usesOf(one).private > 0 ? 1 : 0,
+          uses: usesOf(one),
+        },
       ]),
     ),
     media_uses: [...alive.map(({ publication }) => publication), ...listings.values()]

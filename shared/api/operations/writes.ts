@@ -97,6 +97,7 @@ function remove(
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
 const publication = { tag: 'Publications', permission: 'write:publications' } as const;
 const media = { tag: 'Media', permission: 'write:media' } as const;
+const mediaPatch = { alt: 'A bag of coffee from Jaén', focal_point: { x: 0.5, y: 0.4 } };
 const storePatch = { contact: { phone: '+51 1 555 0199' } };
 const pricePatch = { price_amount: 3600, quantity_available: 60 };
 
@@ -182,6 +183,18 @@ export const writes = withIds({
     },
     conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, 'unsupported_image'],
   },
+  updateMedia: update({
+    ...media,
+    path: '/api/media/:id',
+    summary: 'Update a media file',
+    description:
+      'Changes the texts in the body and keeps all others, everywhere the picture is shown. Null clears a field.',
+    schema: requests.mediaPatchBody,
+    sample: mediaPatch,
+    answer: answers.MediaAnswer,
+    example: examples.answer({ ...examples.media, ...mediaPatch }),
+    not_found: 'media_not_found',
+  }),
   deleteMedia: remove({
     ...media,
     path: '/api/media/:id',

@@ -124,17 +124,27 @@ export const publicationsSchema = listSchema
 export type PublicationsQuery = z.infer<typeof publicationsSchema>;
 
 /** Parameters of `GET /api/media`. */
-export const mediaListSchema = listSchema.extend({
-  publication_id: queryId.optional().meta({
-    description:
-      'Return only media of this publication, in the order of its `media_ids` unless `sort` is set.',
-    example: examples.ids.publication,
-  }),
-  listing_id: queryId.optional().meta({
-    description: 'Return only media of this listing, in the order of its `media_ids` unless `sort` is set.',
-    example: examples.ids.listing,
-  }),
-});
+export const mediaListSchema = listSchema
+  .extend({
+    publication_id: queryId.optional().meta({
+      description:
+        'Return only media of this publication, in the order of its `media_ids` unless `sort` is set.',
+      example: examples.ids.publication,
+    }),
+    listing_id: queryId.optional().meta({
+      description: 'Return only media of this listing, in the order of its `media_ids` unless `sort` is set.',
+      example: examples.ids.listing,
+    }),
+    in_use: flag.meta({
+      description:
+        '`true` returns only media that a publication or listing uses, `false` only those that none uses. `false` requires `visibility=private` or `all`.',
+      example: true,
+    }),
+  })
+  .refine(({ in_use, visibility }) => in_use !== false || visibility !== 'public', {
+    path: ['in_use'],
+    error: 'true, or visibility=private or all with it: media that nothing uses are not public',
+  });
 
 export type MediaListQuery = z.infer<typeof mediaListSchema>;
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { newShape, patchShape } from '../../catalog/fields';
 import { idField, lineField } from '../../catalog/input-rules';
 import { listingFields } from '../../catalog/listing/fields';
+import { ALT_MAX, mediaFields } from '../../catalog/media/fields';
 import { publicationFields } from '../../catalog/publication/fields';
 import { storeFields } from '../../catalog/store/fields';
 import * as examples from '../responses/examples';
@@ -12,7 +13,6 @@ import { flag, queryId } from './parameters';
 
 /** Maximum size of an uploaded file (docs/interface.md#uploads). */
 export const UPLOAD_BYTES_MAX = 10_485_760;
-export const ALT_MAX = 500;
 
 /** Query parameters of every write. */
 export const writeQuerySchema = z.object({
@@ -53,10 +53,12 @@ export const listingPatchBody = z.strictObject({ ...patchShape(listingFields), .
 /** `PATCH /api/store`. All fields are optional. */
 export const storePatchBody = z.strictObject(patchShape(storeFields));
 
-const alt = lineField(ALT_MAX).optional().meta({
-  description: 'Alternative text for people who cannot see the picture.',
-  example: 'A bag of coffee',
-});
+const alt = lineField(ALT_MAX)
+  .optional()
+  .meta({ description: mediaFields.alt.doc, example: mediaFields.alt.example });
+/** `PATCH /api/media/:id`. All fields are optional. */
+export const mediaPatchBody = z.strictObject({ ...patchShape(mediaFields), ...patchStoreId });
+
 const PUBLICATION_ID_DOC = {
   description: 'Publication to attach the picture to. It becomes the last of its media.',
   example: examples.ids.publication,

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { exampleOf } from '../../catalog/fields';
 import { listingFields } from '../../catalog/listing/fields';
+import { mediaFields } from '../../catalog/media/fields';
 import { publicationFields } from '../../catalog/publication/fields';
 import { storeFields } from '../../catalog/store/fields';
 import { permissionsOf } from '../../catalog/vocabulary';
@@ -101,7 +102,7 @@ export const media: Media = {
   size_bytes: 182_044,
   width: 1600,
   height: 1200,
-  alt: 'A bag of coffee',
+  ...exampleOf(mediaFields),
   url: '/media/live/4f1d9c0e7ab3d2584f1d9c0e7ab3d2584f1d9c0e7ab3d2584f1d9c0e7ab3d258.jpg',
   variants: [
     ...[variant('thumb', 200, '1'), variant('small', 480, '2')],
@@ -111,7 +112,7 @@ export const media: Media = {
   ...times,
 };
 
-const { url: _url, placeholder: _placeholder, ...uploaded } = media;
+const { url: _url, placeholder: _placeholder, focal_point: _focal_point, ...uploaded } = media;
 export const newMedia: Media = { ...uploaded, ...new_times, status: 'processing', variants: [] };
 
 const collection = <Item>(item: Item, url: string) => ({

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { answerShape } from '../../catalog/fields';
 import { LISTING_MEDIA_MAX, LISTING_RESPONSE_NAMES, listingFields } from '../../catalog/listing/fields';
 import { LISTING_LEVELS_MAX } from '../../catalog/listing/tree';
+import { mediaFields } from '../../catalog/media/fields';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../catalog/publication/fields';
 import { storeFields } from '../../catalog/store/fields';
 import {
@@ -65,7 +66,7 @@ export const mediaSchema = z.strictObject({
   size_bytes: count.describe('Size of the upload in bytes.'),
   width: z.int().min(1).describe('Width of the upload in pixels, after rotation.'),
   height: z.int().min(1).describe('Height of the upload in pixels, after rotation.'),
-  alt: z.string().optional().describe('Alternative text for people who cannot see the picture.'),
+  ...answerShape(mediaFields),
   url: address
     .optional()
     .describe('Path of the full-size picture without metadata. Present if the status is `ready`.'),

@@ -8,6 +8,8 @@ const keys = {
   status: 'text',
   /** `public` if a public publication or listing uses the media (docs/interface.md#visibility). */
   visibility: 'text',
+  /** 1 if a publication or listing uses the media, otherwise 0. */
+  in_use: 'integer',
   created_at: 'text',
   version: 'integer',
 } as const;
@@ -22,7 +24,7 @@ export const mediaCollection: CollectionSpec<typeof keys> = {
     ],
   },
   indexes: [
-    ['store_id', 'visibility', 'created_at', 'id'],
+    ['store_id', 'visibility', 'created_at', 'id', 'in_use'],
     ['store_id', 'visibility', 'id'],
     ['status', 'id'],
   ],
@@ -31,13 +33,19 @@ export const mediaCollection: CollectionSpec<typeof keys> = {
 export type MediaKeys = KeysOf<typeof keys> & { readonly visibility: Visibility | null };
 
 export function mediaKeys({ store_id, progress, created_at, version }: Media, uses: MediaUses): MediaKeys {
-  return { store_id, status: progress.status, visibility: visibilityOfMedia(uses), created_at, version };
+  return { store_id, status: progress.status, ...useKeys(uses), created_at, version };
 }
 
 /** Number of publications and listings whose `media_ids` contain the media, by their visibility. */
 export type MediaUses = Readonly<Record<Visibility, number>>;
 
-export const visibilityOfMedia = (uses: MediaUses): Visibility => (uses.public > 0 ? 'public' : 'private');
+/** Returns the keys that depend on what uses the media. */
+export function useKeys(uses: MediaUses): { readonly visibility: Visibility; readonly in_use: number } {
+  return {
+    visibility: uses.public > 0 ? 'public' : 'private',
+    in_use: uses.public + uses.private > 0 ? 1 : 0,
+  };
+}
 
 export interface MediaDocumentState {
   readonly media: Media;

@@ -5,9 +5,10 @@ import type { MediaId, StoreId } from '../../kernel/ids';
 import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
-import { withoutNulls } from '../fields';
+import { type Changes, changeEvents, changesOf, type Values, withoutNulls } from '../fields';
 import type { Environment } from '../realm';
 import { imageTypeSchema, variantNameSchema } from '../vocabulary';
+import { mediaFields } from './fields';
 import { pictureAddress } from './image-types';
 
 /** A file in the blob store. `width` and `height` are in pixels, after applying the orientation. */
@@ -18,6 +19,8 @@ const image = {
   width: z.int().min(1),
   height: z.int().min(1),
 };
+
+const fieldEvents = changeEvents(mediaFields, ['MediaDescribed']);
 
 export const mediaEvents = [
   defineEvent('MediaUploaded', z.object({ store_id: z.string(), ...image, alt: z.string().nullable() })),
@@ -31,6 +34,7 @@ export const mediaEvents = [
     }),
   ),
   defineEvent('MediaFailed', z.object({ reason: z.enum(['damaged', 'too_large']) })),
+  ...fieldEvents,
   defineEvent('MediaDeleted', z.object({})),
 ] as const;
 
@@ -47,7 +51,7 @@ export type MediaProgress =
   | { readonly status: 'failed'; readonly reason: MediaFailure };
 
 /** A media: the state that its events fold to. `hash`, type and sizes are those of the upload. */
-export interface Media extends Omit<MediaUpload, 'store_id'> {
+export interface Media extends Omit<MediaUpload, 'store_id'>, Values<typeof mediaFields> {
   readonly id: MediaId;
   readonly store_id: StoreId;
   readonly progress: MediaProgress;
@@ -61,17 +65,20 @@ function evolve(state: State<Media>, event: MediaEvent, id: MediaId, occurred_at
   if (event.type === 'MediaUploaded') {
     const store_id = event.data.store_id as StoreId;
     const times = { created_at: occurred_at, updated_at: occurred_at };
-    return present({ ...event.data, id, store_id, progress: { status: 'processing' }, version: 1, ...times });
+    const own = { id, store_id, focal_point: null, progress: { status: 'processing' }, version: 1 } as const;
+    return present({ ...event.data, ...own, ...times });
   }
   if (state.tag !== 'present') return state;
   const before = state.resource;
-  const progressed = (progress: MediaProgress) =>
-    present({ ...before, progress, version: before.version + 1, updated_at: occurred_at });
+  const changed = (values: Partial<Media>) =>
+    present({ ...before, ...values, version: before.version + 1, updated_at: occurred_at });
   switch (event.type) {
     case 'MediaProcessed':
-      return progressed({ status: 'ready', pictures: event.data });
+      return changed({ progress: { status: 'ready', pictures: event.data } });
     case 'MediaFailed':
-      return progressed({ status: 'failed', reason: event.data.reason });
+      return changed({ progress: { status: 'failed', reason: event.data.reason } });
+    case 'MediaDescribed':
+      return changed(event.data);
     case 'MediaDeleted':
       return { tag: 'deleted', store_id: before.store_id };
     default:
@@ -84,6 +91,7 @@ export type MediaCommand =
   /** Ignored if the media is deleted or already has a result. */
   | { readonly type: 'RecordPictures'; readonly pictures: MediaPictures }
   | { readonly type: 'RecordFailure'; readonly reason: MediaFailure }
+  | { readonly type: 'Update'; readonly changes: Changes<typeof mediaFields> }
   | { readonly type: 'Delete' };
 
 function decide(state: State<Media>, command: MediaCommand): Decision<MediaEvent> {
@@ -96,6 +104,9 @@ function decide(state: State<Media>, command: MediaCommand): Decision<MediaEvent
       return is_processing ? accept({ type: 'MediaProcessed', data: command.pictures }) : accept();
     case 'RecordFailure':
       return is_processing ? accept({ type: 'MediaFailed', data: { reason: command.reason } }) : accept();
+    case 'Update':
+      if (state.tag !== 'present') return reject('media_not_found');
+      return accept(...changesOf(fieldEvents, state.resource, command.changes));
     case 'Delete':
       if (state.tag !== 'present') return reject('media_not_found');
       return accept({ type: 'MediaDeleted', data: {} });
@@ -107,7 +118,7 @@ function decide(state: State<Media>, command: MediaCommand): Decision<MediaEvent
 export const mediaAggregate: Aggregate<Media, MediaEvent, MediaId, MediaCommand> = {
   category: 'media',
   events: mediaEvents,
-  state_version: 1,
+  state_version: 2,
   not_found: 'media_not_found',
   evolve,
   decide,
@@ -127,6 +138,7 @@ export function mediaResource(media: Media, environment: Environment): JsonObjec
     width: media.width,
     height: media.height,
     alt: media.alt,
+    focal_point: media.focal_point,
     url: pictures && pictureAddress(environment, pictures.picture),
     variants: (pictures?.variants ?? []).map(({ name, hash, mime_type, width, height }) => ({
       name,

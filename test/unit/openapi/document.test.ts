@@ -105,7 +105,7 @@ describe('the OpenAPI document', () => {
       Object.keys(tree.paths![path]!.post!.responses!['201']!.links ?? {}).sort();
     expect(linksOf('/api/listing')).toEqual(['deleteListing', 'getListing', 'updateListing']);
     expect(linksOf('/api/publication')).toEqual(['deletePublication', 'getPublication', 'updatePublication']);
-    expect(linksOf('/api/media')).toEqual(['deleteMedia', 'getMedia']);
+    expect(linksOf('/api/media')).toEqual(['deleteMedia', 'getMedia', 'updateMedia']);
   });
 
   test('allows no additional properties in responses, except in health checks', () => {

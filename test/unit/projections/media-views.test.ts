@@ -31,7 +31,12 @@ const embedsOf = (document: any): [string, string][] =>
 describe('the document of a media', () => {
   test('has the type and sizes of the upload, and no URL while it is processing', async () => {
     const document = await after('media', mediaId(1), mediaUploaded(1));
-    expect(document!.keys).toMatchObject({ store_id: storeId(0), status: 'processing', version: 1 });
+    expect(document!.keys).toMatchObject({
+      store_id: storeId(0),
+      status: 'processing',
+      in_use: 0,
+      version: 1,
+    });
     expect(document!.body).toMatchObject({ status: 'processing', mime_type: 'image/png', size_bytes: 1001 });
     expect(document!.body).toMatchObject({ width: 30, height: 20, variants: [] });
     expect(document!.body).not.toHaveProperty('url');
