@@ -2,6 +2,7 @@ import { accountView } from './account';
 import { apiKeyView } from './api-key';
 import { listingView } from './listing';
 import { mediaView } from './media';
+import { nameView } from './name';
 import { paymentMethodView } from './payment-method';
 import { pageViewTally, publicationView } from './publication';
 import { reviewView } from './review';
@@ -17,6 +18,7 @@ export const views: readonly View[] = [
   publicationView,
   mediaView,
   reviewView,
+  nameView,
   accountView,
   apiKeyView,
 ];

@@ -18,7 +18,7 @@ import {
   timeOfId,
 } from '../../shared/kernel/ids';
 import { type System, timestamp } from '../../shared/kernel/system';
-import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+import type { EventStore } from '../../shared/ports/event-store';
 import type { Operation } from '../../shared/ports/idempotency-store';
 import {
   fold,
@@ -77,7 +77,7 @@ export interface Written<Value> {
   /** Revision of the event at `position`. */
   readonly revision: number;
   readonly changed: boolean;
-  /** Whether this write appended the first event of the stream. */
+  /** Whether this write created the resource. */
   readonly created: boolean;
   /**
    * Set if an earlier run of the same operation appended the events. `value` and `position` are the results of that
@@ -89,6 +89,8 @@ export interface Written<Value> {
 export interface Write<Resource, Command> extends StreamRef<Resource, Command> {
   readonly system: System;
   readonly context: WriteContext;
+  /** Default: the owner of the resource after the write. */
+  readonly owner?: Owner;
   /**
    * True if the stream probably has no events, so the first attempt does not read it. If it has, that attempt loses the
    * race for the first revision, and the next one reads the stream.
@@ -120,16 +122,21 @@ const RETRIES = 3;
 export async function execute<Resource, Command>(
   write: Write<Resource, Command>,
 ): Promise<Written<State<Resource>>> {
-  return serialiseByStream(write.events, streamNameOf(write), async () => {
-    for (let attempt = 0; attempt <= RETRIES; attempt++) {
-      const loaded = write.fresh && attempt === 0 ? NOTHING_LOADED : await load(write);
-      const written = (await findOtherRun(write, loaded)) ?? (await attemptWrite(write, loaded));
-      if (!written) continue;
-      writeSnapshotIfDue(write, loaded);
-      return written;
-    }
-    throw new CatalogError('lost_race');
-  });
+  return serialiseByStream(write.events, streamNameOf(write), () => executeUnqueued(write));
+}
+
+/** Executes a command without waiting for other writes of this process to the stream. For `check` of another stream. */
+export async function executeUnqueued<Resource, Command>(
+  write: Write<Resource, Command>,
+): Promise<Written<State<Resource>>> {
+  for (let attempt = 0; attempt <= RETRIES; attempt++) {
+    const loaded = write.fresh && attempt === 0 ? NOTHING_LOADED : await load(write);
+    const written = (await findOtherRun(write, loaded)) ?? (await attemptWrite(write, loaded));
+    if (!written) continue;
+    writeSnapshotIfDue(write, loaded);
+    return written;
+  }
+  throw new CatalogError('lost_race');
 }
 
 /** Executes a command on a resource that exists afterwards. */
@@ -170,7 +177,7 @@ async function attemptWrite<Resource, Command>(
   const occurred_at = timestamp(write.system.now());
   let value = state;
   for (const event of decision.events) value = aggregate.evolve(value, event, id, occurred_at);
-  const metadata = metadataOf(context, ownerOf(aggregate, value), occurred_at);
+  const metadata = metadataOf(context, write.owner ?? ownerOf(aggregate, value), occurred_at);
   const encoded = decision.events.map((event, index) =>
     encode(event, context, stream, revision + 1 + index, metadata),
   );
@@ -188,7 +195,7 @@ async function attemptWrite<Resource, Command>(
   const written = { value, position: appended.position, revision: appended.revision, changed: true };
   const { operation } = context;
   operation?.onAppended?.();
-  const result = { ...written, created: revision === NO_STREAM };
+  const result = { ...written, created: state.tag === 'absent' };
   if (operation === undefined || (!operation.resumed && hasLock(write.system, operation))) return result;
   // Another run may have appended the same events: their ids are equal, so the event store has accepted the append and
   // kept the events of the other run with their time.

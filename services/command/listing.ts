@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
 import { deleteListingSchema, listingPatchBody, newListingBody } from '../../shared/api/requests/writes';
-import { LISTING_MEDIA_MAX } from '../../shared/catalog/listing/fields';
+import { LISTING_MEDIA_MAX, listingFields } from '../../shared/catalog/listing/fields';
 import {
   childrenCount,
   listingAggregate,
@@ -22,12 +22,15 @@ export type NewListing = z.output<typeof newListingBody>;
 /** The writes of listings. */
 export const listings = defineResource({
   aggregate: listingAggregate,
+  fields: listingFields,
+  derived_kind: 'listing of an external id',
   body: newListingBody,
   patch: listingPatchBody,
   media_max: LISTING_MEDIA_MAX,
   operations: {
     create: writes.createListing,
     update: writes.updateListing,
+    put: writes.putListing,
     delete: writes.deleteListing,
   },
   count: async (version, id) => {

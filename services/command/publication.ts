@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
 import { newPublicationBody, publicationPatchBody } from '../../shared/api/requests/writes';
 import { fits } from '../../shared/catalog/input-rules';
-import { HTML_MAX, PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
+import { HTML_MAX, PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { publicationAggregate, publicationResource } from '../../shared/catalog/publication/publication';
 import { existingReferences } from './references';
 import { defineResource } from './resource';
@@ -28,12 +28,15 @@ export type PublicationPatch = z.output<typeof publicationPatchSchema>;
 /** The writes of publications. */
 export const publications = defineResource({
   aggregate: publicationAggregate,
+  fields: publicationFields,
+  derived_kind: 'publication',
   body: newPublicationSchema,
   patch: publicationPatchSchema,
   media_max: PUBLICATION_MEDIA_MAX,
   operations: {
     create: writes.createPublication,
     update: writes.updatePublication,
+    put: writes.putPublication,
     delete: writes.deletePublication,
   },
   faultsOf: (valueAfter) => {

@@ -111,10 +111,11 @@ export class ActiveStores {
     this.caches = { live: cacheOf('live'), test: cacheOf('test') };
   }
 
-  /** Throws `store_not_found` unless the store exists and is active (docs/interface.md#visibility). */
-  async require(environment: Environment, id: StoreId): Promise<void> {
+  /** Returns the store. Throws `store_not_found` unless it exists and is active (docs/interface.md#visibility). */
+  async require(environment: Environment, id: StoreId): Promise<Store> {
     const store = await this.caches[environment].get(id);
     if (store?.status !== 'active') throw new CatalogError('store_not_found');
+    return store;
   }
 }
 

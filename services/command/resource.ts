@@ -1,19 +1,23 @@
 import type { z } from 'zod';
 import type { ApiOperation } from '../../shared/api/operations/operation';
-import type { Aggregate } from '../../shared/catalog/events/aggregate';
+import { externalIdPath } from '../../shared/api/requests/writes';
+import type { Aggregate, State } from '../../shared/catalog/events/aggregate';
 import type { DomainEvent } from '../../shared/catalog/events/codec';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { FieldCommand, FieldResource } from '../../shared/catalog/field-aggregate';
 import type { Changes, Fields, Input } from '../../shared/catalog/fields';
 import type { Environment } from '../../shared/catalog/realm';
 import type { Visibility } from '../../shared/catalog/vocabulary';
+import { assertIfMatch } from '../../shared/http/respond';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { AnyId, MediaId, StoreId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
+import { derivedIdOf, type StoreIdentity } from './derived-ids';
 import { execute, idForNew, type StoreDeps, type WriteContext, type Written, withResource } from './execute';
-import { findInLog, streamIn } from './load';
+import { findInLog, load, streamIn } from './load';
+import { ownerOfName, reserveName, valueIn } from './names';
 import {
   addedMedia,
   assertSameStore,
@@ -30,7 +34,7 @@ export interface NewTarget<Id> {
   /** Set if the caller derives the id; otherwise it is generated. */
   readonly id?: Id;
   /** Throws if the client must not create a resource. Not called for a write that an earlier run completed. */
-  readonly guard?: () => void | Promise<void>;
+  readonly guard?: () => unknown;
 }
 
 /** An existing resource. `guard` throws if the client must not write to the resource or to this version of it. */
@@ -44,10 +48,12 @@ export interface Target<Id, Resource> {
 type Revise<Resource, Input> = (before: Resource, changes: Input) => Promise<Input>;
 
 /** A resource to create or to patch. */
-interface PutTarget<Id, Resource, New> extends NewTarget<Id> {
+interface PutTarget<Id, Resource, New> extends Omit<NewTarget<Id>, 'guard'> {
   readonly id: Id;
   /** Whether the resource probably does not exist. Saves reading its stream. */
   readonly is_probably_new?: boolean;
+  /** Throws if the client must not write to this version of the resource. Undefined: there is none yet. */
+  readonly guard?: (before: Resource | undefined) => void | Promise<void>;
   readonly revise?: Revise<Resource, New>;
 }
 
@@ -56,16 +62,22 @@ export type PutResult<Resource> =
   | ({ readonly outcome: 'created' | 'updated' | 'unchanged' } & Written<Resource>)
   | { readonly outcome: 'deleted' };
 
+/** How often a put looks for the resource of an external id. */
+const PUT_ATTEMPTS = 3;
+
 type Content = References & { readonly store_id?: string | null | undefined };
 
 interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, Patch, Counts> {
   readonly aggregate: Aggregate<Resource, Event, Id, FieldCommand<F>>;
+  readonly fields: F;
   /** The bodies of POST and PATCH. */
   readonly body: z.ZodType<New>;
   readonly patch: z.ZodType<Patch>;
   /** The maximum number of media. */
   readonly media_max: number;
-  readonly operations: Readonly<Record<'create' | 'update' | 'delete', ApiOperation>>;
+  readonly operations: Readonly<Record<'create' | 'update' | 'put' | 'delete', ApiOperation>>;
+  /** The kind of the ids that are derived from external ids. */
+  readonly derived_kind: string;
   /** Returns what is wrong with the values together. `valueAfter` returns a value as it is after the write. */
   readonly faultsOf?: (valueAfter: (name: keyof F & string) => unknown) => readonly Fault[];
   /** Returns the counts that only documents contain. Those of a new resource if there is no document yet. */
@@ -93,7 +105,7 @@ type BeforeDelete<Id> = (deps: RouteDeps, request: ApiRequest, id: Id) => () => 
 
 /**
  * Defines the writes of a resource with declared fields, a visibility and media: the commands, and the routes of POST,
- * PATCH and DELETE (CONTRIBUTING.md#add-an-aggregate).
+ * PATCH, PUT and DELETE (CONTRIBUTING.md#add-an-aggregate).
  */
 export function defineResource<
   F extends Fields,
@@ -101,12 +113,30 @@ export function defineResource<
   Event extends DomainEvent,
   Id extends AnyId,
   New extends Input<F> & Content,
-  Patch extends Changes<F> & Content,
+  Patch extends Changes<F> & Content & { readonly external_id?: string | null | undefined },
   Counts,
 >(definition: Definition<F, Resource, Event, Id, New, Patch, Counts>) {
-  const { aggregate, body, patch, media_max, operations, faultsOf, count, present } = definition;
-  const { beforeUpdate, beforeDelete } = definition;
+  const { aggregate, fields, body, patch, media_max, operations, faultsOf, count, present } = definition;
+  const { beforeUpdate, beforeDelete, derived_kind } = definition;
   const { category } = aggregate;
+  const unique = Object.keys(fields).filter((name) => fields[name]!.unique);
+
+  /** Reserves the names that the write gives to the resource. */
+  async function reserveNames(
+    deps: StoreDeps,
+    context: WriteContext,
+    { environment, store_id, id }: Pick<PutTarget<Id, Resource, New>, 'environment' | 'store_id' | 'id'>,
+    before: State<Resource>,
+    changes: object,
+  ): Promise<void> {
+    for (const field of unique) {
+      const value = valueIn(changes, field);
+      if (typeof value !== 'string') continue;
+      if (before.tag === 'present' && valueIn(before.resource, field) === value) continue;
+      const name = { store_id, kind: category, field, value };
+      await reserveName(deps, context, environment, aggregate, name, id);
+    }
+  }
 
   /** Throws `field_invalid` if the changes do not go together with each other or with what stays as it was. */
   async function checkContent(
@@ -140,9 +170,10 @@ export function defineResource<
       ...streamIn(deps, environment, aggregate, id),
       context,
       fresh,
-      check: async () => {
+      check: async (state) => {
         await target.guard?.();
         await checkContent(deps, environment, store_id, input);
+        await reserveNames(deps, context, { environment, store_id, id }, state, input);
         return { type: 'Create', store_id, input };
       },
     });
@@ -168,7 +199,9 @@ export function defineResource<
         await guard?.(before);
         assertSameStore(before.store_id, patch.store_id);
         const changes = await revised(deps, environment, before, patch, revise);
-        await checkContent(deps, environment, before.store_id, changes, before);
+        const { store_id } = before;
+        await checkContent(deps, environment, store_id, changes, before);
+        await reserveNames(deps, context, { environment, store_id, id }, state, changes);
         return { type: 'Update', changes };
       },
     });
@@ -186,16 +219,18 @@ export function defineResource<
     target: PutTarget<Id, Resource, New>,
     input: New,
   ): Promise<PutResult<Resource>> {
-    const { environment, store_id, id, revise, is_probably_new = false } = target;
+    const { environment, store_id, id, revise, guard, is_probably_new = false } = target;
     const written = await execute<Resource, FieldCommand<F>>({
       ...streamIn(deps, environment, aggregate, id),
       context,
       fresh: is_probably_new,
       check: async (state) => {
+        if (state.tag === 'deleted') return { type: 'Put', store_id, input };
         const before = state.tag === 'present' ? state.resource : undefined;
-        if (state.tag !== 'deleted') await checkContent(deps, environment, store_id, input, before);
-        if (state.tag !== 'present') return { type: 'Put', store_id, input };
-        const changes = await revised(deps, environment, state.resource, input, revise);
+        await guard?.(before);
+        await checkContent(deps, environment, store_id, input, before);
+        const changes = before ? await revised(deps, environment, before, input, revise) : input;
+        await reserveNames(deps, context, target, state, changes);
         return { type: 'Put', store_id, input: changes };
       },
     });
@@ -231,7 +266,7 @@ export function defineResource<
     const input = parseBody(body, request.body);
     const store_id = storeForNew(request, input.store_id);
     const { environment } = request.principal;
-    const guard = (): Promise<void> => deps.stores.require(environment, store_id);
+    const guard = (): Promise<unknown> => deps.stores.require(environment, store_id);
     const written = await create(deps, context, { environment, store_id, guard }, input);
     const { value } = written;
     const headers = await awaitProjection(deps, request, store_id, written);
@@ -240,6 +275,88 @@ export function defineResource<
     const Location = value.visibility === 'private' ? `${path}?visibility=all` : path;
     const data = await present(deps, environment, value, definition.counts_of_new);
     return { status: 201, data, version: value.version, headers: { ...headers, Location } };
+  }
+
+  /**
+   * Returns the id of the resource with this external id, or for a new one. That is the resource that has reserved the
+   * external id, unless it was deleted or has another one now.
+   */
+  async function idOfExternal(
+    deps: StoreDeps,
+    environment: Environment,
+    store: StoreIdentity,
+    external_id: string,
+  ): Promise<{ readonly id: Id; readonly is_new: boolean }> {
+    const stateOf = async (id: Id) =>
+      (await load<Resource>(streamIn(deps, environment, aggregate, id))).state;
+    const name = { store_id: store.id, kind: category, field: 'external_id', value: external_id };
+    const owner_id = (await ownerOfName(deps, environment, name)) as Id | undefined;
+    if (owner_id !== undefined) {
+      const state = await stateOf(owner_id);
+      if (state.tag === 'absent') return { id: owner_id, is_new: true };
+      if (state.tag === 'present' && valueIn(state.resource, 'external_id') === external_id)
+        return { id: owner_id, is_new: false };
+    }
+    for (let generation = 1; ; generation++) {
+      const id = derivedIdOf<Id>(store, derived_kind, external_id, generation);
+      const state = await stateOf(id);
+      if (state.tag === 'absent') return { id, is_new: true };
+      // An import has created it under this name.
+      if (state.tag === 'present' && valueIn(state.resource, 'external_id') === null)
+        return { id, is_new: false };
+    }
+  }
+
+  /**
+   * Creates or patches the resource with an external id. Looks for the resource again if it was deleted meanwhile, or if
+   * another resource was faster to take the external id.
+   */
+  async function putExternal(
+    deps: RouteDeps,
+    request: ApiRequest,
+    store: StoreIdentity,
+    external_id: string,
+  ): Promise<Exclude<PutResult<Resource>, { readonly outcome: 'deleted' }>> {
+    const { environment } = request.principal;
+    const guard = async (before: Resource | undefined): Promise<void> => {
+      assertIfMatch(request.header('if-match'), before?.version);
+      if (before) await beforeUpdate?.(deps, request, before, parseBody(patch, request.body));
+    };
+    for (let attempt = 1; ; attempt++) {
+      const { id, is_new } = await idOfExternal(deps, environment, store, external_id);
+      const input = {
+        ...parseBody<object>(is_new ? body : patch, request.body),
+        external_id,
+      } as unknown as New;
+      const target = { environment, store_id: store.id, id, guard };
+      try {
+        const written = await put(deps, writeContextOf(request), target, input);
+        if (written.outcome !== 'deleted') return written;
+      } catch (error) {
+        const is_taken = error instanceof CatalogError && error.condition === 'name_taken';
+        if (!is_taken || attempt === PUT_ATTEMPTS) throw error;
+      }
+      if (attempt === PUT_ATTEMPTS) throw new CatalogError('lost_race');
+    }
+  }
+
+  async function answerPut(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+    const { environment } = request.principal;
+    const { external_id } = parseBody(externalIdPath, { external_id: request.params.external_id ?? '' });
+    const changes = parseBody(patch, request.body);
+    if ((changes.external_id ?? external_id) !== external_id)
+      throw CatalogError.ofFaults([
+        { condition: 'field_invalid', field: 'external_id', constraint: 'the external id in the path' },
+      ]);
+    const store_id = storeForNew(request, changes.store_id);
+    const store = await deps.stores.require(environment, store_id);
+    const written = await putExternal(deps, request, store, external_id);
+    const { value, outcome } = written;
+    const headers = await awaitProjection(deps, request, store_id, written);
+    const counted = await readCount(deps, environment, (version) => count(version, value.id));
+    const data = { ...(await present(deps, environment, value, counted)), result: outcome };
+    const status = outcome === 'created' ? 201 : 200;
+    return { status, data, version: value.version, headers };
   }
 
   async function answerUpdate(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
@@ -262,6 +379,7 @@ export function defineResource<
   const routes = (deps: RouteDeps): Route[] => [
     routeOf(operations.create, (request) => answerCreate(deps, request)),
     routeOf(operations.update, (request) => answerUpdate(deps, request)),
+    routeOf(operations.put, (request) => answerPut(deps, request)),
     deletionRoute(deps, operations.delete, aggregate, beforeDelete),
   ];
 

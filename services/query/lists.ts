@@ -96,15 +96,16 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
   const query = parseRead(reads.listListings, request, EXPANSIONS.listing);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
-  const { parent_id, visibility } = query;
-  const where = {
-    ...{ store_id, visibility: visibilityKey(visibility) },
+  const { parent_id, external_id, visibility } = query;
+  const filters = {
     ...(parent_id !== undefined && { parent_id }),
+    ...(external_id !== undefined && { external_id }),
   };
+  const where = { store_id, visibility: visibilityKey(visibility), ...filters };
   const [store, parent, counted_total, page] = await Promise.all([
     version.get('stores', store_id, ['state']),
     findFilterListing(version, { listing_id: parent_id ?? undefined, visibility }, store_id),
-    parent_id === undefined ? undefined : version.count('listings', where),
+    Object.keys(filters).length === 0 ? undefined : version.count('listings', where),
     version.find('listings', {
       where,
       order: orderWithin('listings', sortModeOf(query)),

@@ -25,6 +25,9 @@ const answer = <Data extends z.ZodType>(data: Data, description: string, example
 /** Names the response to a creation. */
 const created = <Data extends z.ZodType>(data: Data, description: string, example: unknown) =>
   named(envelopeOf(201, data), description, examples.answer(example, 201));
+/** Names the response to a put. */
+const put = <Data extends z.ZodType>(data: Data, description: string) =>
+  named(envelopeOf([200, 201], data), description);
 /** Names a page of these items. */
 const page = <Item extends z.ZodType>(item: Item, description: string) =>
   named(pageOf(item, pageMetaSchema), description);
@@ -54,6 +57,8 @@ const namedAnswers = {
     'Response with a new publication.',
     examples.newPublication,
   ),
+  PutListingAnswer: put(resources.putListingSchema, 'Response to a put of a listing.'),
+  PutPublicationAnswer: put(resources.putPublicationSchema, 'Response to a put of a publication.'),
   DeletedPublicationAnswer: answer(
     resources.deletedPublicationSchema,
     'Response to the deletion of a publication.',
@@ -118,6 +123,14 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
   ),
   PaymentMethod: named(resources.paymentMethodSchema, 'A way to pay in a store.', examples.paymentMethod),
   Review: named(resources.reviewSchema, "A customer's review of a publication.", examples.review),
+  PutListing: named(resources.putListingSchema, 'A listing that was put.', {
+    ...examples.listing,
+    result: 'updated',
+  }),
+  PutPublication: named(resources.putPublicationSchema, 'A publication that was put.', {
+    ...examples.publication,
+    result: 'updated',
+  }),
   PageMeta: named(pageMetaSchema, 'Number and size of the page, and number of all items.', examples.meta),
   ReviewsMeta: named(
     reviewsMetaSchema,

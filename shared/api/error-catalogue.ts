@@ -61,6 +61,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   ),
   lost_race: row(409, 'CONFLICT', 'Another request changed the resource at the same time; try again'),
   listing_not_empty: row(409, 'DEPENDENCY_EXISTS', 'The listing has publications, or listings below it'),
+  name_taken: row(409, 'CONFLICT', 'Another resource of the store has this name'),
   idempotency_key_reused: row(
     409,
     'DUPLICATE_OPERATION',
@@ -131,9 +132,11 @@ function messageOf(failure: CatalogError): string {
 /** Constraints that do not describe the expected value. Their messages have a different form (`describeFault`). */
 export const REQUIRED = 'required';
 export const UNKNOWN_FIELD = 'not a known field';
+export const TAKEN = 'unique in the store';
 
 function describeFault({ field, constraint }: Fault): string {
   if (constraint === REQUIRED) return `${field} is required`;
+  if (constraint === TAKEN) return `Another resource of the store has this ${field}`;
   if (constraint === UNKNOWN_FIELD) return `${field} is not a known field`;
   return `Invalid ${field}: expected ${constraint}`;
 }

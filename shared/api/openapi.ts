@@ -136,6 +136,10 @@ const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
 /** Path parameters that are not ids. */
 const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
+  external_id: {
+    description: 'The id of the resource in another system.',
+    schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['erp-10442'] },
+  },
   environment: {
     description: 'Environment that the picture belongs to.',
     schema: { type: 'string', enum: environmentSchema.options, examples: ['live'] },
@@ -345,7 +349,7 @@ function declaredResponse(
     description,
     headers: referToHeaders([...headersOf(areaOf(path)), ...headers]),
     ...(content === undefined ? {} : { content: contentOf(content, schemas) }),
-    ...(status === '201' ? { links: linksOf(`${path}/:id`) } : {}),
+    ...(status === '201' ? { links: linksOf(`${path.replace(/\/by-.*/, '')}/:id`) } : {}),
   };
 }
 

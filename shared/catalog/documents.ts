@@ -7,6 +7,7 @@ import {
   mediaCollection,
   mediaReferenceCollection,
 } from './media/document';
+import { type NameDocument, nameCollection } from './name/document';
 import { type PublicationDocument, publicationCollection } from './publication/document';
 import { type ReviewDocument, reviewCollection } from './review/document';
 import {
@@ -28,6 +29,7 @@ export interface Documents {
   readonly media_uses: MediaReferenceDocument;
   readonly payment_methods: PaymentMethodDocument;
   readonly reviews: ReviewDocument;
+  readonly names: NameDocument;
   readonly accounts: AccountDocument;
   readonly api_keys: ApiKeyDocument;
 }
@@ -44,6 +46,7 @@ export const collections = {
   media_uses: mediaReferenceCollection,
   payment_methods: paymentMethodCollection,
   reviews: reviewCollection,
+  names: nameCollection,
   accounts: accountCollection,
   api_keys: apiKeyCollection,
 } as const satisfies Record<CollectionName, CollectionSpec>;

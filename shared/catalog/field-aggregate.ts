@@ -23,6 +23,8 @@ export type FieldCommand<F extends Fields> =
   /** Creates the resource if it does not exist, otherwise patches it. An import sends one per row. */
   | { readonly type: 'Put'; readonly store_id: string; readonly input: Input<F> }
   | { readonly type: 'Update'; readonly changes: Changes<F> }
+  /** Changes nothing, but appends an event, so that a write that is under way loses the race. */
+  | { readonly type: 'Interrupt'; readonly field: keyof F & string }
   | { readonly type: 'Delete' };
 
 interface FieldAggregate<F extends Fields, Resource, Event extends { readonly type: string }> {
@@ -73,8 +75,9 @@ export function fieldAggregate<
   };
 
   const decide = (state: State<Resource>, command: FieldCommand<F>): Decision<Event> => {
-    // An import leaves a deleted resource as it is.
-    if (state.tag === 'deleted') return command.type === 'Put' ? accept() : reject(not_found);
+    // A put leaves a deleted resource as it is.
+    if (state.tag === 'deleted')
+      return command.type === 'Put' || command.type === 'Interrupt' ? accept() : reject(not_found);
     if (command.type === 'Create' || command.type === 'Put') {
       const data = dataOfNew<object>({ store_id: command.store_id }, defaults, command.input);
       if (state.tag === 'absent') return accept(eventOf(created, data));
@@ -84,10 +87,16 @@ export function fieldAggregate<
       const is_repeat = isSameValue({ ...before, ...data }, before);
       return is_repeat ? accept() : reject('lost_race', `A ${category} with this id already exists`);
     }
-    if (state.tag === 'absent') return reject(not_found);
+    // The deletion of a resource that does not exist is ignored. The resource can still be created after it.
+    if (state.tag === 'absent')
+      return command.type === 'Interrupt' ? accept(eventOf(deleted, {})) : reject(not_found);
     switch (command.type) {
       case 'Update':
         return change(state.resource, command.changes);
+      case 'Interrupt': {
+        const { type, schema } = changes.find(({ schema }) => command.field in schema.shape)!;
+        return accept(eventOf(type, schema.parse(state.resource)));
+      }
       case 'Delete':
         return accept(eventOf(deleted, {}));
       default:

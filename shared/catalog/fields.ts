@@ -20,6 +20,8 @@ export interface Field {
   readonly initial?: unknown;
   /** Set for a field that was added after its event type. Stored events without the field are read with `initial`. */
   readonly added?: true;
+  /** Set if no two resources of a store may have the same value. A write reserves it (`services/command/names.ts`). */
+  readonly unique?: true;
   /** The schema in responses, if it is more precise than `stored`. `false` leaves the field out of the resource. */
   readonly answer?: z.ZodType | false;
   /** Description and example in the OpenAPI document, for requests and responses. */

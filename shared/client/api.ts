@@ -162,6 +162,8 @@ export interface Listing {
   description?: string;
   /** The order of the listing's publications if a request does not specify one. Featured publications always come first. */
   default_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
+  /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
+  external_id?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -255,6 +257,8 @@ export interface Publication {
     /** Description for search engines. */
     description?: string;
   };
+  /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
+  external_id?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -420,6 +424,8 @@ export interface ListingsQuery {
   sort?: 'created_at' | 'price' | 'name' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
+  /** Only the one with this external id. */
+  external_id?: string | undefined;
   /** Return only listings directly below this one. `none` returns those at the top. */
   parent_id?: string | undefined;
 }
@@ -567,6 +573,8 @@ export interface PublicationsQuery {
   order?: 'asc' | 'desc' | undefined;
   /** Return only publications of this listing. */
   listing_id?: string | undefined;
+  /** Only the one with this external id. */
+  external_id?: string | undefined;
   /** `true` returns only publications with a `featured_position`, `false` only those without. */
   featured?: boolean | undefined;
   /** `true` returns only publications with free shipping, `false` only those without. */
@@ -734,6 +742,8 @@ export interface NewListing {
   media_ids?: readonly string[] | null | undefined;
   /** The id of the listing that contains this one. Must be a listing of the same store and not below this one. A tree has at most 6 levels. Null moves the listing to the top. */
   parent_id?: string | null | undefined;
+  /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
+  external_id?: string | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
@@ -762,8 +772,68 @@ export interface ListingPatch {
   media_ids?: readonly string[] | null | undefined;
   /** The id of the listing that contains this one. Must be a listing of the same store and not below this one. A tree has at most 6 levels. Null moves the listing to the top. */
   parent_id?: string | null | undefined;
+  /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
+  external_id?: string | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
+}
+
+/** Response to a put of a listing. */
+export interface PutListingAnswer {
+  /** The HTTP status. */
+  code: 200 | 201;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** A listing that was put. */
+  data: PutListing;
+}
+
+/** A listing that was put. */
+export interface PutListing {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'listing';
+  /** The listing's name, shown to customers. */
+  name: string;
+  /** Whether customers can see the listing. A `private` listing is only returned to a secret key that asks for it. */
+  visibility: 'public' | 'private';
+  /** A description of the listing, in plain text. */
+  description?: string;
+  /** The order of the listing's publications if a request does not specify one. Featured publications always come first. */
+  default_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
+  /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
+  external_id?: string;
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
+  created_at: string;
+  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
+  updated_at: string;
+  /** Numbers of the listing. Absent in the `listing` of a publication. */
+  stats?: {
+    /** Number of media. */
+    media_count: number;
+    /** Number of publications in the listing. */
+    publication_count: number;
+  };
+  /** The ids of all its media, in display order. Omitted, like `stats`, in a publication's `listing`. */
+  media_ids?: string[];
+  /** Number of listings directly below. Omitted if there are none. */
+  children_count?: number;
+  /** The id of the listing that contains it. Omitted at the top, if that listing is hidden, and in expansions. */
+  parent_id?: string;
+  /** The listings that contain it, from the top to its parent. Omitted like `parent_id`. */
+  path?: {
+    /** Its id. */
+    id: string;
+    /** Its name. */
+    name: string;
+  }[];
+  /** Present with `expand=publication`. Featured publications come first. */
+  publications?: PublicationCollection;
+  /** Present with `expand=media`. */
+  media?: MediaCollection;
+  /** Whether the request created the resource, changed it, or found it as it should be. */
+  result: 'created' | 'updated' | 'unchanged';
 }
 
 export interface DeleteListingQuery {
@@ -844,6 +914,8 @@ export interface NewPublication {
     /** Description for search engines. */
     description?: string | undefined;
   } | null | undefined;
+  /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
+  external_id?: string | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
@@ -907,8 +979,94 @@ export interface PublicationPatch {
     /** Description for search engines. */
     description?: string | undefined;
   } | null | undefined;
+  /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
+  external_id?: string | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
+}
+
+/** Response to a put of a publication. */
+export interface PutPublicationAnswer {
+  /** The HTTP status. */
+  code: 200 | 201;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** A publication that was put. */
+  data: PutPublication;
+}
+
+/** A publication that was put. */
+export interface PutPublication {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'publication';
+  /** The product's title, shown to customers. */
+  title: string;
+  /** A description of the product, in plain text. */
+  description: string;
+  /** A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`. */
+  description_html?: string;
+  /** Whether customers can see the publication. A `private` publication is only returned to a secret key that asks for it. */
+  visibility: 'public' | 'private';
+  /** Three-letter ISO 4217 currency code, in upper case. */
+  price_currency: string;
+  /** The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00. */
+  price_amount: number;
+  /** Whether the price can be shown. If `false`, hide the price: the publication matches no price range and sorts last by price. */
+  price_active: boolean;
+  /** Whether shipping is free. Omitted if unknown. */
+  free_shipping?: boolean;
+  /** Number of units in stock. Omitted if stock is not tracked. */
+  quantity_available?: number;
+  /** Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured. */
+  featured_position?: number;
+  /** Who makes or sells the product. */
+  vendor?: string;
+  /** What kind of product it is. */
+  product_type?: string;
+  /** Words by which customers find the product. Maximum 250. Omitted if there are none. */
+  tags?: string[];
+  /** Properties of the product, by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
+  attributes?: Record<string, string | number | boolean | string[]>;
+  /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
+  compare_at_amount?: number;
+  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`. */
+  sale_price_amount?: number;
+  /** When the sale begins. */
+  sale_from?: string;
+  /** When the sale ends. Must be after `sale_from`. */
+  sale_to?: string;
+  /** Texts for search engines, if they differ from the title and the description. */
+  seo?: {
+    /** Title for search engines. */
+    title?: string;
+    /** Description for search engines. */
+    description?: string;
+  };
+  /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
+  external_id?: string;
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
+  created_at: string;
+  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
+  updated_at: string;
+  /** Numbers of the publication. */
+  stats?: {
+    /** Number of media. */
+    media_count: number;
+    /** How often customers opened the publication. Up to 30 seconds late. */
+    view_count: number;
+  };
+  /** The ids of all its media, in display order. */
+  media_ids: string[];
+  /** The id of its listing. Omitted if it has none, and if the listing is hidden. */
+  listing_id?: string;
+  /** Present with `expand=listing` if the publication has a listing that is visible. */
+  listing?: Listing;
+  /** Present with `expand=media`. */
+  media?: MediaCollection;
+  /** Whether the request created the resource, changed it, or found it as it should be. */
+  result: 'created' | 'updated' | 'unchanged';
 }
 
 /** Response to the deletion of a publication. */
@@ -1087,9 +1245,11 @@ export interface Operations {
   getMedia: { query: ReadQuery; answer: MediaAnswer };
   createListing: { query: WriteQuery; body: NewListing; answer: NewListingAnswer };
   updateListing: { query: WriteQuery; body: ListingPatch; answer: ListingAnswer };
+  putListing: { query: WriteQuery; body: ListingPatch; answer: PutListingAnswer };
   deleteListing: { query: DeleteListingQuery; answer: DeletedListingAnswer };
   createPublication: { query: WriteQuery; body: NewPublication; answer: NewPublicationAnswer };
   updatePublication: { query: WriteQuery; body: PublicationPatch; answer: PublicationAnswer };
+  putPublication: { query: WriteQuery; body: PublicationPatch; answer: PutPublicationAnswer };
   deletePublication: { query: WriteQuery; answer: DeletedPublicationAnswer };
   uploadMedia: { query: UploadQuery; body: Upload; answer: NewMediaAnswer };
   updateMedia: { query: WriteQuery; body: MediaPatch; answer: MediaAnswer };
@@ -1117,9 +1277,11 @@ export const endpoints = {
   getMedia: ['GET', '/api/media/:id'],
   createListing: ['POST', '/api/listing'],
   updateListing: ['PATCH', '/api/listing/:id'],
+  putListing: ['PUT', '/api/listing/by-external-id/:external_id'],
   deleteListing: ['DELETE', '/api/listing/:id'],
   createPublication: ['POST', '/api/publication'],
   updatePublication: ['PATCH', '/api/publication/:id'],
+  putPublication: ['PUT', '/api/publication/by-external-id/:external_id'],
   deletePublication: ['DELETE', '/api/publication/:id'],
   uploadMedia: ['POST', '/api/media'],
   updateMedia: ['PATCH', '/api/media/:id'],

@@ -1,4 +1,11 @@
-import type { DeletedListing, DeleteListingQuery, Listing, ListingPublications, Publication } from './api.js';
+import type {
+  DeletedListing,
+  DeleteListingQuery,
+  Listing,
+  ListingPublications,
+  Publication,
+  PutListing,
+} from './api.js';
 import type { Calls } from './calls.js';
 import type { BodyOf, Expandable, Expanded, ExpandedList, Expanding } from './operations.js';
 import type { ListOptions, ReadOptions, WriteOptions } from './options.js';
@@ -83,6 +90,17 @@ export class ListingCalls {
    */
   update(id: string, body: BodyOf<'updateListing'>, options: WriteOptions = {}): Promise<Listing> {
     return this.calls.write('updateListing', { id, body }, options);
+  }
+
+  /**
+   * Creates the listing with this external id, or changes the given fields of it. `result` is `created`, `updated` or
+   * `unchanged`.
+   *
+   * @example
+   * const { result } = await client.listings.put('erp-1', { name: 'Tea' });
+   */
+  put(external_id: string, body: BodyOf<'putListing'>, options: WriteOptions = {}): Promise<PutListing> {
+    return this.calls.write('putListing', { id: external_id, body }, options);
   }
 
   /**

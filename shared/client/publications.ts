@@ -1,4 +1,4 @@
-import type { DeletedPublication, Publication, Review } from './api.js';
+import type { DeletedPublication, Publication, PutPublication, Review } from './api.js';
 import type { Calls } from './calls.js';
 import type {
   AnswerOf,
@@ -92,6 +92,21 @@ export class PublicationCalls {
    */
   update(id: string, body: BodyOf<'updatePublication'>, options: WriteOptions = {}): Promise<Publication> {
     return this.calls.write('updatePublication', { id, body }, options);
+  }
+
+  /**
+   * Creates the publication with this external id, or changes the given fields of it. `result` is `created`, `updated` or
+   * `unchanged`.
+   *
+   * @example
+   * const { result } = await client.publications.put('erp-1', { title: 'Tea', price_currency: 'PEN', price_amount: 1_250 });
+   */
+  put(
+    external_id: string,
+    body: BodyOf<'putPublication'>,
+    options: WriteOptions = {},
+  ): Promise<PutPublication> {
+    return this.calls.write('putPublication', { id: external_id, body }, options);
   }
 
   /** Deletes a publication. */

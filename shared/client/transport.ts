@@ -105,7 +105,7 @@ export class Transport {
   private send(operation: OperationId, call: Call, headers: Record<string, string>): Promise<Outcome> {
     const [method, path] = endpoints[operation];
     const { id = '', body, options = {} } = call;
-    const url = `${this.base_url}${path.replace(':id', encodeURIComponent(id))}${queryText(call.query)}`;
+    const url = `${this.base_url}${path.replace(/:\w+/, encodeURIComponent(id))}${queryText(call.query)}`;
     const fetch_options = mergeFetchOptions(method, this.fetch_options, options.fetchOptions ?? {});
     const is_write = method !== 'GET' && path.startsWith('/api/');
     const request = { method, url, headers: { ...headers, ...call.headers }, fetch_options, is_write };

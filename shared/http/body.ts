@@ -24,7 +24,7 @@ const VALUES_MAX = 10_000;
 
 /**
  * Reads the JSON object of a request. Returns `{}` if the request has no body. Rejects with `malformed_request` if
- * the body is not a JSON object or a PATCH has no body, with `unsupported_content_type` for another type, charset or
+ * the body is not a JSON object or a PATCH or PUT has no body, with `unsupported_content_type` for another type, charset or
  * encoding, and with `too_large` for more than `bytes_max` bytes, too many values, or too much compression.
  */
 export async function readBody(req: HttpRequest, bytes_max = BODY_BYTES_MAX): Promise<JsonObject> {
@@ -71,11 +71,11 @@ function parseJson({ method }: HttpRequest, bytes: Buffer): JsonValue {
 }
 
 /**
- * Throws `malformed_request` for a PATCH: it needs a body, which was probably lost on the way. A POST without a body
+ * Throws `malformed_request` for a PATCH or PUT: it needs a body, which was probably lost on the way. A POST without a body
  * fails later, because its required fields are missing.
  */
 function assertBodyOptional(method: string | undefined): void {
-  if (method === 'PATCH')
+  if (method === 'PATCH' || method === 'PUT')
     throw new CatalogError('malformed_request', { message: 'The body must be a JSON object' });
 }
 

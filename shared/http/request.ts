@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TierName } from '../api/error-catalogue';
+import type { Method } from '../api/operations/operation';
 import type { KeyLimits } from '../catalog/api-key/api-key';
 import type { Environment } from '../catalog/realm';
 import type { KeyType, Permission } from '../catalog/vocabulary';
@@ -147,6 +148,8 @@ const CORS_ACCEPTED = [
 /** How long a browser may cache a preflight response: the longest time that any browser accepts. */
 const CORS_MAX_AGE_S = '7200';
 
+const WRITES: ReadonlySet<string> = new Set<Method>(['POST', 'PUT', 'PATCH', 'DELETE']);
+
 /**
  * Returns the headers that do not depend on the answer.
  *
@@ -164,7 +167,7 @@ function commonHeaders({ method, headers: asked }: HttpRequest, area: Area, requ
     Vary: area === 'api' ? 'Authorization, Accept-Encoding' : 'Accept-Encoding',
   };
   if (area !== 'other') headers['Cache-Control'] = area === 'api' ? 'private, no-cache' : 'no-store';
-  const is_write = method === 'POST' || method === 'PATCH' || method === 'DELETE';
+  const is_write = method !== undefined && WRITES.has(method);
   if (!is_write || area === 'auth') {
     headers['Access-Control-Allow-Origin'] = '*';
     headers['Access-Control-Expose-Headers'] = CORS_EXPOSED;

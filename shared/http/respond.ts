@@ -143,10 +143,10 @@ export function matchesNone(header: string | undefined, etag: string): boolean {
 
 /**
  * Throws `precondition_failed` if `If-Match` of a write does not name the version of the resource. Accepts a missing
- * header and `*`. Compares only the version: the hash in the ETag also changes with counts such as `publication_count`.
+ * header, and `*` if there is a resource. Compares only the version: the hash in the ETag also changes with counts such as `publication_count`.
  */
-export function assertIfMatch(header: string | undefined, version: number): void {
-  if (header === undefined || header.trim() === '*') return;
+export function assertIfMatch(header: string | undefined, version: number | undefined): void {
+  if (header === undefined || (version !== undefined && header.trim() === '*')) return;
   const versions = tagsOf(header).map((tag) => /^"(\d+)-[^"]*"$/.exec(tag)?.[1]);
   if (!versions.includes(String(version))) throw new CatalogError('precondition_failed');
 }

@@ -34,6 +34,7 @@ export type Condition =
   | 'precondition_failed'
   | 'lost_race'
   | 'listing_not_empty'
+  | 'name_taken'
   | 'idempotency_key_reused'
   | 'idempotency_key_locked'
   | 'idempotency_quota_reached'

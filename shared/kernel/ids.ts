@@ -12,6 +12,7 @@ export type PublicationId = Branded<'publication'>;
 export type MediaId = Branded<'media'>;
 export type ReviewId = Branded<'review'>;
 export type PaymentMethodId = Branded<'payment_method'>;
+export type NameId = Branded<'name'>;
 export type AnyId =
   | AccountId
   | ApiKeyId
@@ -20,7 +21,8 @@ export type AnyId =
   | PublicationId
   | MediaId
   | ReviewId
-  | PaymentMethodId;
+  | PaymentMethodId
+  | NameId;
 
 /** Returns `size` random bytes. Passed as an argument, so that tests can replay a run from a seed. */
 export type RandomBytes = (size: number) => Uint8Array;

@@ -60,6 +60,9 @@ const USES: Readonly<Record<string, string>> = {
     const patch: ListingPatch = { description: null };
     const listing: Listing = await client.listings.update('id', patch, { ifMatch: await client.listings.get('id') });
     console.log(listing.stats?.publication_count);`,
+  'listings.put': `
+    const { result, id }: PutListing = await client.listings.put('erp-1', { name: 'Tea' });
+    console.log(id, result === 'unchanged');`,
   'listings.delete': `
     const deleted: DeletedListing = await client.listings.delete('id', { if_empty: true });
     const yes: true = deleted.deleted;
@@ -95,6 +98,9 @@ const USES: Readonly<Record<string, string>> = {
     const patch: PublicationPatch = { featured_position: null, media_ids: [] };
     const publication: Publication = await client.publications.update('id', patch, { respondAsync: true });
     console.log(publication);`,
+  'publications.put': `
+    const { result, id }: PutPublication = await client.publications.put('erp-1', { price_amount: 1 }, { store_id: 'id' });
+    console.log(id, result === 'created');`,
   'publications.delete': `
     const deleted: DeletedPublication = await client.publications.delete('id', { ifMatch: '"1"' });
     console.log(deleted.id);`,
@@ -143,7 +149,7 @@ const USES: Readonly<Record<string, string>> = {
 
 const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, ErrorCode, FetchOptions, Listing,
   ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant, NewListing, NewPublication, PageMeta, PaymentMethod, Publication,
-  PublicationPatch, QueryOf, Review, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields`;
+  PublicationPatch, PutListing, PutPublication, QueryOf, Review, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields`;
 
 const PROGRAM = `
 import type { ${TYPES} } from 'catalog-client';

@@ -14,6 +14,7 @@ const PUBLICATION_KEYS: Record<string, Key> = {
   name_fold: 'a name',
   free_shipping: 0,
   in_stock: 1,
+  external_id: null,
   version: 0,
 };
 

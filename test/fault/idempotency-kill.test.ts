@@ -1,14 +1,12 @@
-import { join } from 'node:path';
 import { pause } from '../../shared/kernel/async';
 import { fetch } from '../support/fetch';
 import { Fleet } from '../support/fleet';
 import { createSecretKey, fetchToken } from '../support/merchant';
+import { preload } from '../support/preload';
 import { endAll, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 
-const preload = (...names: string[]): string =>
-  names.map((name) => `--require ${join(__dirname, '..', 'support', `${name}.js`)}`).join(' ');
 const HOUR_MS = 3_600_000;
 /** Duration of a lock (docs/interface.md#idempotency). */
 const LOCK_S = 10;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { type Category, type JsonObject, streamName } from '../../shared/catalog/events/envelope';
+import { nameIdOf } from '../../shared/catalog/name/name';
 import { packCounts } from '../../shared/catalog/publication/page-views';
 import { sortModeSchema, storeStatusSchema, visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { MemoryEventStore } from './memory-event-store';
@@ -162,6 +163,13 @@ export const publicationsViewed = (...counts: readonly (readonly [number, number
   };
 };
 
+/** The publication with number `n` reserves a name of the first store. */
+const nameReserved = (value: string, n: number): Step => {
+  const name = { store_id: storeId(0), kind: 'publication', field: 'external_id', value };
+  const data = { ...name, owner_id: publicationId(n) };
+  return { category: 'name', id: nameIdOf(name), store_id: storeId(0), type: 'NameReserved', data };
+};
+
 export const onListing = listing;
 export const onPublication = publication;
 export const onStore = store;
@@ -204,6 +212,11 @@ const word = fc.constantFrom('Älpha', 'alpha', 'beta', 'Gamma', 'delta');
 const someMediaIds = fc
   .shuffledSubarray(Array.from({ length: REFERRED_MEDIA }, (_, n) => mediaId(n)))
   .map((media_ids) => ({ media_ids }));
+
+const external_id = fc.constantFrom('erp-1', 'erp-2', 'erp-3');
+const someName = fc
+  .tuple(external_id, fc.integer({ min: 0, max: SECOND_STORE_FROM - 1 }))
+  .map(([value, n]) => nameReserved(value, n));
 
 const onSomeMedia = fc
   .integer({ min: 0, max: MEDIA - 1 })
@@ -258,6 +271,10 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
     { weight: 2, arbitrary: classification.map((data) => publication(n, 'PublicationClassified', data)) },
     { weight: 1, arbitrary: sale.map((data) => publication(n, 'PublicationSaleSet', data)) },
     { weight: 1, arbitrary: seo.map((data) => publication(n, 'PublicationSeoSet', { seo: data })) },
+    {
+      weight: 2,
+      arbitrary: fc.option(external_id).map((to) => publication(n, 'PublicationNamed', { external_id: to })),
+    },
   ),
 );
 
@@ -280,6 +297,10 @@ const onSomeListing = fc.integer({ min: 0, max: LISTINGS - 1 }).chain((n) =>
       arbitrary: someMediaIds.map((data) => listing(n, 'ListingMediaArranged', data)),
     },
     { weight: 3, arbitrary: anyParent(n).map((parent_id) => listing(n, 'ListingMoved', { parent_id })) },
+    {
+      weight: 1,
+      arbitrary: fc.option(external_id).map((to) => listing(n, 'ListingNamed', { external_id: to })),
+    },
     { weight: 1, arbitrary: fc.constant(listing(n, 'ListingDeleted', {})) },
   ),
 );
@@ -355,6 +376,7 @@ const changes = (length: number): fc.Arbitrary<Step[]> =>
       { weight: 1, arbitrary: onSomeStore },
       { weight: 2, arbitrary: someReview },
       { weight: 2, arbitrary: someViews },
+      { weight: 2, arbitrary: someName },
       { weight: 1, arbitrary: fc.constant(listingCreated(LATE_LISTING)) },
     ),
     { maxLength: length, size: 'max' },

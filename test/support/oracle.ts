@@ -8,6 +8,7 @@ import {
   listingResource,
 } from '../../shared/catalog/listing/listing';
 import { type Media, type MediaEvent, mediaAggregate, mediaResource } from '../../shared/catalog/media/media';
+import type { NameEvent } from '../../shared/catalog/name/name';
 import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
 import {
   type Publication,
@@ -25,6 +26,8 @@ export interface Expected {
   readonly listings: ReadonlyMap<string, unknown>;
   readonly publications: ReadonlyMap<string, unknown>;
   readonly media: ReadonlyMap<string, unknown>;
+  /** The owner of each reserved name. */
+  readonly names: ReadonlyMap<string, string>;
   /** `<media id>.<id of the item that refers to it>`. */
   readonly media_uses: readonly string[];
 }
@@ -42,6 +45,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const reviews = new Map<string, ReviewFields>();
   const page_views = new Map<string, number>();
   const media = new Map<string, Media | 'deleted'>();
+  const names = new Map<string, string>();
 
   for (const recorded of log) {
     const { id, category } = parseStreamName(recorded.stream)!;
@@ -85,6 +89,8 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     } else if (category === 'views') {
       for (const [viewed, views] of Object.entries(viewsIn(event as PageViewEvent)))
         page_views.set(viewed, (page_views.get(viewed) ?? 0) + views);
+    } else if (category === 'name') {
+      names.set(id, (event as NameEvent).data.owner_id);
     } else if (category === 'review') {
       const fields = event.data as ReviewFields;
       if (!reviews.has(id)) reviews.set(id, fields);
@@ -211,6 +217,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         },
       ]),
     ),
+    names,
     media_uses: [...alive.map(({ publication }) => publication), ...listings.values()]
       .flatMap(({ id, media_ids }) => media_ids.map((media_id) => `${media_id}.${id}`))
       .sort(),

@@ -4,7 +4,7 @@ import type { Condition } from '../../kernel/errors';
 import { mapValues } from '../documentation';
 import type { RequestHeader, ResponseHeader } from '../headers';
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Groups of operations and their descriptions, in the order of the documentation. */
 export const TAGS = {

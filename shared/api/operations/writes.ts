@@ -49,7 +49,7 @@ function create({ answer, schema, sample, ...rest }: WriteWithBody): Unnamed<Api
         content: json(answer),
       },
     },
-    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS],
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, 'name_taken'],
   };
 }
 
@@ -69,6 +69,24 @@ function update(
       },
     },
     conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, not_found, 'precondition_failed', ...refusals],
+  };
+}
+
+function put(options: WriteWithBody): Unnamed<ApiOperation> {
+  const { answer, schema, sample, ...rest } = options;
+  const answered = (description: string) => ({
+    description,
+    headers: ['ETag', ...WRITE_HEADERS] as const,
+    content: json(answer),
+  });
+  return {
+    ...{ ...rest, ...common },
+    method: 'PUT',
+    description:
+      'Creates the resource, or changes the fields in the body and keeps all others. Sending it again changes nothing. `result` is `created`, `updated` or `unchanged`.',
+    body: { required: true, content: json(schema, sample) },
+    successes: { 200: answered('The resource, changed or not.'), 201: answered('The new resource.') },
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, 'precondition_failed', 'name_taken'],
   };
 }
 
@@ -120,6 +138,15 @@ export const writes = withIds({
     sample: { default_sort_mode: 'price_asc' },
     answer: answers.ListingAnswer,
     not_found: 'listing_not_found',
+    refusals: ['name_taken'],
+  }),
+  putListing: put({
+    ...listing,
+    path: '/api/listing/by-external-id/:external_id',
+    summary: 'Create or update the listing with an external id',
+    schema: requests.listingPatchBody,
+    sample: examples.listingSample,
+    answer: answers.PutListingAnswer,
   }),
   deleteListing: remove({
     ...listing,
@@ -150,6 +177,15 @@ export const writes = withIds({
     answer: answers.PublicationAnswer,
     example: examples.answer({ ...examples.publication, ...pricePatch }),
     not_found: 'publication_not_found',
+    refusals: ['name_taken'],
+  }),
+  putPublication: put({
+    ...publication,
+    path: '/api/publication/by-external-id/:external_id',
+    summary: 'Create or update the publication with an external id',
+    schema: requests.publicationPatchBody,
+    sample: examples.publicationSample,
+    answer: answers.PutPublicationAnswer,
   }),
   deletePublication: remove({
     ...publication,

@@ -47,8 +47,14 @@ export type ListQuery = z.infer<typeof listSchema>;
 /** Value of `parent_id` for the listings at the top. */
 const NO_PARENT = 'none';
 
+const external_id = z
+  .string()
+  .optional()
+  .meta({ description: 'Only the one with this external id.', example: 'erp-10442' });
+
 /** Parameters of `GET /api/listings`. */
 export const listingsSchema = listSchema.extend({
+  external_id,
   parent_id: z
     .string()
     .toLowerCase()
@@ -101,10 +107,11 @@ const listing_id = queryId.optional().meta({
 });
 
 /**
- * Boolean filters of `GET /api/publications`. Each one except `featured` compares the document key of the same name. For
+ * Filters of `GET /api/publications`. Each one except `featured` compares the document key of the same name. For
  * these filters, the store and the listing documents contain the totals; for all other filters, each read counts them.
  */
 export const publicationFilters = {
+  external_id,
   featured: flag.describe(
     '`true` returns only publications with a `featured_position`, `false` only those without.',
   ),

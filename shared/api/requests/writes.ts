@@ -53,6 +53,9 @@ export const listingPatchBody = z.strictObject({ ...patchShape(listingFields), .
 /** `PATCH /api/store`. All fields are optional. */
 export const storePatchBody = z.strictObject(patchShape(storeFields));
 
+/** The external id in a path. */
+export const externalIdPath = z.strictObject({ external_id: lineField(255) });
+
 const alt = lineField(ALT_MAX)
   .optional()
   .meta({ description: mediaFields.alt.doc, example: mediaFields.alt.example });

@@ -3,11 +3,15 @@ import { z } from 'zod';
 // Envelopes of all JSON responses (docs/interface.md#responses).
 
 /** Returns the schema of `{code, status: "OK", data}`. */
-export function envelopeOf<Code extends 200 | 201 | 202, Data extends z.ZodType>(code: Code, data: Data) {
+export function envelopeOf<Code extends 200 | 201 | 202, Data extends z.ZodType>(
+  code: Code | readonly Code[],
+  data: Data,
+) {
   return z.strictObject({ code: codeOf(code), status, data });
 }
 
-const codeOf = <const Code extends number>(code: Code) => z.literal(code).describe('The HTTP status.');
+const codeOf = <const Code extends number>(code: Code | readonly Code[]) =>
+  z.literal(typeof code === 'number' ? [code] : code).describe('The HTTP status.');
 const status = z.literal('OK').describe('Always `OK` in a successful response.');
 
 const count = z.int().min(0);

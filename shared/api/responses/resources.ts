@@ -170,6 +170,14 @@ export const listingSchema = z
 
 export const listingCollectionSchema = collectionOf(listingSchema);
 
+const putResult = z
+  .enum(['created', 'updated', 'unchanged'])
+  .describe('Whether the request created the resource, changed it, or found it as it should be.');
+
+/** `PUT …/by-external-id/:external_id`. */
+export const putListingSchema = listingSchema.extend({ result: putResult });
+export const putPublicationSchema = publicationSchema.extend({ result: putResult });
+
 export const storeSchema = z.strictObject({
   id,
   object: typeOf('store'),

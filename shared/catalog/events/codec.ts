@@ -2,6 +2,7 @@ import { type AccountEvent, accountEvents } from '../account/account';
 import { type ApiKeyEvent, apiKeyEvents } from '../api-key/api-key';
 import { type ListingEvent, listingEvents } from '../listing/listing';
 import { type MediaEvent, mediaEvents } from '../media/media';
+import { type NameEvent, nameEvents } from '../name/name';
 import { type PageViewEvent, pageViewEvents } from '../publication/page-views';
 import { type PublicationEvent, publicationEvents } from '../publication/publication';
 import { type ReviewEvent, reviewEvents } from '../review/review';
@@ -17,7 +18,8 @@ export type DomainEvent =
   | PublicationEvent
   | PageViewEvent
   | MediaEvent
-  | ReviewEvent;
+  | ReviewEvent
+  | NameEvent;
 
 const eventDefinitions: readonly EventDefinition[] = [
   ...accountEvents,
@@ -28,6 +30,7 @@ const eventDefinitions: readonly EventDefinition[] = [
   ...pageViewEvents,
   ...mediaEvents,
   ...reviewEvents,
+  ...nameEvents,
 ];
 
 const byType = new Map(eventDefinitions.map((definition) => [definition.type, definition]));

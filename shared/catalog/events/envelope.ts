@@ -14,6 +14,7 @@ export type StreamName = string & { readonly __stream: unique symbol };
 export type Category =
   | ('account' | 'api_key')
   | ('store' | 'listing' | 'publication' | 'review' | 'media')
+  | 'name'
   | 'views';
 
 export function streamName(realm: Realm, category: Category, id: string): StreamName {

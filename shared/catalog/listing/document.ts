@@ -11,6 +11,7 @@ const keys = {
   visibility: 'text',
   created_at: 'text',
   name_fold: 'text',
+  external_id: 'text',
   version: 'integer',
   /** Null if the listing is at the top of the tree. The listing with this id may be deleted. */
   parent_id: 'text',
@@ -31,14 +32,16 @@ export const listingCollection: CollectionSpec<typeof keys> = {
     ['store_id', 'visibility', 'name_fold', 'id'],
     ['store_id', 'visibility', 'id'],
     ['store_id', 'parent_id', 'visibility', 'created_at', 'id'],
+    ['store_id', 'visibility', 'external_id', 'id'],
   ],
 };
 
 export type ListingKeys = KeysOf<typeof keys> & { readonly visibility: Visibility | null };
 
 export function listingKeys(listing: Listing): ListingKeys {
-  const { store_id, visibility, created_at, version, parent_id } = listing;
-  return { store_id, visibility, created_at, name_fold: foldText(listing.name), version, parent_id };
+  const { store_id, visibility, created_at, version, parent_id, external_id } = listing;
+  const name_fold = foldText(listing.name);
+  return { store_id, visibility, created_at, name_fold, version, parent_id, external_id };
 }
 
 export type ListingBody = JsonObject & {

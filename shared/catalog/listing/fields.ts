@@ -13,6 +13,7 @@ export const LISTING_CHANGES = [
   'ListingSortModeChanged',
   'ListingMediaArranged',
   'ListingMoved',
+  'ListingNamed',
 ] as const;
 
 /** The writable fields of a listing, in the order of event data (docs/interface.md#writes). */
@@ -60,6 +61,15 @@ export const listingFields = {
     answer: false,
     doc: `The id of the listing that contains this one. Must be a listing of the same store and not below this one. A tree has at most ${LISTING_LEVELS_MAX} levels. Null moves the listing to the top.`,
     example: '0195d4a2-8a04-7c1e-9f31-5b0c7a6e1d05',
+  }),
+  external_id: field(z.string().nullable(), {
+    event: 'ListingNamed',
+    input: lineField(255).nullable(),
+    initial: null,
+    added: true,
+    unique: true,
+    doc: 'The id of the listing in another system, such as an ERP. Unique among the listings of the store.',
+    example: 'erp-coffee',
   }),
 } satisfies Record<string, { readonly event: (typeof LISTING_CHANGES)[number] }>;
 

@@ -21,6 +21,7 @@ const keys = {
   name_fold: 'text',
   free_shipping: 'integer',
   in_stock: 'integer',
+  external_id: 'text',
   version: 'integer',
 } as const;
 
@@ -72,6 +73,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     ['store_id', 'visibility', 'price_up', 'id', ...FILTERS],
     ['store_id', 'visibility', 'price_down', 'id', ...FILTERS],
     ['store_id', 'visibility', 'name_fold', 'id', 'price_up', ...FILTERS],
+    ['store_id', 'visibility', 'external_id', 'id'],
     ['store_id', 'visibility', 'featured_rank', 'id'],
     ['listing_id', 'visibility', 'created_at', 'id', 'price_up', ...FILTERS],
     ['listing_id', 'visibility', 'price_up', 'id', ...FILTERS],
@@ -109,6 +111,7 @@ export function publicationKeys(publication: Publication, listing_id: string | n
     name_fold: foldText(publication.title),
     free_shipping: publication.free_shipping ? 1 : 0,
     in_stock: quantity_available === null || quantity_available > 0 ? 1 : 0,
+    external_id: publication.external_id,
     version: publication.version,
   };
 }

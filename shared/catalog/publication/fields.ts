@@ -46,6 +46,7 @@ export const PUBLICATION_CHANGES = [
   'PublicationClassified',
   'PublicationSaleSet',
   'PublicationSeoSet',
+  'PublicationNamed',
 ] as const;
 
 /** The writable fields of a publication, in the order of event data and responses (docs/interface.md#writes). */
@@ -216,5 +217,14 @@ export const publicationFields = {
     added: true,
     doc: 'Texts for search engines, if they differ from the title and the description.',
     example: { title: seo.title.example, description: seo.description.example },
+  }),
+  external_id: field(z.string().nullable(), {
+    event: 'PublicationNamed',
+    input: lineField(255).nullable(),
+    initial: null,
+    added: true,
+    unique: true,
+    doc: 'The id of the publication in another system, such as an ERP. Unique among the publications of the store.',
+    example: 'erp-10442',
   }),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

@@ -105,6 +105,7 @@ describe('a publication', () => {
     ...{ compare_at_amount: 1_500, sale_price_amount: 1_000 },
     ...{ sale_from: '2026-11-27T00:00:00.000Z', sale_to: '2026-12-01T00:00:00.000Z' },
     seo: { title: 'Green tea' },
+    external_id: 'erp-1',
   } satisfies PublicationInput;
   const creation = (data: Partial<PublicationFields>): PublicationEvent => ({
     type: 'PublicationCreated',
@@ -124,6 +125,7 @@ describe('a publication', () => {
   const create = { type: 'Create', store_id, input } as const;
   const put = { type: 'Put', store_id, input } as const;
   const remove = { type: 'Delete' } as const;
+  const interrupt = { type: 'Interrupt', field: 'external_id' } as const;
   const update = (changes: PublicationChanges) => ({ type: 'Update', changes }) as const;
 
   const parts: [string, PublicationChanges, PublicationEvent][] = [
@@ -163,11 +165,12 @@ describe('a publication', () => {
       { seo: { title: 'Tea' } },
       { type: 'PublicationSeoSet', data: { seo: { title: 'Tea' } } },
     ],
+    ['its names', { external_id: 'erp-1' }, { type: 'PublicationNamed', data: { external_id: 'erp-1' } }],
   ];
   const cleared = { quantity_available: null, featured_position: null, listing_id: null };
   const reversed = media_ids.toReversed();
 
-  decides(publicationAggregate, [
+  const decide = decides(publicationAggregate, [
     ['is created with the defaults', [], create, [created]],
     ['is created with every field', [], { ...create, input: all }, [creation({ ...all, media_ids })]],
     ['is not created twice, even with views', [created, viewed], create, []],
@@ -220,14 +223,24 @@ describe('a publication', () => {
     ['a row of a deleted one', [created, deleted], put, []],
     ['a row of another store', [created], { ...put, store_id: newId() }, 'publication_not_found'],
     ['its deletion', [created], remove, [deleted]],
+    ['its creation after that', [deleted], create, [created]],
+    ['an interruption of a deleted one', [created, deleted], interrupt, []],
     ['a deletion of none', [], remove, 'publication_not_found'],
     ['a second deletion', [created, deleted], remove, 'publication_not_found'],
   ]);
+
+  test.each<[string, PublicationEvent[], PublicationEvent]>([
+    ['repeats its names', [full], { type: 'PublicationNamed', data: { external_id: null } }],
+    ['is a deletion without effect if there is none', [], deleted],
+  ])('interrupted %s, each time', (_, given, event) => {
+    expect(decide(given, interrupt)).toEqual([event]);
+    expect(decide([...given, event], interrupt)).toEqual([event]);
+  });
 });
 
 describe('a listing', () => {
   const fields: ListingFields = {
-    ...{ store_id, name: 'Teas', description: null, media_ids: [], parent_id: null },
+    ...{ store_id, name: 'Teas', description: null, media_ids: [], parent_id: null, external_id: null },
     ...{ visibility: 'public', default_sort_mode: 'created_at_desc' },
   };
   const created: ListingEvent = { type: 'ListingCreated', data: fields };
@@ -243,6 +256,7 @@ describe('a listing', () => {
     ],
     [{ media_ids }, { type: 'ListingMediaArranged', data: { media_ids } }],
     [{ parent_id }, { type: 'ListingMoved', data: { parent_id } }],
+    [{ external_id: 'erp-1' }, { type: 'ListingNamed', data: { external_id: 'erp-1' } }],
   ];
   decides(listingAggregate, [
     ['is created with the defaults', [], { type: 'Create', store_id, input: { name: 'Teas' } }, [created]],

@@ -64,6 +64,7 @@ describe('the document of a publication', () => {
       name_fold: 'armel & grosse',
       free_shipping: 1,
       in_stock: 1,
+      external_id: null,
       version: 1,
     });
   });

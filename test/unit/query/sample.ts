@@ -44,6 +44,7 @@ export function sampleListing(store: Store, name: string, fields: Partial<Listin
     default_sort_mode: 'created_at_desc',
     media_ids: [],
     parent_id: null,
+    external_id: null,
     version: 1,
     created_at: minute(0),
     updated_at: minute(0),

@@ -1,0 +1,84 @@
+import { TAKEN } from '../../shared/api/error-catalogue';
+import type { Aggregate } from '../../shared/catalog/events/aggregate';
+import type { DomainEvent } from '../../shared/catalog/events/codec';
+import { type Name, nameAggregate, nameIdOf } from '../../shared/catalog/name/name';
+import type { Environment } from '../../shared/catalog/realm';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { AnyId, StoreId } from '../../shared/kernel/ids';
+import { execute, executeUnqueued, type StoreDeps, type WriteContext } from './execute';
+import { findInLog, streamIn } from './load';
+
+type Owner<Resource, Event, Id extends AnyId, Field extends string> = Aggregate<
+  Resource,
+  Event,
+  Id,
+  { readonly type: 'Interrupt'; readonly field: Field }
+>;
+
+/**
+ * Reserves a name for the resource `owner_id`, whose next append may then use it (docs/decisions/0030-names-are-reserved.md).
+ * Throws `name_taken` if another resource has the name. Takes the name over from a resource that has reserved it and does
+ * not have it: it was never appended, was changed, or the resource is deleted.
+ */
+export async function reserveName<
+  Resource,
+  Event extends DomainEvent,
+  Id extends AnyId,
+  Field extends string,
+>(
+  deps: StoreDeps,
+  { operation, idempotency_key, ...context }: WriteContext,
+  environment: Environment,
+  aggregate: Owner<Resource, Event, Id, Field>,
+  name: Name & { readonly field: Field },
+  owner_id: Id,
+): Promise<void> {
+  await execute({
+    ...streamIn(deps, environment, nameAggregate, nameIdOf(name)),
+    context,
+    check: async (state) => {
+      const other_id = state.tag === 'present' ? (state.resource.owner_id as Id) : owner_id;
+      if (other_id !== owner_id) await release(deps, context, environment, aggregate, name, other_id);
+      return { ...name, owner_id };
+    },
+  });
+}
+
+/**
+ * Throws `name_taken` if the resource has the name. Otherwise appends an event to its stream. If a write of the resource
+ * has reserved the name and not yet appended it, it loses the race and must reserve the name again.
+ */
+async function release<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string>(
+  deps: StoreDeps,
+  context: WriteContext,
+  environment: Environment,
+  aggregate: Owner<Resource, Event, Id, Field>,
+  { store_id, field, value }: Name & { readonly field: Field },
+  id: Id,
+): Promise<void> {
+  await executeUnqueued({
+    ...streamIn(deps, environment, aggregate, id),
+    context,
+    owner: { store_id: store_id as StoreId },
+    check: (state) => {
+      if (state.tag === 'present' && valueIn(state.resource, field) === value) throw nameTaken(field);
+      return { type: 'Interrupt', field };
+    },
+  });
+}
+
+/** Returns the id of the resource that reserved the name last. */
+export async function ownerOfName(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  name: Name,
+): Promise<string | undefined> {
+  return (await findInLog(deps, environment, nameAggregate, nameIdOf(name)))?.owner_id;
+}
+
+/** Returns the value of a field, null if the resource has none. */
+export const valueIn = (resource: unknown, field: string): unknown =>
+  (resource as Readonly<Record<string, unknown>>)[field] ?? null;
+
+const nameTaken = (field: string): CatalogError =>
+  new CatalogError('name_taken', { faults: [{ condition: 'name_taken', field, constraint: TAKEN }] });

@@ -1,0 +1,143 @@
+import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import { expectError } from './replies';
+
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+
+let harness: Harness;
+let shop: Shop;
+
+beforeAll(async () => {
+  harness = await startHarness();
+});
+beforeEach(async () => {
+  shop = await harness.newShop();
+});
+afterAll(() => harness.close());
+
+const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
+  harness.request(method, path, { token: shop.secret.token, ...options });
+
+describe.each([
+  { kind: 'publication', least: TEA, other: { title: 'Green tea' }, list: '/api/publications' },
+  { kind: 'listing', least: { name: 'Teas' }, other: { name: 'Herbs' }, list: '/api/listings' },
+] as const)('the external id of a $kind', ({ kind, least, other, list }) => {
+  const path = `/api/${kind}`;
+  const put = (external_id: string, body: object, headers: Record<string, string> = {}) =>
+    send('PUT', `${path}/by-external-id/${encodeURIComponent(external_id)}`, { body, headers });
+  const post = (body: object) => send('POST', path, { body: { ...least, ...body } });
+  const idsWith = async (external_id: string): Promise<string[]> => {
+    const { body } = await send('GET', `${list}?external_id=${encodeURIComponent(external_id)}`);
+    expect(body.meta.item_count).toBe(body.data.length);
+    return body.data.map(({ id }: { id: string }) => id);
+  };
+
+  test('is a field, and finds the resource in lists', async () => {
+    const { body } = await post({ external_id: 'erp 1/ñ' });
+    await post({ external_id: 'erp-2' });
+    await post({});
+    expect(body.data.external_id).toBe('erp 1/ñ');
+    expect(await idsWith('erp 1/ñ')).toEqual([body.data.id]);
+    expect(await idsWith('erp-3')).toEqual([]);
+    const cleared = await send('PATCH', `${path}/${body.data.id}`, { body: { external_id: null } });
+    expect(cleared.body.data).not.toHaveProperty('external_id');
+    expect(await idsWith('erp 1/ñ')).toEqual([]);
+  });
+
+  test('is refused for a second resource until the first one gives it up or is deleted', async () => {
+    const first = (await post({ external_id: 'erp-1' })).body.data.id;
+    const second = (await post({ external_id: 'erp-2' })).body.data.id;
+    expectError(await post({ external_id: 'erp-1' }), 409, 'CONFLICT', 'external_id');
+    const take = () => send('PATCH', `${path}/${second}`, { body: { external_id: 'erp-1' } });
+    expectError(await take(), 409, 'CONFLICT', 'external_id');
+    expect((await send('PATCH', `${path}/${first}`, { body: { external_id: 'erp-9' } })).status).toBe(200);
+    expect((await take()).body.data.external_id).toBe('erp-1');
+    await send('DELETE', `${path}/${second}`);
+    expect((await post({ external_id: 'erp-1' })).status).toBe(201);
+  });
+
+  test('is free in another store and for the other kind', async () => {
+    await post({ external_id: 'erp-1' });
+    const other_kind = kind === 'listing' ? '/api/publication' : '/api/listing';
+    const body = { ...TEA, name: 'Teas', external_id: 'erp-1' };
+    const { name, ...publication } = body;
+    const sent = kind === 'listing' ? publication : { name, external_id: 'erp-1' };
+    expect((await send('POST', other_kind, { body: sent })).status).toBe(201);
+    const second_shop = await harness.newShop();
+    const own = { token: second_shop.secret.token, body: { ...least, external_id: 'erp-1' } };
+    expect((await harness.request('POST', path, own)).status).toBe(201);
+  });
+
+  test('of ten at once goes to one', async () => {
+    const replies = await Promise.all(Array.from({ length: 10 }, () => post({ external_id: 'erp-1' })));
+    expect(replies.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)]);
+    expect(await idsWith('erp-1')).toHaveLength(1);
+  });
+
+  test('in a PUT creates the resource, then changes it, then changes nothing', async () => {
+    const created = await put('erp-1', least);
+    expect([created.status, created.body.code, created.body.data.result]).toEqual([201, 201, 'created']);
+    const { id } = created.body.data;
+    const updated = await put('erp-1', { ...other, external_id: 'erp-1' });
+    expect([updated.status, updated.body.data]).toMatchObject([200, { ...other, id, result: 'updated' }]);
+    const unchanged = await put('erp-1', other);
+    expect([unchanged.status, unchanged.body.data]).toMatchObject([200, { id, result: 'unchanged' }]);
+    expect(unchanged.headers.get('etag')).toMatch(/^"2-/);
+    const read = await send('GET', `${path}/${id}`);
+    const { result, ...resource } = unchanged.body.data;
+    expect(read.body.data).toEqual(resource);
+  });
+
+  test('in a PUT finds a resource that a POST created', async () => {
+    const { id } = (await post({ external_id: 'erp-1' })).body.data;
+    expect((await put('erp-1', other)).body.data).toMatchObject({ id, result: 'updated' });
+  });
+
+  test('in ten PUTs at once creates one resource', async () => {
+    const replies = await Promise.all(Array.from({ length: 10 }, () => put('erp-1', least)));
+    const results = replies.map(({ body }) => body.data.result).sort();
+    expect(results).toEqual(['created', ...Array(9).fill('unchanged')]);
+    expect(new Set(replies.map(({ body }) => body.data.id)).size).toBe(1);
+  });
+
+  test('in a PUT creates another resource after the deletion of the first', async () => {
+    const { id } = (await put('erp-1', least)).body.data;
+    await send('DELETE', `${path}/${id}`);
+    const again = await put('erp-1', least);
+    expect([again.status, again.body.data.id === id]).toEqual([201, false]);
+    expect(await idsWith('erp-1')).toEqual([again.body.data.id]);
+  });
+
+  test('in a PUT does not touch a resource that got another one', async () => {
+    const { id } = (await put('erp-1', least)).body.data;
+    await send('PATCH', `${path}/${id}`, { body: { external_id: 'erp-2' } });
+    const again = await put('erp-1', least);
+    expect([again.status, again.body.data.id === id]).toEqual([201, false]);
+    expect((await put('erp-2', least)).body.data).toMatchObject({ id, result: 'unchanged' });
+  });
+
+  test('in a PUT with an Idempotency-Key is answered again', async () => {
+    const key = { 'Idempotency-Key': 'once' };
+    const first = await put('erp-1', least, key);
+    const again = await put('erp-1', least, key);
+    expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([
+      201,
+      first.text,
+      'true',
+    ]);
+  });
+
+  test('in a PUT with If-Match changes only that version', async () => {
+    expectError(await put('erp-1', least, { 'If-Match': '*' }), 412, 'CONFLICT');
+    const etag = (await put('erp-1', least)).headers.get('etag')!;
+    expect((await put('erp-1', other, { 'If-Match': etag })).body.data.result).toBe('updated');
+    expectError(await put('erp-1', least, { 'If-Match': etag }), 412, 'CONFLICT');
+  });
+
+  test('in a PUT is checked like a field, and so is the body', async () => {
+    expectError(await put('x'.repeat(256), least), 400, 'FIELD_TOO_LONG', 'external_id');
+    expectError(await put('erp-1', { ...least, external_id: 'erp-2' }), 400, 'FIELD_INVALID', 'external_id');
+    expectError(await put('erp-1', {}), 400, 'FIELD_REQUIRED', kind === 'listing' ? 'name' : 'title');
+    expectError(await put('erp-1', { ...least, color: 'red' }), 400, 'FIELD_INVALID', 'color');
+    expect(await idsWith('erp-1')).toEqual([]);
+  });
+});

@@ -1,0 +1,128 @@
+import {
+  createPublication,
+  type NewPublication,
+  updatePublication,
+} from '../../services/command/publication';
+import type { CatalogError } from '../../shared/kernel/errors';
+import type { PublicationId, StoreId } from '../../shared/kernel/ids';
+import { fetch } from '../support/fetch';
+import { createSecretKey, fetchToken } from '../support/merchant';
+import { preload } from '../support/preload';
+import { endAll, startProcess } from '../support/processes';
+import { withTempDir } from '../support/temp-dir';
+import { newId, World } from '../unit/command/support';
+
+const TEA: NewPublication = { title: 'Tea', price_currency: 'USD', price_amount: 5 };
+
+afterEach(endAll);
+
+async function shopAt(url: string, key: string) {
+  const token = await fetchToken(url, key);
+  return async (method: string, path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const answer = await fetch(`${url}${path}`, { method, headers, ...sent });
+    return { status: answer.status, body: JSON.parse(await answer.text()) };
+  };
+}
+
+test.each([
+  { name: 'PUT', method: 'PUT', path: '/api/publication/by-external-id/erp-1', body: TEA },
+  { name: 'POST', method: 'POST', path: '/api/publication', body: { ...TEA, external_id: 'erp-1' } },
+])(
+  'a $name that was killed after the reservation of its name can be repeated, and the name stays unique',
+  async (request) => {
+    await withTempDir(async (folder) => {
+      const settings = { DATA_DIR: folder, DEMO: 'off' };
+      const key = await createSecretKey(settings);
+      const dying = await startProcess('services/boot/main.js', {
+        ...settings,
+        NODE_OPTIONS: preload('die-after-append'),
+        DIE_AFTER_TYPE: 'NameReserved',
+      });
+      const killed = await shopAt(dying.url, key);
+      await expect(killed(request.method, request.path, request.body)).rejects.toThrow();
+
+      const { url } = await startProcess('services/boot/main.js', settings);
+      const send = await shopAt(url, key);
+      const list = '/api/publications?external_id=erp-1';
+      expect((await send('GET', list)).body.data).toEqual([]);
+      const repeated = await send(request.method, request.path, request.body);
+      expect(repeated).toMatchObject({ status: 201, body: { data: { external_id: 'erp-1' } } });
+      const second = await send('POST', '/api/publication', { ...TEA, external_id: 'erp-1' });
+      expect([second.status, second.body.error.code]).toEqual([409, 'CONFLICT']);
+      expect((await send('GET', list)).body.data.map(({ id }: { id: string }) => id)).toEqual([
+        repeated.body.data.id,
+      ]);
+    });
+  },
+);
+
+/** Two writes of one name. The second runs when the first has reserved the name and not yet appended the resource. */
+describe('a name that is taken over from a writer that still runs', () => {
+  const world = new World();
+  const { live } = world.events;
+  const environment = 'live';
+  let target: { readonly environment: 'live'; readonly store_id: StoreId };
+  beforeEach(() => {
+    live.log.length = 0;
+    target = { environment, store_id: newId<StoreId>() };
+  });
+
+  const create = (body: Partial<NewPublication>) =>
+    createPublication(world, world.context(), target, { ...TEA, ...body });
+  const rename = (id: PublicationId, external_id: string) =>
+    updatePublication(world, world.context(), { environment, id }, { external_id });
+  const outcomeOf = (writing: Promise<unknown>): Promise<string> =>
+    writing.then(
+      () => 'done',
+      (error: CatalogError) => error.condition,
+    );
+  /** Runs `between` right after the next append of a reservation. */
+  const afterReservation = (between: () => Promise<unknown>): void => {
+    const { length } = live.log;
+    live.beforeAppend = async () => {
+      const is_reserved = live.log.slice(length).some(({ type }) => type === 'NameReserved');
+      if (!is_reserved) return;
+      live.beforeAppend = async () => {};
+      await between();
+    };
+  };
+  const holders = (): number => {
+    const named = new Map<string, unknown>();
+    for (const { stream, type, data } of live.log)
+      if (type === 'PublicationCreated' || type === 'PublicationNamed') named.set(stream, data.external_id);
+    return [...named.values()].filter((external_id) => external_id === 'erp-1').length;
+  };
+
+  test.each([
+    [
+      'a creation',
+      'a creation',
+      () => create({ external_id: 'erp-1' }),
+      () => create({ external_id: 'erp-1' }),
+    ],
+    ['a creation', 'a patch', () => create({ external_id: 'erp-1' }), patched],
+    ['a patch', 'a creation', patched, () => create({ external_id: 'erp-1' })],
+    ['a patch', 'a patch', patched, patched],
+  ])('%s is interrupted by %s: one of them gets the name', async (_first, _second, first, second) => {
+    const outcomes: Promise<string>[] = [];
+    const run = (write: () => Promise<unknown>): Promise<string> => {
+      const outcome = outcomeOf(write());
+      outcomes.push(outcome);
+      return outcome;
+    };
+    afterReservation(() => run(second));
+    await run(first);
+    expect((await Promise.all(outcomes)).sort()).toEqual(['done', 'name_taken']);
+    expect(holders()).toBe(1);
+  });
+
+  async function patched(): Promise<void> {
+    const { beforeAppend } = live;
+    live.beforeAppend = async () => {};
+    const { id } = (await create({})).value;
+    live.beforeAppend = beforeAppend;
+    await rename(id, 'erp-1');
+  }
+});
