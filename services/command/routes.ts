@@ -1,6 +1,7 @@
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { Route } from '../../shared/http/route';
 import type { StoreDeps } from './execute';
+import { featuredRoutes } from './featured';
 import { listings } from './listing';
 import { mediaRoutes } from './media';
 import { publications } from './publication';
@@ -15,6 +16,7 @@ export function commandRoutes(
   return [
     ...publications.routes(shared),
     ...listings.routes(shared),
+    ...featuredRoutes(shared),
     ...mediaRoutes(shared),
     ...storeRoutes(shared),
   ];

@@ -130,7 +130,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const findPage = () =>
     version.find('publications', {
       where,
-      order: orderOf(mode),
+      order: isByPosition(query) ? featuredFirst(mode) : orderOf(mode),
       parts: partsOfPage('publication', query),
       ...pageOf(query),
     });
@@ -151,6 +151,10 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const page = first_page ?? (is_empty ? [] : await findPage());
   return pageAnswer({ version, request }, 'publication', page, query, total);
 }
+
+/** Whether the list is sorted by `featured_position`, as the featured publications of a listing are. */
+const isByPosition = ({ featured, sort, order }: PublicationsQuery): boolean =>
+  featured === true && sort === undefined && order === undefined;
 
 /**
  * Filters by listing or by store, not by both. The publications of a listing all belong to its store, so the second key

@@ -46,6 +46,10 @@ const namedAnswers = {
   ListingAnswer: answer(resources.listingSchema, 'Response with a listing.'),
   NewListingAnswer: created(resources.listingSchema, 'Response with a new listing.', examples.newListing),
   DeletedListingAnswer: answer(resources.deletedListingSchema, 'Response to the deletion of a listing.'),
+  FeaturedOrderAnswer: answer(
+    resources.featuredOrderSchema,
+    'Response with the order of the featured publications of a listing.',
+  ),
   ListingPage: page(resources.listingSchema, 'Response with a page of listings.'),
   ListingPublicationsAnswer: answer(
     resources.listingPublicationsSchema,
@@ -103,6 +107,11 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     resources.listingPublicationsSchema,
     "A page of a listing's publications, the featured ones first.",
     examples.listingPublications,
+  ),
+  FeaturedOrder: named(
+    resources.featuredOrderSchema,
+    'The order of the featured publications of a listing.',
+    examples.featuredOrder,
   ),
   Publication: named(resources.publicationSchema, 'A product.', examples.publication),
   PublicationCollection: named(
@@ -183,6 +192,7 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
     writes.listingPatchBody,
     'Fields of a listing to change. Fields that are left out stay as they are.',
   ),
+  NewFeaturedOrder: named(writes.featuredOrderBody, 'The featured publications of a listing.'),
   NewPublication: named(writes.newPublicationBody, 'Fields of a new publication.'),
   PublicationPatch: named(
     writes.publicationPatchBody,

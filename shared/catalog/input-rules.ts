@@ -69,9 +69,14 @@ export function linesField(max: number, length_max: number) {
   return distinctField(lineField(length_max), max, 'text');
 }
 
+/** Returns the schema of an ordered list of at most `max` distinct ids. */
+export function idsField(max: number) {
+  return distinctField(idField, max, 'id');
+}
+
 /** Returns the schema of a list of media ids. Null means an empty list. */
 export function mediaIdsField(max: number) {
-  return distinctField(idField, max, 'id')
+  return idsField(max)
     .nullable()
     .transform((ids) => ids ?? []);
 }

@@ -865,6 +865,34 @@ export interface DeletedListing {
   publication_count?: number;
 }
 
+/** The featured publications of a listing. */
+export interface NewFeaturedOrder {
+  /** The featured publications in their order. Maximum 200. All must be in the listing. All others of the listing are no longer featured. */
+  publication_ids: readonly string[];
+}
+
+/** Response with the order of the featured publications of a listing. */
+export interface FeaturedOrderAnswer {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** The order of the featured publications of a listing. */
+  data: FeaturedOrder;
+}
+
+/** The order of the featured publications of a listing. */
+export interface FeaturedOrder {
+  /** Type of the resource. */
+  object: 'featured_order';
+  /** Id of the listing. */
+  listing_id: string;
+  /** The ids of the featured publications, in their order. */
+  publication_ids: string[];
+  /** Number of publications whose position changed. */
+  changed_count: number;
+}
+
 /** Fields of a new publication. */
 export interface NewPublication {
   /** The product's title, shown to customers. */
@@ -1247,6 +1275,7 @@ export interface Operations {
   updateListing: { query: WriteQuery; body: ListingPatch; answer: ListingAnswer };
   putListing: { query: WriteQuery; body: ListingPatch; answer: PutListingAnswer };
   deleteListing: { query: DeleteListingQuery; answer: DeletedListingAnswer };
+  arrangeFeatured: { query: WriteQuery; body: NewFeaturedOrder; answer: FeaturedOrderAnswer };
   createPublication: { query: WriteQuery; body: NewPublication; answer: NewPublicationAnswer };
   updatePublication: { query: WriteQuery; body: PublicationPatch; answer: PublicationAnswer };
   putPublication: { query: WriteQuery; body: PublicationPatch; answer: PutPublicationAnswer };
@@ -1279,6 +1308,7 @@ export const endpoints = {
   updateListing: ['PATCH', '/api/listing/:id'],
   putListing: ['PUT', '/api/listing/by-external-id/:external_id'],
   deleteListing: ['DELETE', '/api/listing/:id'],
+  arrangeFeatured: ['POST', '/api/listing/:id/featured'],
   createPublication: ['POST', '/api/publication'],
   updatePublication: ['PATCH', '/api/publication/:id'],
   putPublication: ['PUT', '/api/publication/by-external-id/:external_id'],

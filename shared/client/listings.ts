@@ -1,6 +1,7 @@
 import type {
   DeletedListing,
   DeleteListingQuery,
+  FeaturedOrder,
   Listing,
   ListingPublications,
   Publication,
@@ -112,5 +113,20 @@ export class ListingCalls {
    */
   delete(id: string, options: WriteOptions & Readonly<DeleteListingQuery> = {}): Promise<DeletedListing> {
     return this.calls.write('deleteListing', { id }, options);
+  }
+
+  /**
+   * Sets the featured publications of a listing in this order. All others of the listing are no longer featured. If it
+   * rejects, some may have changed; call it again.
+   *
+   * @example
+   * await client.listings.arrangeFeatured(id, [first, second]);
+   */
+  arrangeFeatured(
+    id: string,
+    publication_ids: readonly string[],
+    options: WriteOptions = {},
+  ): Promise<FeaturedOrder> {
+    return this.calls.write('arrangeFeatured', { id, body: { publication_ids } }, options);
   }
 }

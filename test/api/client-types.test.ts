@@ -67,6 +67,9 @@ const USES: Readonly<Record<string, string>> = {
     const deleted: DeletedListing = await client.listings.delete('id', { if_empty: true });
     const yes: true = deleted.deleted;
     console.log(yes);`,
+  'listings.arrangeFeatured': `
+    const order: FeaturedOrder = await client.listings.arrangeFeatured('id', ['id'] as const, { store_id: 'id' });
+    console.log(order.changed_count, order.publication_ids.length);`,
   'publications.list': `
     const first: Publication[] = (await client.publications.list().page()).data;
     const query: QueryOf<'listPublications'> = { sort: 'price', in_stock: true, expand: ['listing', 'media'] };
@@ -147,7 +150,7 @@ const USES: Readonly<Record<string, string>> = {
     console.log(position);`,
 };
 
-const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, ErrorCode, FetchOptions, Listing,
+const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, ErrorCode, FeaturedOrder, FetchOptions, Listing,
   ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant, NewListing, NewPublication, PageMeta, PaymentMethod, Publication,
   PublicationPatch, PutListing, PutPublication, QueryOf, Review, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields`;
 

@@ -2,6 +2,7 @@ import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { docsRoutes } from '../../services/docs/routes';
 import { openApiDocument } from '../../shared/api/openapi';
+import { ids } from '../../shared/api/responses/examples';
 import { parseConfig } from '../../shared/kernel/config';
 import { type Harness, type Reply, startHarness } from '../support/harness';
 import { flatPicture } from '../support/pictures';
@@ -120,7 +121,7 @@ describe('a request made from the OpenAPI document', () => {
       .map(({ name }) => `${name}=shirt`);
     const example = requestBody?.content['image/*']
       ? picture
-      : requestBody?.content['application/json']?.example;
+      : withStoredIds(requestBody?.content['application/json']?.example);
     const token = security.some((scheme) => 'bearer' in scheme) ? { token: shop.secret.token } : {};
     const headers: Record<string, string> = security.some((scheme) => 'api_key' in scheme)
       ? { 'x-api-key': shop.secret.key }
@@ -137,6 +138,10 @@ describe('a request made from the OpenAPI document', () => {
       },
     );
   };
+
+  const withStoredIds = (example: unknown): unknown =>
+    example &&
+    JSON.parse(JSON.stringify(example).replaceAll(ids.publication, shop.publications['Plain shirt']!));
 
   const idFor = (path: string): string => {
     if (path.includes('/media/')) return media.id;

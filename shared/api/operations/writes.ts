@@ -159,6 +159,20 @@ export const writes = withIds({
     not_found: 'listing_not_found',
     refusals: ['listing_not_empty'],
   }),
+  arrangeFeatured: {
+    ...{ ...publication, ...common },
+    tag: 'Listings',
+    path: '/api/listing/:id/featured',
+    summary: 'Set the featured publications of a listing',
+    description:
+      'Gives the publications the positions 1, 2, 3 and so on. All other publications of the listing are no longer featured. If some of them could not be changed, send the request again.',
+    method: 'POST',
+    body: { required: true, content: json(requests.featuredOrderBody) },
+    successes: {
+      200: { description: 'The order.', headers: WRITE_HEADERS, content: json(answers.FeaturedOrderAnswer) },
+    },
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, 'listing_not_found', 'precondition_failed'],
+  },
   createPublication: create({
     ...publication,
     path: '/api/publication',

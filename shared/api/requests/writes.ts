@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { newShape, patchShape } from '../../catalog/fields';
-import { idField, lineField } from '../../catalog/input-rules';
+import { idField, idsField, lineField } from '../../catalog/input-rules';
 import { listingFields } from '../../catalog/listing/fields';
 import { ALT_MAX, mediaFields } from '../../catalog/media/fields';
 import { publicationFields } from '../../catalog/publication/fields';
@@ -52,6 +52,17 @@ export const listingPatchBody = z.strictObject({ ...patchShape(listingFields), .
 
 /** `PATCH /api/store`. All fields are optional. */
 export const storePatchBody = z.strictObject(patchShape(storeFields));
+
+/** Maximum number of publications in a featured order. */
+const FEATURED_MAX = 200;
+
+/** `POST /api/listing/:id/featured`. */
+export const featuredOrderBody = z.strictObject({
+  publication_ids: idsField(FEATURED_MAX).meta({
+    description: `The featured publications in their order. Maximum ${FEATURED_MAX}. All must be in the listing. All others of the listing are no longer featured.`,
+    example: [examples.ids.publication],
+  }),
+});
 
 /** The external id in a path. */
 export const externalIdPath = z.strictObject({ external_id: lineField(255) });

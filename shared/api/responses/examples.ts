@@ -6,6 +6,7 @@ import { publicationFields } from '../../catalog/publication/fields';
 import { storeFields } from '../../catalog/store/fields';
 import { permissionsOf } from '../../catalog/vocabulary';
 import type {
+  FeaturedOrder,
   Listing,
   ListingPublications,
   Media,
@@ -126,6 +127,11 @@ export const mediaCollection = collection(
   media,
   `/api/media?store_id=${ids.store}&publication_id=${ids.publication}`,
 );
+
+export const featuredOrder: FeaturedOrder = {
+  ...{ object: 'featured_order', listing_id: ids.listing },
+  ...{ publication_ids: [ids.publication], changed_count: 1 },
+};
 
 export const listingPublications: ListingPublications = {
   featured: [publication],

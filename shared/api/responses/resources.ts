@@ -238,6 +238,14 @@ export const deletedListingSchema = deletedOf('listing').extend({
 
 export const deletedMediaSchema = deletedOf('media');
 
+/** `POST /api/listing/:id/featured`. */
+export const featuredOrderSchema = z.strictObject({
+  object: typeOf('featured_order'),
+  listing_id: id.describe('Id of the listing.'),
+  publication_ids: z.array(id).describe('The ids of the featured publications, in their order.'),
+  changed_count: count.describe('Number of publications whose position changed.'),
+});
+
 /** `GET /api/listing/:id/publications` (docs/interface.md#listing-publications). */
 export const listingPublicationsSchema = z.strictObject({
   featured: z.array(publicationSchema).describe('The featured publications of this page, by their position.'),
@@ -265,4 +273,5 @@ export type Listing = z.infer<typeof listingSchema>;
 export type Store = z.infer<typeof storeSchema>;
 export type PaymentMethod = z.infer<typeof paymentMethodSchema>;
 export type Review = z.infer<typeof reviewSchema>;
+export type FeaturedOrder = z.infer<typeof featuredOrderSchema>;
 export type ListingPublications = z.infer<typeof listingPublicationsSchema>;

@@ -1,0 +1,104 @@
+import { writes } from '../../shared/api/operations/writes';
+import { featuredOrderBody } from '../../shared/api/requests/writes';
+import { greatest } from '../../shared/catalog/events/positions';
+import { listingAggregate } from '../../shared/catalog/listing/listing';
+import { NOT_FEATURED } from '../../shared/catalog/publication/document';
+import type { Publication } from '../../shared/catalog/publication/publication';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
+import { parseBody } from '../../shared/http/validation';
+import { CatalogError, type Fault } from '../../shared/kernel/errors';
+import type { ListingId, PublicationId } from '../../shared/kernel/ids';
+import type { Written } from './execute';
+import { load, streamIn } from './load';
+import { findPublication, updatePublication } from './publication';
+import { awaitProjection, guardFor, type RouteDeps, readCount, writeContextOf } from './request';
+
+/** How many publications are written at the same time. Concurrent writes can share a commit of the log. */
+const CONCURRENCY = 50;
+/** More than a merchant features. Those beyond would stay featured until the next request. */
+const FEATURED_READ_MAX = 10_000;
+
+export const featuredRoutes = (deps: RouteDeps): Route[] => [
+  routeOf(writes.arrangeFeatured, (request) => arrangeFeatured(deps, request)),
+];
+
+/**
+ * Handles `POST /api/listing/:id/featured`: gives the publications the positions 1, 2, 3 …, and takes the position of
+ * all others of the listing. Each publication is a stream of its own, so there is an append for each one that changes.
+ * If some of them fail, sending the request again does the rest.
+ */
+async function arrangeFeatured(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+  const { publication_ids } = parseBody(featuredOrderBody, request.body);
+  const { environment } = request.principal;
+  const listing_id = request.params.id as ListingId;
+  const listing = await load(streamIn(deps, environment, listingAggregate, listing_id));
+  if (listing.state.tag !== 'present') throw new CatalogError('listing_not_found');
+  const { resource } = listing.state;
+  await guardFor(request, deps.stores, 'listing_not_found')(resource);
+  await checkPublications(deps, request, publication_ids);
+  const wanted = new Map(publication_ids.map((id, index) => [id, index + 1]));
+  for (const id of await featuredIn(deps, request)) if (!wanted.has(id)) wanted.set(id, 0);
+
+  const context = writeContextOf(request);
+  const place = async ([id, position]: readonly [string, number]): Promise<Written<Publication>[]> => {
+    const revise = async (before: Publication) => {
+      const is_here = before.listing_id === listing_id;
+      if (position > 0 && !is_here) throw new CatalogError('lost_race', { message: CHANGED });
+      return is_here ? { featured_position: position || null } : {};
+    };
+    const target = { environment, id: id as PublicationId, revise };
+    return updatePublication(deps, context, target, {}).then(
+      (written) => [written],
+      (error: unknown) => {
+        // Deleted meanwhile. It cannot be at a position, and needs no change to have none.
+        if (!(error instanceof CatalogError) || error.condition !== 'publication_not_found') throw error;
+        if (position > 0) throw new CatalogError('lost_race', { message: CHANGED, cause: error });
+        return [];
+      },
+    );
+  };
+  const written: Written<Publication>[] = [];
+  const places = [...wanted];
+  for (let start = 0; start < places.length; start += CONCURRENCY) {
+    const settled = await Promise.allSettled(places.slice(start, start + CONCURRENCY).map(place));
+    for (const result of settled) {
+      if (result.status === 'rejected') throw result.reason;
+      written.push(...result.value);
+    }
+  }
+  const changed_count = written.filter(({ changed }) => changed).length;
+  const data = { object: 'featured_order', listing_id, publication_ids: [...publication_ids], changed_count };
+  const position = greatest([listing, ...written].map((one) => one.position));
+  const repeated = written.some((one) => one.repeated === true);
+  return { data, headers: await awaitProjection(deps, request, resource.store_id, { position, repeated }) };
+}
+
+const CHANGED = 'A publication was moved or deleted at the same time. Send the request again';
+
+/** Throws `field_invalid` for each publication that is not in the listing. */
+async function checkPublications(
+  deps: RouteDeps,
+  { principal: { environment }, params }: ApiRequest,
+  ids: readonly string[],
+): Promise<void> {
+  const found = await Promise.all(ids.map((id) => findPublication(deps, environment, id as PublicationId)));
+  const faults = found.flatMap((publication, index): Fault[] => {
+    if (publication?.listing_id === params.id) return [];
+    const field = `publication_ids.${index}`;
+    return [{ condition: 'field_invalid', field, constraint: 'a publication of the listing' }];
+  });
+  if (faults.length > 0) throw CatalogError.ofFaults(faults);
+}
+
+/** Returns the ids of the listing's featured publications, as far as they are projected. Throws `unavailable`. */
+async function featuredIn(deps: RouteDeps, { principal, params }: ApiRequest): Promise<string[]> {
+  const featured = await readCount(deps, principal.environment, (version) =>
+    version.find('publications', {
+      where: { listing_id: params.id!, featured_rank: { lte: NOT_FEATURED - 1 } },
+      order: [['id', 'asc']],
+      limit: FEATURED_READ_MAX,
+    }),
+  );
+  if (!featured) throw new CatalogError('unavailable');
+  return featured.map(({ id }) => id);
+}
