@@ -17,8 +17,9 @@ import {
   publicationAggregate,
   publicationResource,
 } from '../../shared/catalog/publication/publication';
-import { publicationWords } from '../../shared/catalog/search/words';
+import { publicationWords, TERM_FIELDS } from '../../shared/catalog/search/words';
 import type { PublicationId } from '../../shared/kernel/ids';
+import { isSameValue } from '../../shared/kernel/same-value';
 import type { Tally } from './tally';
 import { type EventContext, noKeys, type View } from './view';
 
@@ -99,14 +100,11 @@ export function entryBody({ body, keys: { listing_id } }: PublicationDocument): 
   return listing_id === null || body.listing_id === listing_id ? body : { ...body, listing_id };
 }
 
-/** Returns the search words. Keeps the old ones if the text is unchanged, because splitting a long text is slow. */
+/** Returns the search words. Keeps the old ones if their fields are unchanged, because splitting a long text is slow. */
 function wordsAfter({ state, words }: PublicationDocument, after: Publication): readonly string[] {
   const before = state.publication;
-  const same_text =
-    before?.title === after.title &&
-    before.description === after.description &&
-    before.description_html === after.description_html;
-  return (same_text && words) || publicationWords(after);
+  const is_same = before !== null && TERM_FIELDS.every((name) => isSameValue(before[name], after[name]));
+  return (is_same && words) || publicationWords(after);
 }
 
 /** Returns the facet under which a listing and a store count the publication. */

@@ -1,7 +1,9 @@
 import { reads } from '../../shared/api/operations/reads';
 import {
+  type LabelFilters,
   type ListingPublicationsQuery,
   type ListQuery,
+  labelFilters,
   type MediaListQuery,
   type PriceBounds,
   type PublicationsQuery,
@@ -20,6 +22,7 @@ import {
   type ReviewCounts,
 } from '../../shared/catalog/publication/document';
 import { countFacets, FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
+import { labelTerm } from '../../shared/catalog/search/words';
 import {
   compareByOrder,
   featuredFirst,
@@ -33,7 +36,7 @@ import type { SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import type { ViewQuery } from '../../shared/ports/view-store';
+import type { ViewQuery, WordTerms } from '../../shared/ports/view-store';
 import { visibleListingsBelow, withPlaces } from './listing-tree';
 import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
 import { countListings, EXPANSIONS, type Presented } from './present';
@@ -51,6 +54,7 @@ import {
   visibilitiesOf,
   visibilityKey,
   visibleEntries,
+  wordScope,
 } from './read';
 
 type SortField = (typeof SORT_FIELDS)[number];
@@ -127,22 +131,21 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const version = await openStore(deps, request, store_id);
   const mode = sortModeOf(query);
   const where = whereOf(query, mode, store_id);
-  const findPage = () =>
-    version.find('publications', {
-      where,
-      order: isByPosition(query) ? featuredFirst(mode) : orderOf(mode),
-      parts: partsOfPage('publication', query),
-      ...pageOf(query),
-    });
-  const is_maintained = hasMaintainedTotal(query);
-  const [store, listing, counted_total, first_page] = await Promise.all([
+  const order = isByPosition(query) ? featuredFirst(mode) : orderOf(mode);
+  const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(query) };
+  const findPage = () => version.find('publications', asked);
+  const is_labelled = labelTerms(query).length > 0;
+  const is_counted = !is_labelled && !hasMaintainedTotal(query);
+  const [store, listing, found, counted_total, first_page] = await Promise.all([
     version.get('stores', store_id, ['state']),
     findFilterListing(version, query, store_id),
-    is_maintained ? undefined : version.count('publications', where),
-    query.page === 1 ? findPage() : undefined,
+    is_labelled ? findLabelled(version, query, asked, store_id) : undefined,
+    is_counted ? version.count('publications', where) : undefined,
+    query.page === 1 && !is_labelled ? findPage() : undefined,
   ]);
   const { facets } = assertActive(store).state;
   if (listing === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
+  if (found) return pageAnswer({ version, request }, 'publication', found.documents, query, found.total);
 
   const total =
     counted_total ?? countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
@@ -165,11 +168,38 @@ function whereOf(query: PublicationsQuery, mode: SortMode, store_id: string): Vi
   return { ...container, visibility: visibilityKey(query.visibility), ...filterKeys(query, mode) };
 }
 
+/** Returns the terms that the filters by labels demand: one of the values of each. */
+export function labelTerms(query: LabelFilters): WordTerms {
+  const { 'attributes.<name>': attributes = {}, ...others } = query;
+  const named = Object.entries(attributes).map(([name, values]) => [`attributes.${name}`, values] as const);
+  const single = (Object.keys(labelFilters) as (keyof typeof others)[])
+    .filter((name) => others[name] !== undefined)
+    .map((name) => [name, others[name]!] as const);
+  return [...single, ...named].map(([name, values]) =>
+    values.map((value) => ({ word: labelTerm(name, value) })),
+  );
+}
+
+/** Returns a page of the publications that match the labels and the other conditions, and counts all of them. */
+function findLabelled(
+  version: DocumentReader,
+  query: LabelFilters & Pick<ListQuery, 'visibility'>,
+  asked: ViewQuery,
+  store_id: string,
+) {
+  const scope = wordScope(store_id, query.visibility);
+  return version.search('publications', {
+    ...asked,
+    ...{ scope, tiers: [labelTerms(query)], is_exhaustive: true },
+  });
+}
+
 type FilterName = keyof typeof publicationFilters;
+type FilterQuery = ListingPublicationsQuery;
 const FILTERS = Object.keys(publicationFilters) as FilterName[];
 
 /** Returns the flags that the query filters by. Stores and listings have a total for each combination of flags. */
-function flagsOf(query: PublicationsQuery): Partial<FacetFlags> {
+function flagsOf(query: FilterQuery): Partial<FacetFlags> {
   return Object.fromEntries(FACET_FLAGS.filter(isSetIn(query)).map((name) => [name, query[name]]));
 }
 
@@ -177,13 +207,13 @@ function flagsOf(query: PublicationsQuery): Partial<FacetFlags> {
  * Returns whether the store's or listing's document contains the total for this query. With a filter by price, or by a key
  * that is not a flag, the view store has to count the publications.
  */
-function hasMaintainedTotal(query: PublicationsQuery): boolean {
+function hasMaintainedTotal(query: FilterQuery): boolean {
   const isFlag = (name: FilterName) => (FACET_FLAGS as readonly string[]).includes(name);
   return !filtersByPrice(query) && FILTERS.filter(isSetIn(query)).every(isFlag);
 }
 
 /** Returns the filters of the query as conditions on keys, for a list sorted by `mode`. */
-function filterKeys(query: PublicationsQuery, mode: SortMode): ViewQuery['where'] {
+export function filterKeys(query: FilterQuery, mode: SortMode): ViewQuery['where'] {
   const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!));
   return Object.assign({}, ...conditions, priceRange(query, mode));
 }
@@ -199,7 +229,7 @@ function conditionOf(name: FilterName, value: boolean | string | number): ViewQu
  * a number outside every range (docs/interface.md#filters). Uses the key that the list is sorted by, so that one index
  * serves the filter and the order.
  */
-export function priceRange(query: PriceBounds, mode: SortMode): ViewQuery['where'] {
+function priceRange(query: PriceBounds, mode: SortMode): ViewQuery['where'] {
   if (!filtersByPrice(query)) return {};
   const { min_price, max_price } = query;
   const key = mode === 'price_desc' ? 'price_down' : 'price_up';
@@ -210,7 +240,7 @@ function filtersByPrice({ min_price, max_price }: PriceBounds): boolean {
   return min_price !== undefined || max_price !== undefined;
 }
 
-function isSetIn(query: PublicationsQuery): (name: FilterName) => boolean {
+function isSetIn(query: FilterQuery): (name: FilterName) => boolean {
   return (name) => query[name] !== undefined;
 }
 
@@ -237,13 +267,21 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const { limit, include_descendants = false, visibility } = query;
   const below = include_descendants ? await visibleListingsBelow(version, listing, visibility) : [];
   const states = [listing, ...below.flatMap(({ document }) => document ?? [])].map(({ state }) => state);
-  const total = states.reduce((sum, { facets }) => sum + countFacets(facets, visibilitiesOf(visibility)), 0);
-  const ids = [listing.body.id, ...below.map(({ id }) => id)];
+  const countIn = ({ facets }: ListingDocument['state']): number =>
+    countFacets(facets, visibilitiesOf(visibility), flagsOf(query));
+  const maintained_total = states.reduce((sum, state) => sum + countIn(state), 0);
+  const container = {
+    store_id: String(listing.keys.store_id),
+    ids: [listing.body.id, ...below.map(({ id }) => id)],
+  };
   const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
-  const { items, cuts } =
-    is_precomputed && precomputed.length >= Math.min(limit, total)
-      ? { items: precomputed, cuts: {} }
-      : await findPage({ version, request }, ids, query, effective_sort_mode);
+  const {
+    items,
+    cuts,
+    total = maintained_total,
+  } = is_precomputed && precomputed.length >= Math.min(limit, maintained_total)
+    ? { items: precomputed, cuts: {} }
+    : await findPage({ version, request }, container, query, effective_sort_mode);
   const resourcesWhere = (featured: boolean): Presented[] =>
     items
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
@@ -266,8 +304,11 @@ function isPrecomputed(query: ListingPublicationsQuery): boolean {
   const { page, limit, sort, order, expand, include_descendants } = query;
   if (include_descendants) return false;
   const is_default_form = sort === undefined && order === undefined && expand.length === 0;
-  return is_default_form && page === 1 && limit <= EXPANDED_MAX;
+  return is_default_form && page === 1 && limit <= EXPANDED_MAX && !isFiltered(query);
 }
+
+const isFiltered = (query: ListingPublicationsQuery): boolean =>
+  filtersByPrice(query) || FILTERS.some(isSetIn(query)) || labelTerms(query).length > 0;
 
 function precomputedPage(
   listing: ListingDocument,
@@ -282,27 +323,34 @@ function precomputedPage(
     .map(({ keys, body }) => ({ featured_rank: keys.featured_rank, resource: body }));
 }
 
+/** Returns a page of the listing's publications. `total` is undefined if the listing's document contains it. */
 async function findPage(
   source: PageSource,
-  listing_ids: readonly string[],
-  query: ListQuery,
+  { store_id, ids }: { readonly store_id: string; readonly ids: readonly string[] },
+  query: ListingPublicationsQuery,
   mode: SortMode,
-): Promise<{ items: ListedPublication[]; cuts: PageCuts }> {
-  const page = await source.version.find('publications', {
-    where: {
-      listing_id: listing_ids.length === 1 ? listing_ids[0]! : { in: listing_ids },
-      visibility: visibilityKey(query.visibility),
-    },
-    order: featuredFirst(mode),
-    parts: partsOfPage('publication', query),
-    ...pageOf(query),
-  });
-  const { items, cuts } = await pageItems(source, 'publication', page, query);
+): Promise<{ items: ListedPublication[]; cuts: PageCuts; total?: number | undefined }> {
+  const { version } = source;
+  const where = {
+    listing_id: ids.length === 1 ? ids[0]! : { in: ids },
+    visibility: visibilityKey(query.visibility),
+    ...filterKeys(query, mode),
+  };
+  const order = featuredFirst(mode);
+  const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(query) };
+  const is_labelled = labelTerms(query).length > 0;
+  const [{ documents, total }, counted_total] = await Promise.all([
+    is_labelled
+      ? findLabelled(version, query, asked, store_id)
+      : { documents: await version.find('publications', asked), total: undefined },
+    is_labelled || hasMaintainedTotal(query) ? undefined : version.count('publications', where),
+  ]);
+  const { items, cuts } = await pageItems(source, 'publication', documents, query);
   const listed = items.map(({ document, resource }) => ({
     featured_rank: document.keys.featured_rank,
     resource,
   }));
-  return { items: listed, cuts };
+  return { items: listed, cuts, total: total ?? counted_total };
 }
 
 // --- Media ---

@@ -9,7 +9,7 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery, WordScope, WordSearch, WordSearchResult } from '../../shared/ports/view-store';
-import { pageOf, priceRange, sortModeOf } from './lists';
+import { filterKeys, labelTerms, pageOf, sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
 import { EXPANSIONS } from './present';
 import {
@@ -67,11 +67,11 @@ type SearchFilter = Pick<WordSearch, 'scope' | 'where'>;
 
 function filterOf(query: SearchQuery, store_id: string): SearchFilter {
   const scope = wordScope(store_id, query.visibility);
-  const price = priceRange(query, sortModeOfSearch(query));
-  if (query.listing_id === undefined) return { scope, where: { ...scope, ...price } };
+  const filters = filterKeys(query, sortModeOfSearch(query));
+  if (query.listing_id === undefined) return { scope, where: { ...scope, ...filters } };
   return {
     scope,
-    where: { listing_id: query.listing_id, visibility: visibilityKey(query.visibility), ...price },
+    where: { listing_id: query.listing_id, visibility: visibilityKey(query.visibility), ...filters },
   };
 }
 
@@ -87,13 +87,14 @@ async function firstMatching(
   tokens: readonly string[],
 ): Promise<WordSearchResult<StoredDocument<PublicationDocument>>> {
   const filter = filterOf(query, store_id);
+  const labels = labelTerms(query);
   const page = {
     ...{ ...filter, ...pageOf(query), total_max: MATCHES_MAX },
     order: orderOf(sortModeOfSearch(query)),
     parts: partsOfPage('publication', query),
   };
   const find = (alternatives: readonly QueryToken[]) => {
-    const tiers = searchTiers(tokens, alternatives);
+    const tiers = searchTiers(tokens, alternatives).map((terms) => [...labels, ...terms]);
     // The last tier contains all matches. It is enough for a query with `sort`, which ignores relevance.
     return version.search('publications', { ...page, tiers: query.sort ? tiers.slice(-1) : tiers });
   };

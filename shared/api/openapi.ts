@@ -9,7 +9,7 @@ import { authErrorBody, errorBody, errorCatalogue, REQUIRED } from './error-cata
 import { type RequestHeader, type ResponseHeader, requestHeaders, responseHeaders } from './headers';
 import { operations } from './operations';
 import { type ApiOperation, type Contents, type Operation, type Success, TAGS } from './operations/operation';
-import { shapeOf } from './requests/parameters';
+import { isCommaList, shapeOf } from './requests/parameters';
 import * as examples from './responses/examples';
 
 const named = { ...namedRequests, ...namedResponses };
@@ -175,8 +175,8 @@ function queryParameters(query: z.ZodType | undefined): JsonObject[] {
     return {
       ...{ name, in: 'query', required, schema },
       ...(description === undefined ? {} : { description }),
-      // One comma-separated value. The service also accepts a repeated parameter.
-      ...(schema.type === 'array' ? { style: 'form', explode: false } : {}),
+      // A comma list is one comma-separated value. The service also accepts it as a repeated parameter.
+      ...(schema.type === 'array' ? { style: 'form', explode: !isCommaList(parameter) } : {}),
     };
   });
 }

@@ -2,6 +2,7 @@ import { namedQueries } from './components';
 import { openApiDocument } from './openapi';
 import { operations } from './operations';
 import type { Operation } from './operations/operation';
+import { prefixOf } from './requests/parameters';
 
 /*
  * Writes the interface as plain TypeScript types, for the client (docs/decisions/0017-types-of-the-client.md). The input is
@@ -186,8 +187,11 @@ function objectText(
     const type = typeText(field, direction, inner);
     const is_required = required.includes(name);
     const or_undefined = !is_required && direction === 'sent' ? ' | undefined' : '';
+    const prefix = prefixOf(name);
     const key = /^\w+$/.test(name) && !/^\d/.test(name) ? name : literal(name);
-    return `${comment(field.description, inner)}${inner}${key}${is_required ? '' : '?'}: ${type}${or_undefined};\n`;
+    const declared =
+      prefix === undefined ? `${key}${is_required ? '' : '?'}` : `[name: \`${prefix}\${string}\`]`;
+    return `${comment(field.description, inner)}${inner}${declared}: ${type}${or_undefined};\n`;
   });
   return `{\n${fields.join('')}${indent}}`;
 }

@@ -364,6 +364,22 @@ export interface SearchQuery {
   q: string;
   /** Return only publications of this listing. */
   listing_id?: string | undefined;
+  /** Only the one with this external id. */
+  external_id?: string | undefined;
+  /** `true` returns only publications with a `featured_position`, `false` only those without. */
+  featured?: boolean | undefined;
+  /** `true` returns only publications with free shipping, `false` only those without. */
+  free_shipping?: boolean | undefined;
+  /** `true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those out of stock. */
+  in_stock?: boolean | undefined;
+  /** Return only publications of one of these vendors. */
+  vendor?: readonly string[] | undefined;
+  /** Return only publications of one of these types. */
+  product_type?: readonly string[] | undefined;
+  /** Return only publications with one of these tags. */
+  tag?: readonly string[] | undefined;
+  /** Return only publications with one of these values of an attribute, such as `attributes.roast=medium`. Of an attribute that is a list, one of its texts must be equal. */
+  [name: `attributes.${string}`]: readonly string[] | undefined;
   /** Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
@@ -514,6 +530,26 @@ export interface ListingPublicationsQuery {
   order?: 'asc' | 'desc' | undefined;
   /** `true` also returns the publications of all listings below this one. */
   include_descendants?: boolean | undefined;
+  /** Only the one with this external id. */
+  external_id?: string | undefined;
+  /** `true` returns only publications with a `featured_position`, `false` only those without. */
+  featured?: boolean | undefined;
+  /** `true` returns only publications with free shipping, `false` only those without. */
+  free_shipping?: boolean | undefined;
+  /** `true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those out of stock. */
+  in_stock?: boolean | undefined;
+  /** Return only publications of one of these vendors. */
+  vendor?: readonly string[] | undefined;
+  /** Return only publications of one of these types. */
+  product_type?: readonly string[] | undefined;
+  /** Return only publications with one of these tags. */
+  tag?: readonly string[] | undefined;
+  /** Return only publications with one of these values of an attribute, such as `attributes.roast=medium`. Of an attribute that is a list, one of its texts must be equal. */
+  [name: `attributes.${string}`]: readonly string[] | undefined;
+  /** Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
+  min_price?: number | undefined;
+  /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
+  max_price?: number | undefined;
 }
 
 /** Response with a page of the publications of a listing. */
@@ -581,6 +617,14 @@ export interface PublicationsQuery {
   free_shipping?: boolean | undefined;
   /** `true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those out of stock. */
   in_stock?: boolean | undefined;
+  /** Return only publications of one of these vendors. */
+  vendor?: readonly string[] | undefined;
+  /** Return only publications of one of these types. */
+  product_type?: readonly string[] | undefined;
+  /** Return only publications with one of these tags. */
+  tag?: readonly string[] | undefined;
+  /** Return only publications with one of these values of an attribute, such as `attributes.roast=medium`. Of an attribute that is a list, one of its texts must be equal. */
+  [name: `attributes.${string}`]: readonly string[] | undefined;
   /** Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */

@@ -118,11 +118,11 @@ export class Transport {
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, '');
 
-/** Returns a query such as `?limit=50&expand=listing,media`. Omits undefined values. */
+/** Returns a query such as `?limit=50&tag=new&tag=sale`. Omits undefined values. */
 function queryText(query: object = {}): string {
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
-    if (value !== undefined) parameters.set(name, String(value));
+    for (const one of [value].flat()) if (one !== undefined) parameters.append(name, String(one));
   const text = parameters.toString();
   return text === '' ? '' : `?${text}`;
 }

@@ -1,7 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { z } from 'zod';
 import { REQUIRED, UNKNOWN_FIELD } from '../api/error-catalogue';
-import { isCommaList, type Pagination, shapeOf } from '../api/requests/parameters';
+import {
+  declaredName,
+  isCommaList,
+  isValueList,
+  type Pagination,
+  prefixOf,
+  shapeOf,
+} from '../api/requests/parameters';
 import type { PageCuts } from '../api/responses/envelopes';
 import type { JsonObject } from '../catalog/events/envelope';
 import { LRUCache } from '../kernel/cache';
@@ -96,7 +103,7 @@ const SEPARATOR = ', ';
  * number of those that are not named. Undefined if there are none (docs/interface.md#query-parameters).
  */
 export function ignoredParameters(query: QueryParameters, known: ReadonlySet<string>): string | undefined {
-  const names = Object.keys(query).filter((name) => !known.has(name));
+  const names = Object.keys(query).filter((name) => !known.has(name) && !known.has(declaredName(name)));
   if (names.length === 0) return undefined;
   const countEntry = (left: number): string => (left > 0 ? `+${left}` : '');
   // The names leave room for the entry with the number.
@@ -133,23 +140,35 @@ export function parseQuery<Output>(schema: z.ZodType<Output>, query: QueryParame
 }
 
 function parseUncached<Output>(schema: z.ZodType<Output>, query: QueryParameters): Output {
-  const input: Record<string, string> = {};
+  const input: Record<string, unknown> = {};
   for (const [name, parameter] of Object.entries(shapeOf(schema))) {
-    const values = query[name];
+    const prefix = prefixOf(name);
+    if (prefix !== undefined) {
+      const names = Object.keys(query).filter((one) => one.startsWith(prefix) && one !== prefix);
+      const lists = names.map((one) => [one.slice(prefix.length), valuesOf(query, one)] as const);
+      if (lists.length > 0) input[name] = Object.fromEntries(lists);
+      continue;
+    }
+    const values = valuesOf(query, name);
     if (values === undefined) continue;
-    if (values.length > 1 && !isCommaList(parameter))
+    const is_list = isValueList(parameter);
+    if (values.length > 1 && !is_list && !isCommaList(parameter))
       throw CatalogError.ofFaults([
         { condition: 'invalid_query', field: name, constraint: 'a single value' },
       ]);
-    if (hasInvalidUtf8(query, name))
-      throw CatalogError.ofFaults([
-        { condition: 'invalid_query', field: name, constraint: 'percent-encoded UTF-8' },
-      ]);
-    input[name] = values.join(',');
+    input[name] = is_list ? values : values.join(',');
   }
   const parsed = schema.safeParse(input, { error: describeConstraint });
   if (parsed.success) return parsed.data;
   throw toError(parsed.error, (issue) => conditionOf(issue) ?? 'invalid_query');
+}
+
+function valuesOf(query: QueryParameters, name: string): readonly string[] | undefined {
+  if (hasInvalidUtf8(query, name))
+    throw CatalogError.ofFaults([
+      { condition: 'invalid_query', field: name, constraint: 'percent-encoded UTF-8' },
+    ]);
+  return query[name];
 }
 
 /** Returns `meta` of the paginated envelope. An empty list has 0 pages. */

@@ -133,12 +133,14 @@ export interface WordSearch extends Omit<ViewQuery, 'where'> {
   readonly tiers: readonly WordTerms[];
   /** Count the results, at most this number. The sequence then ends there, too. */
   readonly total_max?: number;
+  /** Look at all documents, however many have the words, and count all results. Not with `total_max`. */
+  readonly is_exhaustive?: true;
 }
 
 export interface WordSearchResult<Found = StoredDocument> {
   /** The page. */
   readonly documents: Found[];
-  /** The number of results, if the search has a `total_max`. */
+  /** The number of results, if the search has a `total_max` or is exhaustive. */
   readonly total: number;
   /** False if the store did not look at all documents, because too many have some of the words but not all. */
   readonly is_complete: boolean;

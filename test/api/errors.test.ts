@@ -229,7 +229,7 @@ test('unknown query parameters are ignored and named in X-Catalog-Ignored', asyn
   expect(await ignored('/api/publications?utm_source=mail&page=1&colour=red')).toBe('utm_source, colour');
   expect(await ignored('/api/store?page=2')).toBe('page');
   expect(await ignored('/api/store?a%2Cb%0D%0Ax%C3%A9=1&Page=2')).toBe('a%2Cb%0D%0Ax%C3%A9, Page');
-  expect(await ignored('/api/publications?limit=0&tag=1', 400)).toBe('tag');
+  expect(await ignored('/api/publications?limit=0&tags=1', 400)).toBe('tags');
   const many = Array.from({ length: 200 }, (_, index) => `p${index}`);
   expect(await ignored(`/api/store?${many.join('&')}`)).toBe(`${many.slice(0, 10).join(', ')}, +190`);
   expect(await ignored(`/api/store?${'x'.repeat(300)}=1`)).toBe('x'.repeat(50));

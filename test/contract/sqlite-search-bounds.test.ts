@@ -66,11 +66,12 @@ describe('the entries that a search on SQLite reads', () => {
     tiers: readonly WordTerms[],
     skip = 0,
     limit = 20,
-    query: Partial<Pick<WordSearch, 'where' | 'order'>> = {},
+    query: Partial<Pick<WordSearch, 'where' | 'order' | 'is_exhaustive'>> = {},
   ) =>
     view.search('publications', {
       ...{ scope: SCOPE, where: SCOPE, order: orderOf('created_at_desc'), tiers, skip, limit },
-      ...{ total_max: 5_000, ...query },
+      ...(query.is_exhaustive ? {} : { total_max: 5_000 }),
+      ...query,
     });
 
   test('are read in chunks, and are limited if the words are frequent and never meet', async () => {
@@ -107,6 +108,15 @@ describe('the entries that a search on SQLite reads', () => {
     expect(dearest).toMatchObject({
       ...{ documents: [{ id: '000000' }, { id: '019998' }], total: 5_000, is_complete: true },
     });
+  });
+
+  test('have no limit in an exhaustive search', async () => {
+    const exhaustive = { is_exhaustive: true } as const;
+    const only = { documents: [{ id: '000000' }], total: 1, is_complete: true };
+    for (const order of [orderOf('created_at_desc'), orderOf('price_asc')])
+      expect(await search([allOf(FREQUENT)], 0, 20, { ...exhaustive, order })).toMatchObject(only);
+    const half = await search([allOf(['half'])], DOCUMENTS / 2 - 1, 20, exhaustive);
+    expect(half).toMatchObject({ ...only, total: DOCUMENTS / 2 });
   });
 
   test('are the same for every page', async () => {

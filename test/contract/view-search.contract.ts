@@ -157,6 +157,14 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await count(mug, STOREFRONT, { ...STOREFRONT, listing_id: { in: [] } })).toBe(0);
     });
 
+    test('counts all results if it is exhaustive', async () => {
+      await publications(...['a', 'b', 'c'].map((id) => ({ id, words: ['==tag=:41=', `==tag=${id}=`] })));
+      const asked = { scope: STOREFRONT, where: STOREFRONT, order: orderOf('price_asc'), limit: 1 };
+      const tiers = [[[word('==tag=:41='), word('==tag=b=')]]];
+      const found = await view.search('publications', { ...asked, tiers, skip: 1, is_exhaustive: true });
+      expect([idsOf(found.documents), found.total, found.is_complete]).toEqual([['b'], 3, true]);
+    });
+
     test('follows every change of a document, including its deletion', async () => {
       const has = async (): Promise<unknown> => [
         await search([[[word('old')]]]),

@@ -17,6 +17,7 @@ import {
   publicationResource,
 } from '../../shared/catalog/publication/publication';
 import type { ReviewFields } from '../../shared/catalog/review/review';
+import { labelTerm } from '../../shared/catalog/search/words';
 import { type Store, type StoreEvent, storeAggregate, storeResource } from '../../shared/catalog/store/store';
 import { foldText } from '../../shared/kernel/text';
 
@@ -199,6 +200,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         );
         return {
           body: publicationBody(product),
+          labels: labelsOf(product.publication),
           media: shownMedia(product.publication),
           listing_id: product.listing_id,
           listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
@@ -222,6 +224,18 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       .flatMap(({ id, media_ids }) => media_ids.map((media_id) => `${media_id}.${id}`))
       .sort(),
   };
+}
+
+/** Returns the terms by which lists are filtered. */
+function labelsOf({ vendor, product_type, tags, attributes }: Publication): string[] {
+  const labels: string[] = [];
+  if (vendor !== null) labels.push(labelTerm('vendor', vendor));
+  if (product_type !== null) labels.push(labelTerm('product_type', product_type));
+  for (const tag of tags ?? []) labels.push(labelTerm('tag', tag));
+  for (const [name, values] of Object.entries(attributes ?? {}))
+    for (const value of Array.isArray(values) ? values : [values])
+      labels.push(labelTerm(`attributes.${name}`, `${value}`));
+  return labels;
 }
 
 function countsOf(products: readonly Product[]): Record<string, number> {

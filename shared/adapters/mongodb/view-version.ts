@@ -209,10 +209,11 @@ export class MongoViewVersion implements ViewVersion {
    * search for one complete word, newest first, is read in order from an index.
    */
   async search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult> {
-    const { tiers, total_max, skip = 0 } = query;
+    const { tiers, total_max, is_exhaustive = false, skip = 0 } = query;
     const filters = this.filtersOf(collection, query);
     const matching = { $and: [...filters, termsFilter(tiers.at(-1) ?? [])] };
-    const total = total_max === undefined ? 0 : await this.countIn(collection, matching, total_max);
+    const is_counted = is_exhaustive || total_max !== undefined;
+    const total = is_counted ? await this.countIn(collection, matching, total_max) : 0;
     const limit = total_max === undefined ? query.limit : Math.min(query.limit, total - skip);
     return { documents: await this.bestFirst(collection, { ...query, limit }), total, is_complete: true };
   }

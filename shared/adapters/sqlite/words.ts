@@ -99,6 +99,9 @@ function isByAge(table: Table, order: SortOrder, direction: SortDirection): bool
   return by_age && second?.[0] === 'id' && second[1] === direction && third === undefined;
 }
 
+const entriesOf = ({ is_exhaustive }: WordSearch): number =>
+  is_exhaustive ? Number.POSITIVE_INFINITY : MATCH_ENTRIES;
+
 /** Reads the index of a table for one search. */
 class WordReader {
   private readonly connection: SqliteConnection;
@@ -220,7 +223,7 @@ class WordReader {
   /** Returns a page of the sequence of all tiers, each with its newest documents first. */
   async bestFirst(query: WordSearch): Promise<WordSearchResult> {
     const { tiers, skip = 0, limit, total_max = Number.POSITIVE_INFINITY } = query;
-    const matches = this.matchesOf(tiers.at(-1)!, new Budget(MATCH_ENTRIES));
+    const matches = this.matchesOf(tiers.at(-1)!, new Budget(entriesOf(query)));
     const newest = await matches.highest(total_max);
     const is_complete = !matches.is_cut;
     // If the search did not look at all documents, better tiers may have older matches, which count as well.
@@ -232,10 +235,11 @@ class WordReader {
 
   /** Returns the matches in another order. */
   async sorted(query: WordSearch): Promise<WordSearchResult> {
-    const { order, skip = 0, limit, total_max = SORTED_MAX } = query;
-    const matches = this.matchesOf(query.tiers[0]!, new Budget(MATCH_ENTRIES));
-    const newest = await matches.highest(SORTED_MAX);
-    const is_complete = !matches.is_cut && newest.length < SORTED_MAX;
+    const sorted_max = query.is_exhaustive ? Number.POSITIVE_INFINITY : SORTED_MAX;
+    const { order, skip = 0, limit, total_max = sorted_max } = query;
+    const matches = this.matchesOf(query.tiers[0]!, new Budget(entriesOf(query)));
+    const newest = await matches.highest(sorted_max);
+    const is_complete = !matches.is_cut && newest.length < sorted_max;
     const end = Math.min(skip + limit, total_max);
     const ranks = isByAge(this.table, order, 'asc')
       ? newest.toReversed()

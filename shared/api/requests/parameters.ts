@@ -71,6 +71,43 @@ export function isCommaList(parameter: z.core.$ZodType): boolean {
   return 'innerType' in def && isCommaList(def.innerType as z.core.$ZodType);
 }
 
+/** The most values of one parameter, and the most parameters of one `anyNames`. */
+const VALUES_MAX = 50;
+const NAMES_MAX = 20;
+
+const values = z.array(z.string().min(1).max(255)).max(VALUES_MAX);
+
+/** Accepts a repeated parameter. A comma is part of a value. */
+export const valueList = values.optional();
+
+/**
+ * Accepts repeated parameters whose names begin with the same text. In a query schema, its name is that text and `<name>`:
+ * `attributes.<name>` gives `{ colour: ['red', 'blue'] }` for `attributes.colour=red&attributes.colour=blue`. `meta`: as
+ * in `flag`.
+ */
+export const anyNames = z
+  .record(z.string(), values)
+  .refine((lists) => Object.keys(lists).length <= NAMES_MAX, { error: `at most ${NAMES_MAX} names` })
+  .meta({
+    ...{ type: 'array', items: { type: 'string', minLength: 1, maxLength: 255 }, maxItems: VALUES_MAX },
+    ...{ propertyNames: undefined, additionalProperties: undefined },
+  })
+  .optional();
+
+const ANY_NAME = '.<name>';
+
+/** Returns `attributes.` for `attributes.<name>`; undefined for the name of a single parameter. */
+export const prefixOf = (declared_name: string): string | undefined =>
+  declared_name.endsWith(ANY_NAME) ? declared_name.slice(0, 1 - ANY_NAME.length) : undefined;
+
+/** Returns `attributes.<name>` for `attributes.colour`. */
+export const declaredName = (name: string): string => name.replace(/\..+$/s, ANY_NAME);
+
+/** Whether a schema takes all values of a repeated parameter. */
+export function isValueList(parameter: z.core.$ZodType): boolean {
+  return parameter instanceof z.ZodOptional && parameter.unwrap() instanceof z.ZodArray;
+}
+
 /**
  * Returns the fields of an object schema, possibly inside `.refine` and `.transform`. Throws if it is not an object
  * schema.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as examples from '../responses/examples';
-import { commaList, flag, paginationSchema, priceBound, queryId } from './parameters';
+import { anyNames, commaList, flag, paginationSchema, priceBound, queryId, valueList } from './parameters';
 
 // Query parameters of the reads (docs/interface.md#query-parameters).
 
@@ -70,13 +70,6 @@ export const listingsSchema = listSchema.extend({
     }),
 });
 
-/** Parameters of `GET /api/listing/:id/publications`. */
-export const listingPublicationsSchema = listSchema.extend({
-  include_descendants: flag.describe('`true` also returns the publications of all listings below this one.'),
-});
-
-export type ListingPublicationsQuery = z.infer<typeof listingPublicationsSchema>;
-
 const priceBounds = {
   min_price: priceBound.meta({
     description:
@@ -123,10 +116,47 @@ export const publicationFilters = {
   ),
 };
 
+/** Filters by labels (`labelTerm`). A publication must have one of the values of each parameter. */
+export const labelFilters = {
+  vendor: valueList.meta({
+    description: 'Return only publications of one of these vendors.',
+    example: ['Taller Rímac'],
+  }),
+  product_type: valueList.meta({
+    description: 'Return only publications of one of these types.',
+    example: ['Coffee'],
+  }),
+  tag: valueList.meta({
+    description: 'Return only publications with one of these tags.',
+    example: ['organic'],
+  }),
+  'attributes.<name>': anyNames.meta({
+    description:
+      'Return only publications with one of these values of an attribute, such as `attributes.roast=medium`. Of an attribute that is a list, one of its texts must be equal.',
+    example: ['medium'],
+  }),
+};
+
+export type LabelFilters = z.infer<z.ZodObject<typeof labelFilters>>;
+
+const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds };
+
 /** Parameters of `GET /api/publications`: those of every list, and filters (docs/interface.md#filters). */
 export const publicationsSchema = listSchema
-  .extend({ listing_id, ...publicationFilters, ...priceBounds })
+  .extend({ listing_id, ...publicationsShape })
   .refine(areBoundsInOrder, BOUNDS_ERROR);
+
+/** Parameters of `GET /api/listing/:id/publications`. */
+export const listingPublicationsSchema = listSchema
+  .extend({
+    include_descendants: flag.describe(
+      '`true` also returns the publications of all listings below this one.',
+    ),
+    ...publicationsShape,
+  })
+  .refine(areBoundsInOrder, BOUNDS_ERROR);
+
+export type ListingPublicationsQuery = z.infer<typeof listingPublicationsSchema>;
 
 export type PublicationsQuery = z.infer<typeof publicationsSchema>;
 
@@ -169,7 +199,7 @@ export const searchSchema = listSchema
       .meta({ minLength: 1, maxLength: Q_LENGTH_MAX, pattern: '\\S', example: 'coffee' })
       .describe('Search text. A publication must contain every word. The last word may be incomplete.'),
     listing_id,
-    ...priceBounds,
+    ...publicationsShape,
   })
   .refine(areBoundsInOrder, BOUNDS_ERROR);
 

@@ -8,6 +8,8 @@ import { foldText } from '../../kernel/text';
  * first one, two and three words of the title with `START` before each word, and the full title, which also ends with
  * `START`. One inverted index over the terms is then enough for every kind of match, in every view store. "Words" are
  * these terms in the API of the view stores.
+ *
+ * Labels, such as the vendor and the tags, are terms as well (`labelTerm`), by which lists are filtered.
  */
 const TITLE = ':';
 const START = '=';
@@ -32,21 +34,67 @@ export const isPlainWord = (word: string): boolean => !word.startsWith(TITLE) &&
 export const titleWordsOf = (words: readonly string[]): string[] =>
   words.filter((word) => word.startsWith(TITLE)).map((word) => word.slice(TITLE.length));
 
+/**
+ * Returns the term of a label: a name and one of its values. Equal labels have equal terms, and others do not. The term
+ * begins with `START` twice and ends with `START`, so no word and no title has it or begins it.
+ */
+export const labelTerm = (name: string, value: string): string =>
+  `${START}${START}${escaped(name)}${START}${escaped(value)}${START}`;
+
+/** Replaces all ASCII characters other than digits and small letters by their codes: `Acme` becomes `:41cme`. */
+const escaped = (text: string): string =>
+  text
+    .normalize()
+    .replace(
+      /[^a-z0-9\u0080-\u{10ffff}]/gu,
+      (letter) => `:${letter.charCodeAt(0).toString(16).padStart(2, '0')}`,
+    );
+
 export interface SearchedText {
   readonly title: string;
   readonly description: string;
   readonly description_html: string | null;
 }
 
-/** Returns the search terms of a publication, without duplicates, in text order: title first, then description. */
-export function publicationWords({ title, description, description_html }: SearchedText): string[] {
+/** The fields by which lists are filtered (docs/interface.md#filters). */
+export interface Labelled {
+  readonly vendor?: string | null;
+  readonly product_type?: string | null;
+  readonly tags?: readonly string[] | null;
+  readonly attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null;
+}
+
+/** Returns the labels of a publication, as filters name them. */
+function labelsOf({ vendor, product_type, tags, attributes }: Labelled): [name: string, value: string][] {
+  const all = { vendor, product_type, tag: tags, ...prefixed('attributes.', attributes ?? {}) };
+  return Object.entries(all).flatMap(([name, values]) =>
+    [values ?? []].flat().map((value): [string, string] => [name, String(value)]),
+  );
+}
+
+const prefixed = <Value>(prefix: string, values: Readonly<Record<string, Value>>): Record<string, Value> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [prefix + name, value]));
+
+/** The fields of a publication that its terms are made of. */
+export const TERM_FIELDS = [
+  ...(['title', 'description', 'description_html'] as const),
+  ...(['vendor', 'product_type', 'tags', 'attributes'] as const),
+];
+
+/**
+ * Returns the terms of a publication, without duplicates, in text order: title first, then description. Its labels are the
+ * last ones.
+ */
+export function publicationWords(publication: SearchedText & Labelled): string[] {
+  const { title, description, description_html } = publication;
   const title_words = new Set(wordsOf(title));
   const html_words = description_html === null ? [] : wordsOf(textOf(description_html));
   const words = new Set([...title_words, ...wordsOf(description), ...html_words]);
   const tokens = distinctQueryTokens(title);
   const starts = tokens.slice(0, TITLE_START_MAX).map((_, index) => titleStart(tokens.slice(0, index + 1)));
   const full = tokens.length > 0 ? [fullTitle(tokens)] : [];
-  return [...full, ...starts, ...[...title_words].map(titleWord), ...words];
+  const labels = new Set(labelsOf(publication).map(([name, value]) => labelTerm(name, value)));
+  return [...full, ...starts, ...[...title_words].map(titleWord), ...words, ...labels];
 }
 
 /** Splits a query into tokens, in order: `Men’s T-shirts` gives `mens`, `t`, `shirts`. */

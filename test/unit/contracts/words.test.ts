@@ -1,5 +1,10 @@
 import fc from 'fast-check';
-import { distinctQueryTokens, isPlainWord, publicationWords } from '../../../shared/catalog/search/words';
+import {
+  distinctQueryTokens,
+  isPlainWord,
+  labelTerm,
+  publicationWords,
+} from '../../../shared/catalog/search/words';
 
 const plain = (title: string, description = '', description_html: string | null = null): string[] =>
   publicationWords({ title, description, description_html }).filter(isPlainWord);
@@ -93,4 +98,35 @@ test('splits a description of the maximum length without spaces', () => {
   const description_html = `${'茶'.repeat(24_500)}’${'壺'.repeat(24_500)}-${'茶'.repeat(900)}`;
   const words = publicationWords({ title: 'Té', description: '', description_html });
   expect(words).toEqual(expect.arrayContaining(['te', '茶茶', '茶壺', '壺壺']));
+});
+
+describe('the terms of labels', () => {
+  test('are those of the vendor, the type, each tag and each value of an attribute, once', () => {
+    const labels = {
+      ...{ vendor: 'Acme', product_type: null, tags: ['a', 'B'] },
+      attributes: { size: ['M', 'L'], grams: 0.5, vegan: false, tag: 'a' },
+    };
+    const terms = publicationWords({ title: '', description: '', description_html: null, ...labels });
+    expect(terms).toEqual([
+      '==vendor=:41cme=',
+      ...['==tag=a=', '==tag=:42='],
+      ...['==attributes:2esize=:4d=', '==attributes:2esize=:4c=', '==attributes:2egrams=0:2e5='],
+      ...['==attributes:2evegan=false=', '==attributes:2etag=a='],
+    ]);
+  });
+
+  test('are equal only for equal labels, in any form of Unicode', () => {
+    expect(labelTerm('tag', 'Caf\u00e9')).toBe(labelTerm('tag', 'Cafe\u0301'));
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.string(), fc.string({ unit: 'grapheme' })), { minLength: 2 }),
+        (labels) => {
+          const distinct = new Set(labels.map(([name, value]) => JSON.stringify([name, value.normalize()])));
+          const terms = new Set(labels.map(([name, value]) => labelTerm(name, value)));
+          expect(terms.size).toBe(distinct.size);
+          for (const term of terms) expect(term).toMatch(/^==[a-z0-9:=\u0080-\u{10ffff}]*=$/u);
+        },
+      ),
+    );
+  });
 });

@@ -1,0 +1,149 @@
+import type { BodyOf } from '../../shared/client';
+import { type Harness, type Shop, startHarness } from '../support/harness';
+import { namesOf } from './reads-shop';
+
+let harness: Harness;
+let shop: Shop;
+let teas: string;
+/** Contains no publications but those of the listing `teas` below it. */
+let drinks: string;
+
+type Tea = Omit<BodyOf<'createPublication'>, 'price_currency'>;
+
+/** In the order in which they are written. All but the last one are in a listing. */
+const TEAS: readonly Tea[] = [
+  {
+    ...{ title: 'Sencha', price_amount: 900, vendor: 'Uji & Co.', product_type: 'Green', tags: ['new'] },
+    attributes: { origin: 'Japan', grams: 100, organic: true, notes: ['grass', 'nori'] },
+  },
+  {
+    ...{ title: 'Gyokuro', price_amount: 2_500, vendor: 'Uji & Co.', product_type: 'Green' },
+    ...{ tags: ['sale', 'Mild, sweet'], featured_position: 1 },
+    attributes: { origin: 'Japan', grams: 50, organic: false, notes: ['nori'] },
+  },
+  {
+    ...{
+      title: 'Darjeeling',
+      price_amount: 1_200,
+      vendor: 'uji & co.',
+      product_type: 'Black',
+      tags: ['new'],
+    },
+    ...{ quantity_available: 0, attributes: { origin: 'India', grams: 100 } },
+  },
+  { title: 'Hidden tea', price_amount: 1, vendor: 'Uji & Co.', tags: ['new'], visibility: 'private' },
+  { title: 'Sencha cup', price_amount: 1_500, vendor: 'Rímac', tags: ['new'] },
+];
+
+beforeAll(async () => {
+  harness = await startHarness();
+  shop = await harness.newShop();
+  const merchant = harness.client(shop.secret);
+  drinks = (await merchant.listings.create({ name: 'Drinks' })).id;
+  teas = (await merchant.listings.create({ name: 'Teas', parent_id: drinks })).id;
+  for (const tea of TEAS) {
+    const in_listing = tea.title === 'Sencha cup' ? {} : { listing_id: teas };
+    await merchant.publications.create({ price_currency: 'EUR', ...tea, ...in_listing });
+  }
+  // Words and labels of another store, which no answer may contain.
+  await harness
+    .client((await harness.newShop()).secret)
+    .publications.create({ title: 'Sencha', price_currency: 'EUR', price_amount: 1, vendor: 'Uji & Co.' });
+  await harness.settled();
+});
+afterAll(() => harness.close());
+
+const read = async (path: string, token = shop.secret.token) => {
+  const reply = await harness.request('GET', path, { token });
+  if (reply.status !== 200) throw new Error(`GET ${path}: ${reply.status} ${reply.text}`);
+  return reply.body;
+};
+
+describe('filters by labels', () => {
+  test.each([
+    ['vendor=Uji+%26+Co.', ['Gyokuro', 'Sencha']],
+    ['vendor=Uji+%26+Co.&vendor=R%C3%ADmac', ['Gyokuro', 'Sencha', 'Sencha cup']],
+    ['vendor=Rimac', []],
+    ['product_type=Green&product_type=Black', ['Darjeeling', 'Gyokuro', 'Sencha']],
+    ['tag=new', ['Darjeeling', 'Sencha', 'Sencha cup']],
+    ['tag=Mild,+sweet', ['Gyokuro']],
+    ['tag=Mild&tag=sweet', []],
+    ['tag=new&product_type=Green', ['Sencha']],
+    ['attributes.origin=Japan&attributes.origin=India&attributes.grams=100', ['Darjeeling', 'Sencha']],
+    ['attributes.organic=false', ['Gyokuro']],
+    ['attributes.notes=nori', ['Gyokuro', 'Sencha']],
+    ['attributes.notes=grass&attributes.notes=unknown', ['Sencha']],
+    ['attributes.tag=new', []],
+    ['vendor=Uji+%26+Co.&max_price=1000', ['Sencha']],
+    ['tag=new&in_stock=false', ['Darjeeling']],
+    ['vendor=Uji+%26+Co.&featured=false', ['Sencha']],
+    ['vendor=Uji+%26+Co.&visibility=all', ['Gyokuro', 'Hidden tea', 'Sencha']],
+    ['tag=new&visibility=private', ['Hidden tea']],
+  ])('%s finds and counts the matching publications', async (query, expected) => {
+    const { data, meta } = await read(`/api/publications?${query}&sort=name`);
+    expect([namesOf(data), meta.item_count]).toEqual([expected, expected.length]);
+    const in_listing = expected.filter((title) => title !== 'Sencha cup');
+    const listed = await read(`/api/publications?${query}&sort=name&listing_id=${teas}`);
+    expect([namesOf(listed.data), listed.meta.item_count]).toEqual([in_listing, in_listing.length]);
+    const featured_first = in_listing.toSorted((a, b) => Number(b === 'Gyokuro') - Number(a === 'Gyokuro'));
+    for (const path of [`${teas}/publications?`, `${drinks}/publications?include_descendants=true&`]) {
+      const listing = (await read(`/api/listing/${path}${query}&sort=name`)).data;
+      expect(namesOf([...listing.featured, ...listing.others])).toEqual(featured_first);
+      expect(listing.meta.pagination.total).toBe(in_listing.length);
+    }
+    const found = await read(`/api/store/search?q=sencha&${query}&sort=name`);
+    expect(namesOf(found.data)).toEqual(expected.filter((title) => title.startsWith('Sencha')));
+    expect(found.meta.item_count).toBe(found.data.length);
+  });
+
+  test.each([
+    ['', ['Sencha cup', 'Darjeeling', 'Sencha']],
+    ['&order=asc', ['Sencha', 'Darjeeling', 'Sencha cup']],
+    ['&sort=price&order=desc', ['Sencha cup', 'Darjeeling', 'Sencha']],
+  ])('sort and page: tag=new%s', async (query, expected) => {
+    for (const page of [1, 2, 3, 4]) {
+      const { data, meta } = await read(`/api/publications?tag=new${query}&limit=1&page=${page}`);
+      expect([namesOf(data), meta.item_count]).toEqual([expected.slice(page - 1, page), 3]);
+    }
+  });
+
+  test('follow every change, also of a visibility', async () => {
+    const merchant = harness.client(shop.secret);
+    const names = async (query: string) => namesOf((await read(`/api/publications?${query}`)).data);
+    const jar = { title: 'Jar', price_currency: 'EUR', price_amount: 1, tags: ['glass'] };
+    const { id } = await merchant.publications.create(jar);
+    expect(await names('tag=glass')).toEqual(['Jar']);
+    await merchant.publications.update(id, { tags: ['clay'], vendor: 'Rímac' });
+    expect([await names('tag=glass'), await names('tag=clay&vendor=R%C3%ADmac')]).toEqual([[], ['Jar']]);
+    await merchant.publications.update(id, { visibility: 'private' });
+    expect([await names('tag=clay'), await names('tag=clay&visibility=all')]).toEqual([[], ['Jar']]);
+    await merchant.publications.delete(id);
+    expect(await names('tag=clay&visibility=all')).toEqual([]);
+  });
+
+  test('are no words of a search', async () => {
+    for (const q of ['uji', 'japan', 'green', '41', '==vendor', 'vendor'])
+      expect((await read(`/api/store/search?q=${q}`)).data).toEqual([]);
+  });
+
+  test.each([
+    ['tag=', 'tag.0'],
+    [`vendor=${'x'.repeat(256)}`, 'vendor.0'],
+    [Array.from({ length: 51 }, (_, n) => `tag=${n}`).join('&'), 'tag'],
+    ['attributes.size=', 'attributes.<name>.size.0'],
+    ['attributes.size=%ff', 'attributes.size'],
+    [Array.from({ length: 21 }, (_, n) => `attributes.${n}=1`).join('&'), 'attributes.<name>'],
+  ])('%s is refused', async (query, field) => {
+    const { status, body } = await harness.request('GET', `/api/publications?${query}`, shop.public);
+    expect([status, body.error?.code, body.error?.details.field]).toEqual([400, 'VALIDATION_ERROR', field]);
+  });
+
+  test('are sent by the client, and named in no header', async () => {
+    const client = harness.client(shop.public);
+    const query = { tag: ['new', 'sale'], 'attributes.origin': ['Japan'] };
+    expect(namesOf(await client.publications.list(query).all())).toEqual(['Gyokuro', 'Sencha']);
+    const path = '/api/publications?attributes.origin=Japan&attributes=1&attributes.=1';
+    const reply = await harness.request('GET', path, shop.public);
+    expect(reply.headers.get('x-catalog-ignored')).toBe('attributes, attributes.');
+  });
+});
