@@ -86,10 +86,13 @@ export class Validity {
     { view, stores, generation }: Reading,
     made_from: DocumentVersion | undefined,
   ): Promise<Basis | undefined> {
-    for (const store_id of made_from ? [made_from.store_id] : stores)
-      if (!(await this.isActive(view, store_id))) return undefined;
-    const is_same = (await view.reader.generation(stores)) === generation;
-    return is_same ? { epoch: view.epoch, stores, generation, made_from } : undefined;
+    const shown = made_from ? [made_from.store_id] : stores;
+    const [now, ...are_active] = await Promise.all([
+      view.reader.generation(stores),
+      ...shown.map((store_id) => this.isActive(view, store_id)),
+    ]);
+    const is_valid = now === generation && are_active.every(Boolean);
+    return is_valid ? { epoch: view.epoch, stores, generation, made_from } : undefined;
   }
 
   /**
@@ -97,11 +100,12 @@ export class Validity {
    * in the cache for longer.
    */
   private async isActive({ reader, epoch }: CountedView, store_id: StoreId): Promise<boolean> {
-    const at = `${epoch}:${await reader.generation([store_id])}`;
+    const generation = await reader.generation([store_id]);
+    const at = `${epoch}:${generation}`;
     if (this.active.get(store_id) === at) return true;
     const store = await reader.get('stores', store_id, ['json']);
     if (store?.document?.keys.status !== 'active') return false;
-    this.active.set(store_id, at);
+    if (!Number.isNaN(generation)) this.active.set(store_id, at);
     return true;
   }
 }

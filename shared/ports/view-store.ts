@@ -257,8 +257,9 @@ export interface CheckpointMove {
  *
  * `generation`
  * - Returns a number that grows with every batch that has changed documents of these stores: the store itself, and
- *   documents with its id as `store_id`. It may grow with others of the same partition, too. Includes all batches
- *   that were applied, by any process, before the event loop called the code that is running.
+ *   documents with its id as `store_id`. It may grow with other batches of the same partition, too. Includes all
+ *   batches that were applied, by any process, before the event loop called the code that is running. NaN, which equals
+ *   no number, while the store cannot tell.
  * - If it is the same before and after a read of documents of these stores, and still is at a later time, then the
  *   read would return the same at that time.
  * - Cheap enough to be called for each request. Absent in a store that cannot tell.

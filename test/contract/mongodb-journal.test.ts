@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import type { MongoViewVersion } from '../../shared/adapters/mongodb/view-version';
+import { partitionOf } from '../../shared/catalog/events/partitions';
 import { isOutage } from '../../shared/kernel/errors';
 import { expectSameDocuments, foldBatch, PARTITIONS } from '../support/folding';
 import { historyOf, play } from '../support/history';
@@ -129,6 +130,20 @@ describeOn('MONGODB_URL', 'the journal of a batch on MongoDB', (server) => {
       deleted: true,
     });
     expect((await view.get('publications', 'q'))?.document).toBeNull();
+  });
+
+  test('while it is pending, the generation equals nothing; afterwards it has grown', async () => {
+    const store_id = [...'abcdefghij'].find((id) => partitionOf(id, PARTITIONS) === batch.partition)!;
+    const generation = () => other_view.generation?.([store_id]);
+    expect(await generation()).toBe(1);
+    const meanwhile: unknown[] = [];
+    crashAt(Number.POSITIVE_INFINITY, async (name) => {
+      if (name.startsWith('publications_v')) meanwhile.push(await generation());
+    });
+    expect(await view.apply(batch)).toBe('applied');
+    jest.restoreAllMocks();
+    expect(meanwhile).toEqual([Number.NaN]);
+    expect(await generation()).toBe(2);
   });
 
   test('is removed by a later batch of the partition', async () => {

@@ -2,11 +2,12 @@ import { MongoClient } from 'mongodb';
 import { MongoConnection } from '../../shared/adapters/mongodb/connection';
 import { MongoViewStore } from '../../shared/adapters/mongodb/view-store';
 import { aName, describeOn, ownDatabase } from '../support/real-servers';
+import { viewGenerationContract } from './view-generation.contract';
 import { viewStoreContract } from './view-store.contract';
 
 describeOn('MONGODB_URL', 'on a real server', (server) => {
   const text_order = textOrderOf(server);
-  viewStoreContract('MongoDB', async () => {
+  const openOnServer = async () => {
     const url = ownDatabase(server);
     const database = url.pathname.slice(1);
     const opened: MongoViewStore[] = [];
@@ -38,7 +39,9 @@ describeOn('MONGODB_URL', 'on a real server', (server) => {
       text_order: await text_order,
       list_length: 600,
     };
-  });
+  };
+  viewStoreContract('MongoDB', openOnServer);
+  viewGenerationContract('MongoDB', 'partition', openOnServer);
 
   const reopened: MongoViewStore[] = [];
   afterEach(async () => {

@@ -23,4 +23,4 @@ const openOnSqlite = async () => {
 };
 
 viewStoreContract('SQLite', openOnSqlite);
-viewGenerationContract('SQLite', openOnSqlite);
+viewGenerationContract('SQLite', 'store', openOnSqlite);

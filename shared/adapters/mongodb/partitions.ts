@@ -81,6 +81,21 @@ export class Partitions {
     return { state: { checkpoint, revision, dead_letters: deadLettersOf(found) }, pending };
   }
 
+  /**
+   * Returns the revision of each of these partitions. NaN, which equals no number, while a batch is pending, because some
+   * of its documents may be written and others not.
+   */
+  async revisions(partitions: readonly number[]): Promise<number[]> {
+    const found = await this.connection.run(() =>
+      this.collection
+        .find({ _id: { $in: [...new Set(partitions)] } })
+        .project<PartitionDocument>({ revision: 1, 'pending.journal': 1 })
+        .toArray(),
+    );
+    const by_partition = new Map(found.map((one) => [one._id, one.pending ? undefined : one.revision]));
+    return partitions.map((partition) => by_partition.get(partition) ?? Number.NaN);
+  }
+
   /** Returns the newest mark of all partitions. */
   async mark(): Promise<LogMark | undefined> {
     const newest = await this.connection.run(() =>

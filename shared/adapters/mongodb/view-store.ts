@@ -158,8 +158,8 @@ export class MongoViewStore implements ViewStore {
     const opened = this.opened.get(version);
     if (opened) return opened;
     const keys = await this.keysOf(version, versions);
-    const { connection, read_preference } = this;
-    const view_version = new MongoViewVersion(connection, version, keys, read_preference);
+    const { connection, partition_count, read_preference } = this;
+    const view_version = new MongoViewVersion(connection, version, keys, partition_count, read_preference);
     this.opened.set(version, view_version);
     return view_version;
   }

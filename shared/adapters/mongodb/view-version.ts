@@ -9,6 +9,7 @@ import {
 } from 'mongodb';
 import type { CollectionName, StoredDocument, ViewDocument } from '../../catalog/documents';
 import type { Position } from '../../catalog/events/envelope';
+import { partitionOf } from '../../catalog/events/partitions';
 import { compareByOrder } from '../../catalog/sorting';
 import { Batcher } from '../../kernel/async';
 import { UnstorableDocumentError } from '../../kernel/errors';
@@ -75,6 +76,10 @@ const DOCUMENT_BYTES_MAX = 16_777_216 - 16_384;
 export class MongoViewVersion implements ViewVersion {
   readonly version: number;
   readonly upToDate: MongoViewVersion | undefined;
+  /**
+   * Absent if documents are read from members other than the primary, which may be behind the revisions of the primary.
+   */
+  readonly generation?: (stores: readonly string[]) => Promise<number>;
   private readonly connection: MongoConnection;
   private readonly read_preference: ReadPreferenceMode;
   private readonly stored: StoredKeys;
@@ -90,6 +95,7 @@ export class MongoViewVersion implements ViewVersion {
     connection: MongoConnection,
     version: number,
     stored: StoredKeys,
+    partition_count: number,
     read_preference: ReadPreferenceMode,
   ) {
     this.connection = connection;
@@ -100,10 +106,18 @@ export class MongoViewVersion implements ViewVersion {
     this.upToDate =
       read_preference === 'primary'
         ? undefined
-        : new MongoViewVersion(connection, version, stored, 'primary');
+        : new MongoViewVersion(connection, version, stored, partition_count, 'primary');
     this.partitions = new Partitions(connection, version);
     this.journals = new Journals(connection, version, this.write_size);
     this.watch = new CheckpointWatch(() => this.partitions.checkpoints());
+    if (read_preference === 'primary') {
+      const revisions = new Batcher((partitions: readonly number[]) => this.partitions.revisions(partitions));
+      this.generation = async (stores) => {
+        const partitions = new Set(stores.map((store_id) => partitionOf(store_id, partition_count)));
+        const found = await Promise.all([...partitions].map((partition) => revisions.load('', partition)));
+        return found.reduce((sum, revision) => sum + revision, 0);
+      };
+    }
   }
 
   checkpoints(): Promise<Position[]> {

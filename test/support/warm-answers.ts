@@ -1,0 +1,164 @@
+import { pino } from 'pino';
+import { type Service, startAllInOne } from '../../services/boot/all-in-one';
+import type { Listening } from '../../services/boot/listen';
+import { parseConfig } from '../../shared/kernel/config';
+import { realSystem } from '../../shared/kernel/system';
+import { startColdApp } from './cold-app';
+import { fetch } from './fetch';
+import { type Harness, type Reply, startHarness, type TestKey } from './harness';
+import type { OwnNames } from './own-servers';
+
+const SEED = Number(process.env.EDGE_SEED ?? Math.floor(Math.random() * 1_000_000));
+const ROUNDS = 5;
+const WRITES_PER_ROUND = 12;
+const OWN_WRITES_PER_ROUND = 15;
+/** A list of the first publication. */
+const OLDEST = '/api/publications?sort=created_at&order=asc&limit=1&visibility=all';
+const WORDS = ['tea', 'coffee', 'cocoa', 'cup', 'green', 'black'];
+
+/** Returns a generator of whole numbers below a bound (mulberry32), so that a seed replays a run. */
+function randomNumbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+/**
+ * Two services share a data folder or servers, each with a warm edge cache. Both are read all the time by several
+ * principals while both are written to. Whenever the writes of a round are acknowledged, every answer of both services must
+ * be that of an app without the cache. `namesOf` returns the names on servers; without it, the stores are embedded.
+ */
+export function warmAnswersEqualColdOnes(namesOf?: () => OwnNames): void {
+  const random = randomNumbers(SEED);
+  const pick = <Item>(items: readonly Item[]): Item => items[random(items.length)]!;
+  let harness: Harness;
+  let second: Service;
+  let uncached: Listening;
+  let publications: string[] = [];
+  const listings: string[] = [];
+  let own: string;
+  let keys: TestKey[] = [];
+  let merchant: TestKey;
+
+  beforeAll(async () => {
+    const environment = { VIEW_FLUSH_INTERVAL_S: '3600', EDGE_CACHE_MB: '1' };
+    harness = await startHarness({ environment, ...(namesOf && { servers: namesOf() }) });
+    second = await startAllInOne(parseConfig(harness.settings), pino({ level: 'silent' }), realSystem);
+    uncached = await startColdApp(harness.service.runtime);
+    const shop = await harness.newShop();
+    const other = await harness.newStore();
+    merchant = shop.secret;
+    const both = await harness.newKey('public', [shop.store_id, other]);
+    const swapped = await harness.newKey('public', [other, shop.store_id]);
+    keys = [shop.public, shop.secret, both, swapped];
+    const fields = { ...someFields(), visibility: 'public', price_currency: 'USD' };
+    own = (await write('POST', '/api/publication', fields)).data.id;
+  });
+  afterAll(async () => {
+    await uncached.close({ idle_ms: 1 });
+    await second.close();
+    await harness.close();
+  });
+
+  const urls = (): readonly string[] => [harness.url, second.url];
+  const send = (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(`${pick(urls())}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${merchant.token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const write = async (method: string, path: string, body?: object): Promise<Reply['body']> => {
+    const response = await send(method, path, body);
+    // Two writes of a round may change the same resource.
+    expect([200, 201, 404, 409]).toContain(response.status);
+    return response.json();
+  };
+  const someFields = () => ({
+    title: `${pick(WORDS)} ${pick(WORDS)} ${random(50)}`,
+    price_amount: random(1_000),
+    visibility: pick(['public', 'public', 'public', 'private']),
+  });
+  const writeSomething = async (): Promise<void> => {
+    const id = pick(publications);
+    const kind = random(10);
+    if (kind < 3 || id === undefined) {
+      const body = {
+        ...someFields(),
+        price_currency: 'USD',
+        ...(listings.length > 0 && { listing_id: pick(listings) }),
+      };
+      const { data } = await write('POST', '/api/publication', body);
+      publications.push(data.id);
+    } else if (kind < 7) await write('PATCH', `/api/publication/${id}`, someFields());
+    else if (kind < 8 && publications.length > 5) {
+      publications = publications.filter((other) => other !== id);
+      await write('DELETE', `/api/publication/${id}`);
+    } else if (listings.length < 3) {
+      const { data } = await write('POST', '/api/listing', { name: pick(WORDS) });
+      listings.push(data.id);
+    } else await write('PATCH', `/api/listing/${pick(listings)}`, { name: `${pick(WORDS)} ${random(50)}` });
+  };
+  const paths = (): readonly string[] => [
+    '/api/store',
+    '/api/publications?limit=50',
+    '/api/publications?sort=price&order=asc&limit=5&page=2',
+    '/api/publications?min_price=500&expand=listing',
+    `/api/store/search?q=${WORDS[0]}`,
+    '/api/listings?expand=publication',
+    ...publications
+      .slice(-6)
+      .flatMap((id) => [`/api/publication/${id}`, `/api/publication/${id}?expand=listing`]),
+    ...publications.slice(-2).map((id) => `/api/publication/${id}/related`),
+    ...listings.flatMap((id) => [`/api/listing/${id}`, `/api/listing/${id}/publications`]),
+  ];
+  const read = async (url: string, path: string, { token }: TestKey): Promise<string> => {
+    const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    const etag = response.headers.get('etag');
+    return JSON.stringify([response.status, etag, response.ok ? await response.text() : '']);
+  };
+
+  /** Changes a publication that nobody else writes. Both services must show each change as soon as it is projected. */
+  const followOwnWrites = async (): Promise<void> => {
+    for (let n = 0; n < OWN_WRITES_PER_ROUND; n++) {
+      const title = `own ${random(1_000_000)}`;
+      const reply = await send('PATCH', `/api/publication/${own}`, { title });
+      const position = reply.headers.get('x-catalog-position') ?? '';
+      expect([reply.status, position]).toEqual([200, expect.stringMatching(/^[0-9]+$/)]);
+      const headers = { authorization: `Bearer ${merchant.token}`, 'x-catalog-min-position': position };
+      expect((await fetch(`${uncached.url}/api/publication/${own}`, { headers })).status).toBe(200);
+      for (const path of [`/api/publication/${own}`, OLDEST])
+        for (const url of urls())
+          expect([path, await read(url, path, merchant)]).toEqual([path, expect.stringContaining(title)]);
+    }
+  };
+
+  test(`warm answers equal cold ones whenever writes have been acknowledged (EDGE_SEED=${SEED})`, async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      let writing = true;
+      const readers = urls().map(async (url) => {
+        while (writing) await read(url, pick(paths()), pick(keys));
+      });
+      await Promise.all([
+        followOwnWrites(),
+        ...Array.from({ length: 3 }, async () => {
+          for (let n = 0; n < WRITES_PER_ROUND / 3; n++) await writeSomething();
+          // The views of the readers are a write, too. No others are appended while answers are compared.
+          await Promise.all([harness.service, second].map(({ page_views }) => page_views.flush()));
+        }),
+      ]);
+      // A busy machine may acknowledge a write before it is projected. Then no read includes it yet.
+      await harness.settled();
+      writing = false;
+      await Promise.all(readers);
+      for (const path of paths())
+        for (const key of keys) {
+          const cold = await read(uncached.url, path, key);
+          for (const url of urls()) expect([path, await read(url, path, key)]).toEqual([path, cold]);
+        }
+    }
+  }, 180_000);
+}
