@@ -44,6 +44,8 @@ export interface ListingItem {
   readonly kind: 'listing';
   readonly line: number;
   readonly fields: Fields;
+  /** The name of the listing above. Null moves the listing to the top; undefined keeps it there. */
+  readonly parent?: string | null;
 }
 
 export interface ReviewItem {

@@ -32,8 +32,12 @@ const image = z.union(
   ],
   'a URL, or an object with url and alt',
 );
+const listingName = z.string('the name of a listing, or null').trim().min(1);
 const listingRow = z.strictObject({
-  listing: z.strictObject(fieldsOf(newListingBody, 'store_id', 'media_ids', 'parent_id')),
+  listing: z.strictObject({
+    ...fieldsOf(newListingBody, 'store_id', 'media_ids', 'parent_id'),
+    parent: listingName.nullish(),
+  }),
 });
 const reviewFields = z.strictObject({
   ...fieldsOf(newReviewSchema, 'publication_id'),
@@ -52,7 +56,7 @@ const publicationRow = z.strictObject({
   external_id: externalId,
   /** In the major unit of the currency. */
   price: z.union([z.string(), z.number()], 'a decimal number such as "12.50"').optional(),
-  listing: z.string('the name of a listing, or null').trim().min(1).nullish(),
+  listing: listingName.nullish(),
   images: z.array(image).nullish(),
   reviews: z.array(z.any()).nullish(),
 });
@@ -66,7 +70,10 @@ export function parseJsonLine(text: string, line: number, currency?: string): Im
   const about = isObject(row?.listing) ? 'listing' : row && 'rating' in row ? 'review' : 'publication';
   try {
     if (!row) throw new RowError('expected a JSON object');
-    if (about === 'listing') return [{ kind: 'listing', line, fields: parseBody(listingRow, row).listing }];
+    if (about === 'listing') {
+      const { parent, ...fields } = parseBody(listingRow, row).listing;
+      return [{ kind: 'listing', line, fields, ...(parent !== undefined && { parent }) }];
+    }
     return about === 'review' ? [parseReview(row, line)] : parsePublication(row, line, currency);
   } catch (error) {
     const name = row?.external_id ?? row?.publication;

@@ -2,7 +2,6 @@ import { newListingBody } from '../../shared/api/requests/writes';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ListingId } from '../../shared/kernel/ids';
-import type { NewListing } from '../command/listing';
 import { findUsable, listingIdOf, listingKey, type StoreIdentity } from './identity';
 import type { Fields, ListingItem } from './item';
 import type { FieldEffects } from './manual-changes';
@@ -35,7 +34,11 @@ export class Listings {
 
   /** Writes the listing of a row. If an earlier row of the file has used the same name, updates that listing. */
   async write(item: ListingItem, name: string): Promise<void> {
-    const { fields } = item;
+    const { parent } = item;
+    // Validates the row before the listing above is created, so that a rejected row leaves no empty listing.
+    await inRow(() => parseBody(newListingBody, item.fields));
+    const parent_id = parent ? await this.findOrCreate(parent) : parent;
+    const fields = { ...item.fields, ...(parent_id !== undefined && { parent_id }) };
     const earlier = this.resolved.get(listingKey(name));
     if (earlier) {
       this.tally.addEffects(item, await this.put(await earlier, fields, 'repeated'));
@@ -78,7 +81,9 @@ export class Listings {
     fields: Fields,
     mention: 'first' | 'repeated' = 'first',
   ): Promise<FieldEffects> {
-    const { outcome, ...effects } = await this.writer.putListing(id, newListing(fields));
+    const { outcome, ...effects } = await inRow(() =>
+      this.writer.putListing(id, parseBody(newListingBody, fields)),
+    );
     if (outcome === 'deleted')
       throw new CatalogError('lost_race', { message: 'the listing was deleted during the import' });
     if (mention === 'first' || outcome !== 'unchanged') this.tally.count('listings', outcome);
@@ -86,12 +91,13 @@ export class Listings {
   }
 }
 
-/** Validates the fields. Prefixes each fault with `listing.`, because the row contains the listing as an object. */
-function newListing(fields: Fields): NewListing {
+/** Calls `work`. Names the fields of its faults as the row does, which contains the listing as an object. */
+async function inRow<Result>(work: () => Result | Promise<Result>): Promise<Result> {
   try {
-    return parseBody(newListingBody, fields);
+    return await work();
   } catch (error) {
-    if (!(error instanceof CatalogError)) throw error;
-    throw CatalogError.ofFaults(error.faults.map((fault) => ({ ...fault, field: `listing.${fault.field}` })));
+    if (!(error instanceof CatalogError) || error.faults.length === 0) throw error;
+    const nameOf = (field: string): string => `listing.${field === 'parent_id' ? 'parent' : field}`;
+    throw CatalogError.ofFaults(error.faults.map((fault) => ({ ...fault, field: nameOf(fault.field) })));
   }
 }

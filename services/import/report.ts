@@ -56,7 +56,11 @@ export interface ImportReport {
 export const LISTED_MAX = 50_000;
 
 /** The names of fields in the report that differ from those of the interface. */
-const FILE_NAMES: Readonly<Record<string, string>> = { listing_id: 'listing', media_ids: 'images' };
+const FILE_NAMES: Readonly<Record<string, string>> = {
+  listing_id: 'listing',
+  media_ids: 'images',
+  parent_id: 'parent',
+};
 
 /** Collects the report while an import runs. */
 export class Tally {
@@ -87,7 +91,7 @@ export class Tally {
   /** Adds what a row did to an existing publication or listing. */
   addEffects(item: PublicationItem | ListingItem, { overwritten, kept }: FieldEffects): void {
     const nameOf = (field: string): string =>
-      item.kind === 'listing' ? `listing.${field}` : (FILE_NAMES[field] ?? field);
+      `${item.kind === 'listing' ? 'listing.' : ''}${FILE_NAMES[field] ?? field}`;
     const countOf = (field: string) => (this.fields[nameOf(field)] ??= { overwritten: 0, kept: 0 });
     for (const field of overwritten) countOf(field).overwritten++;
     for (const field of kept) countOf(field).kept++;

@@ -61,6 +61,9 @@ test('parses a listing line, and review lines with an id or an external id', () 
   expect(parse({ listing: { name: 'Clothes', visibility: 'private' } })).toEqual([
     { kind: 'listing', line: 4, fields: { name: 'Clothes', visibility: 'private' } },
   ]);
+  expect(parse({ listing: { name: 'Hats', parent: 'Clothes' } })).toEqual([
+    { kind: 'listing', line: 4, fields: { name: 'Hats' }, parent: 'Clothes' },
+  ]);
   const id = '01890A5D-AC96-774B-BCCE-B302099A8057';
   expect(parse({ publication_id: id, rating: 4, author_name: 'A' })).toMatchObject([
     { kind: 'review', publication: { id: id.toLowerCase() } },

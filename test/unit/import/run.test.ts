@@ -214,6 +214,23 @@ test('a listing line updates its listing, before or after rows that name it', ()
     expect(await history()).toEqual(written);
   }));
 
+test('puts a listing below the named one, before or after its line, keeps it there, and moves it to the top', () =>
+  withShop(async ({ run, runtime, store }) => {
+    const line = (name: string, fields: object = {}) => ({ listing: { name, ...fields } });
+    const parentOf = async (name: string) =>
+      (await findListing(runtime, 'live', listingIdOf(store, name, 1)))?.parent_id;
+    await run([line('Hats', { parent: 'clothes' }), line('Clothes', { description: 'To wear' })]);
+    expect(await parentOf('hats')).toBe(listingIdOf(store, 'clothes', 1));
+    await run([line('Hats')]);
+    expect(await parentOf('hats')).toBe(listingIdOf(store, 'clothes', 1));
+    const { failed } = await run([line('Clothes', { parent: 'Hats' })]);
+    expect(failed).toMatchObject([
+      { line: 1, reason: expect.stringMatching(/^listing\.parent: must be neither the listing itself/) },
+    ]);
+    await run([line('Hats', { parent: null })]);
+    expect(await parentOf('hats')).toBeNull();
+  }));
+
 test('reports a rejected row with line and reason, and creates no empty listing for it', () =>
   withShop(async ({ run, history }) => {
     const report = await run([
