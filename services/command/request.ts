@@ -72,22 +72,37 @@ export function storeForNew(request: ApiRequest, body_store_id: string | null | 
 }
 
 /**
- * Returns the guard of a write by id. The guard throws `not_found` unless the resource is in one of the token's stores
- * and in the store of the query, `store_not_found` unless that store is active, and `precondition_failed` if `If-Match`
- * does not match. Parses the query at the call, so that an invalid query is reported before the resource is loaded.
+ * Returns a guard that throws `not_found` unless the resource is in one of the token's stores and in the store of the
+ * query, and `store_not_found` unless that store is active. Parses the query at the call, so that an invalid query is
+ * reported before the resource is loaded.
+ */
+export function accessGuardFor(
+  request: ApiRequest,
+  stores: ActiveStores,
+  not_found: Condition,
+): (resource: { readonly store_id: StoreId }) => Promise<void> {
+  const store_in_query = storeInQuery(request);
+  const { principal } = request;
+  return async ({ store_id }) => {
+    const is_accessible = principal.stores.includes(store_id) && (store_in_query ?? store_id) === store_id;
+    if (!is_accessible) throw new CatalogError(not_found);
+    await stores.require(principal.environment, store_id);
+  };
+}
+
+/**
+ * Returns the guard of a write by id: that of `accessGuardFor`, which also throws `precondition_failed` if `If-Match` does
+ * not match.
  */
 export function guardFor(
   request: ApiRequest,
   stores: ActiveStores,
   not_found: Condition,
 ): (resource: { readonly store_id: StoreId; readonly version: number }) => Promise<void> {
-  const store_in_query = storeInQuery(request);
-  const { principal } = request;
-  return async ({ store_id, version }) => {
-    const is_accessible = principal.stores.includes(store_id) && (store_in_query ?? store_id) === store_id;
-    if (!is_accessible) throw new CatalogError(not_found);
-    await stores.require(principal.environment, store_id);
-    assertIfMatch(request.header('if-match'), version);
+  const guard = accessGuardFor(request, stores, not_found);
+  return async (resource) => {
+    await guard(resource);
+    assertIfMatch(request.header('if-match'), resource.version);
   };
 }
 

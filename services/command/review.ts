@@ -1,25 +1,32 @@
 import { z } from 'zod';
-import { idField, lineField, textField, timeField } from '../../shared/catalog/input-rules';
+import { writes } from '../../shared/api/operations/writes';
+import { newReviewBody, reviewPatchBody } from '../../shared/api/requests/writes';
+import type { State } from '../../shared/catalog/events/aggregate';
+import { idField } from '../../shared/catalog/input-rules';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
-import { type ReviewFields, reviewAggregate } from '../../shared/catalog/review/review';
+import {
+  type Review,
+  type ReviewCommand,
+  type ReviewFields,
+  reviewAggregate,
+  reviewResource,
+} from '../../shared/catalog/review/review';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
+import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { deriveId, type PublicationId, type ReviewId, type StoreId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
-import { executeOn, type StoreDeps, type WriteContext, type Written } from './execute';
+import { execute, idForNew, type StoreDeps, type WriteContext, type Written, withResource } from './execute';
 import { findInLog, streamIn } from './load';
+import { accessGuardFor, awaitProjection, type RouteDeps, writeContextOf } from './request';
+import { deletionRoute, patchRoute } from './resource';
+import { findStore } from './store';
 
-/** Input for a review, which only imports create (docs/interface.md#reviews). */
-export const newReviewSchema = z.strictObject({
-  publication_id: idField,
-  rating: z.int().min(1).max(5),
-  title: lineField(200).nullish(),
-  body: textField(10_000).nullish(),
-  author_name: lineField(120),
-  verified: z.boolean().nullish(),
-  /** When the review was written. Default: now. */
-  created_at: timeField.nullish(),
-});
+/** Input for a review that is imported. */
+export const newReviewSchema = newReviewBody
+  .omit({ status: true, verified_purchase: true })
+  .extend({ publication_id: idField, verified: z.boolean().nullish() });
 
 export type NewReview = z.output<typeof newReviewSchema>;
 
@@ -34,14 +41,14 @@ export interface ReviewTarget {
 
 /**
  * Posts a review. Derives its id from the external id or the content, so importing it again appends nothing
- * (`changed: false`). Throws `field_invalid` if the publication does not exist in the store.
+ * (`changed: false`), also if it was deleted since. Its status is `published`. Throws `field_invalid` if the publication does not exist in the store.
  */
 export async function postReview(
   deps: StoreDeps,
   context: WriteContext,
   target: ReviewTarget,
   input: NewReview,
-): Promise<Written<ReviewFields> & { readonly id: ReviewId }> {
+): Promise<Written<State<Review>> & { readonly id: ReviewId }> {
   const { environment, store_id } = target;
   const publication = await requirePublication(deps, target, input.publication_id as PublicationId);
   const { publication_id, rating, author_name } = input;
@@ -54,10 +61,12 @@ export async function postReview(
     author_name,
     verified: input.verified ?? false,
     created_at: input.created_at ?? timestamp(deps.system.now()),
+    status: 'published',
   };
   const id = deriveReviewId(publication, target.external_id, review, input.created_at ?? '');
+  const check = (): ReviewCommand => ({ type: 'PostReview', review });
   const ref = streamIn(deps, environment, reviewAggregate, id);
-  return { ...(await executeOn(ref, context, { type: 'PostReview', review })), id };
+  return { ...(await execute<Review, ReviewCommand>({ ...ref, context, check })), id };
 }
 
 /** Derives the id. Uses the time of the publication as the timestamp of the id, because a review may have no time. */
@@ -84,4 +93,50 @@ async function requirePublication(
   throw CatalogError.ofFaults([
     { condition: 'field_invalid', field: 'publication_id', constraint: 'a publication of the store' },
   ]);
+}
+
+export function reviewRoutes(deps: RouteDeps): Route[] {
+  return [
+    routeOf(writes.createReview, (request) => create(deps, request)),
+    patchRoute(deps, writes.updateReview, reviewAggregate, reviewPatchBody, ({ id, ...review }) =>
+      reviewResource(id, review),
+    ),
+    deletionRoute(deps, writes.deleteReview, reviewAggregate),
+  ];
+}
+
+/** Handles `POST /api/publication/:id/reviews`. */
+async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+  const context = writeContextOf(request);
+  const { environment } = request.principal;
+  const publication_id = request.params.id as PublicationId;
+  const guard = accessGuardFor(request, deps.stores, 'publication_not_found');
+  const { verified_purchase, ...input } = parseBody(newReviewBody, request.body);
+  const { id, fresh } = await idForNew(deps, environment, reviewAggregate, context);
+  const written = withResource(
+    await execute<Review, ReviewCommand>({
+      ...streamIn(deps, environment, reviewAggregate, id),
+      context,
+      fresh,
+      check: async () => {
+        const publication = await findInLog(deps, environment, publicationAggregate, publication_id);
+        if (!publication) throw new CatalogError('publication_not_found');
+        await guard(publication);
+        const { store_id } = publication;
+        const store = await findStore(deps, { environment, id: store_id });
+        const review: ReviewFields = {
+          ...{ store_id, publication_id, rating: input.rating, author_name: input.author_name },
+          ...{ title: input.title ?? null, body: input.body ?? '', verified: verified_purchase ?? false },
+          created_at: input.created_at ?? timestamp(deps.system.now()),
+          status: input.status ?? store?.new_review_status ?? 'published',
+        };
+        return { type: 'PostReview', review };
+      },
+    }),
+  );
+  const { value } = written;
+  const headers = await awaitProjection(deps, request, value.store_id, written);
+  const Location = `/api/publication/${publication_id}/reviews?status=all`;
+  const data = reviewResource(id, value);
+  return { status: 201, data, version: value.version, headers: { ...headers, Location } };
 }

@@ -6,6 +6,7 @@ import { listings } from './listing';
 import { mediaRoutes } from './media';
 import { publications } from './publication';
 import { ActiveStores, type MediaDeps, type ProjectionDeps, type RouteDeps } from './request';
+import { reviewRoutes } from './review';
 import { storeRoutes } from './store';
 
 /** Returns the routes of all write endpoints (docs/interface.md#write-endpoints). */
@@ -19,5 +20,6 @@ export function commandRoutes(
     ...featuredRoutes(shared),
     ...mediaRoutes(shared),
     ...storeRoutes(shared),
+    ...reviewRoutes(shared),
   ];
 }

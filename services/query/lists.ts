@@ -8,6 +8,7 @@ import {
   type PriceBounds,
   type PublicationsQuery,
   publicationFilters,
+  type ReviewsQuery,
   type SORT_FIELDS,
 } from '../../shared/api/requests/reads';
 import type { PageCuts } from '../../shared/api/responses/envelopes';
@@ -32,9 +33,10 @@ import {
 } from '../../shared/catalog/sorting';
 import type { StoreDocument } from '../../shared/catalog/store/document';
 import { EXPANDED_MAX, type Key } from '../../shared/catalog/stored-document';
-import type { SortMode } from '../../shared/catalog/vocabulary';
+import { reviewStatusSchema, type SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
+import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery, WordTerms } from '../../shared/ports/view-store';
 import { visibleListingsBelow, withPlaces } from './listing-tree';
@@ -473,26 +475,64 @@ function orderOfMethods(query: Pick<ListQuery, 'sort' | 'order'>): SortOrder {
 /** Handles `GET /api/publication/:id/reviews`. */
 export async function readReviews(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listReviews, request, []);
+  const { status } = query;
+  if (status !== undefined && status !== 'published') requireSecretKey(request, `status=${status}`);
   const version = await openForId(deps, request, 'publications');
-  const [{ document: publication }, page] = await Promise.all([
+  const id = request.params.id ?? '';
+  const where = status === undefined ? { publication_id: id } : { about_id: id, ...statusCondition(status) };
+  const [{ document: publication }, page, counted] = await Promise.all([
     findById(deps, request, version, 'publications', {
       visibility: query.visibility,
       isVisible: isContainerVisible,
       parts: ['state'],
     }),
     version.find('reviews', {
-      where: { publication_id: request.params.id ?? '' },
+      where,
       order: orderWithin('reviews', sortModeOf(query)),
       ...pageOf(query),
     }),
+    status === undefined ? undefined : version.count('reviews', where),
   ]);
   const { reviews } = publication.state;
   const data = page.flatMap(({ document }) => (document ? [document.body] : []));
-  return { data, meta: { ...pageMeta({ ...query, total: reviews.count }), summary: summaryOf(reviews) } };
+  const total = counted ?? reviews.count;
+  return {
+    data: status === undefined ? data.map(({ status: _, ...review }) => review) : data,
+    meta: { ...pageMeta({ ...query, total }), summary: summaryOf(reviews) },
+  };
+}
+
+/** Handles `GET /api/reviews`. */
+export async function readStoreReviews(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
+  const query = parseRead(reads.listStoreReviews, request, []);
+  requireSecretKey(request, 'The list of all reviews');
+  const store_id = requestedStore(request);
+  const version = await openStore(deps, request, store_id);
+  const where = { store_id, ...statusCondition(query.status) };
+  const order = orderWithin('reviews', sortModeOf(query));
+  const [store, page, total] = await Promise.all([
+    version.get('stores', store_id, ['json']),
+    version.find('reviews', { where, order, ...pageOf(query) }),
+    version.count('reviews', where),
+  ]);
+  assertActive(store);
+  const data = page.flatMap(({ document }) => (document ? [document.body] : []));
+  return { data, meta: pageMeta({ ...query, total }) };
+}
+
+/** Throws `insufficient_permissions` if the key is public. */
+function requireSecretKey({ principal }: ApiRequest, what: string): void {
+  if (principal.key_type === 'secret') return;
+  throw new CatalogError('insufficient_permissions', { message: `${what} requires a secret key` });
+}
+
+/** Returns the condition on the key. All statuses are named, so that the index serves the query. */
+function statusCondition(status: NonNullable<ReviewsQuery['status']>): ViewQuery['where'] {
+  return { status: status === 'all' ? { in: reviewStatusSchema.options } : status };
 }
 
 /**
- * Returns the summary of all reviews. `average` has two decimals, and is 0 if there are no reviews.
+ * Returns the summary of all published reviews. `average` has two decimals, and is 0 if there are no reviews.
  */
 function summaryOf({ count, sum, distribution }: ReviewCounts): JsonObject {
   const average = count === 0 ? 0 : Math.round((sum / count) * 100) / 100;

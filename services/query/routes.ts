@@ -12,6 +12,7 @@ import {
   readPaymentMethods,
   readPublications,
   readReviews,
+  readStoreReviews,
 } from './lists';
 import type { RecordPageView } from './page-view-counter';
 import { activeStores, type EnvironmentReads, type ReadDeps } from './read';
@@ -42,6 +43,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.getPublication, readPublication],
   [reads.listRelatedPublications, readRelated],
   [reads.listReviews, readReviews],
+  [reads.listStoreReviews, readStoreReviews],
   [reads.listMedia, readMediaList],
   [reads.getMedia, readMedia],
 ];

@@ -42,7 +42,7 @@ function objectExample({ properties = {}, required = [] }: JsonObject, schemas: 
  * `outer_example`: what the example of the containing object has for this property.
  */
 function complete(schema: JsonObject, outer_example: JsonValue | undefined, schemas: Schemas): JsonObject {
-  const { $ref, properties, items } = schema;
+  const { $ref, properties, items, anyOf } = schema;
   const completed: JsonObject = $ref === undefined ? {} : { ...descriptionOf(targetOf($ref, schemas)) };
   const example = outer_example ?? exampleOfSchema(schema, schemas);
   Object.assign(completed, schema, example === undefined ? {} : { examples: [example] });
@@ -52,6 +52,11 @@ function complete(schema: JsonObject, outer_example: JsonValue | undefined, sche
     );
   if (items !== undefined && (items as JsonObject).properties !== undefined)
     completed.items = complete(items as JsonObject, (example as JsonValue[] | undefined)?.[0], schemas);
+  // An object or a list that may be null.
+  if (anyOf !== undefined)
+    completed.anyOf = (anyOf as JsonObject[]).map((part) =>
+      part.properties === undefined && part.items === undefined ? part : complete(part, example, schemas),
+    );
   return completed;
 }
 

@@ -40,6 +40,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   listing_not_found: row(404, 'LISTING_NOT_FOUND', 'The listing does not exist'),
   publication_not_found: row(404, 'PUBLICATION_NOT_FOUND', 'The publication does not exist'),
   media_not_found: row(404, 'MEDIA_NOT_FOUND', 'The media file does not exist'),
+  review_not_found: row(404, 'REVIEW_NOT_FOUND', 'The review does not exist'),
   malformed_request: row(400, 'INVALID_REQUEST', 'The request is malformed'),
   unsupported_content_type: row(415, 'INVALID_REQUEST', 'The content type or encoding is not supported'),
   field_required: row(400, 'FIELD_REQUIRED', 'A required field is missing'),

@@ -29,6 +29,10 @@ export type VariantName = z.infer<typeof variantNameSchema>;
 
 export const mediaStatusSchema = z.enum(['processing', 'ready', 'failed']);
 
+/** Storefronts show `published` reviews only. */
+export const reviewStatusSchema = z.enum(['pending', 'published', 'rejected']);
+export type ReviewStatus = z.infer<typeof reviewStatusSchema>;
+
 export const environmentSchema = z.enum(['live', 'test']);
 export const keyTypeSchema = z.enum(['public', 'secret']);
 export type KeyType = z.infer<typeof keyTypeSchema>;
@@ -44,6 +48,7 @@ export const permissionSchema = z.enum([
   'write:publications',
   'write:media',
   'write:stores',
+  'write:reviews',
 ]);
 export type Permission = z.infer<typeof permissionSchema>;
 

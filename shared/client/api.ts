@@ -56,7 +56,7 @@ export interface TokenDescription {
   /** Ids of the stores that the key can access. */
   stores: string[];
   /** What the key permits. */
-  permissions: ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media' | 'write:stores')[];
+  permissions: ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media' | 'write:stores' | 'write:reviews')[];
   /** When the token expires: ISO 8601 in UTC. */
   expires_at: string;
 }
@@ -119,6 +119,8 @@ export interface Store {
   };
   /** The taxpayer number of the business (in Peru, the RUC). */
   ruc?: string;
+  /** The status of a review that is posted without one: `pending` if somebody looks at it first. Without it, new reviews are published. */
+  new_review_status?: 'pending' | 'published';
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -641,6 +643,25 @@ export interface PublicationAnswer {
   data: Publication;
 }
 
+export interface ReviewsQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
+  visibility?: 'public' | 'private' | 'all' | undefined;
+  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
+  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
+  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Direction of `sort`. */
+  order?: 'asc' | 'desc' | undefined;
+  /** Return only reviews of this status, and the status of each. `pending`, `rejected` and `all` require a secret key. Default: published reviews, without their status. */
+  status?: 'pending' | 'published' | 'rejected' | 'all' | undefined;
+}
+
 /** Response with a page of reviews. */
 export interface ReviewPage {
   /** The HTTP status. */
@@ -673,6 +694,8 @@ export interface Review {
   verified: boolean;
   /** When the review was written: ISO 8601 in UTC with milliseconds. */
   created_at: string;
+  /** Storefronts show `published` reviews only. Absent unless the request is about the status. */
+  status?: 'pending' | 'published' | 'rejected';
 }
 
 /** The page of reviews, and a summary of all reviews. */
@@ -720,6 +743,37 @@ export interface ReviewsMeta {
       '5': number;
     };
   };
+}
+
+export interface StoreReviewsQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
+  visibility?: 'public' | 'private' | 'all' | undefined;
+  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
+  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
+  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Direction of `sort`. */
+  order?: 'asc' | 'desc' | undefined;
+  /** Return only reviews of this status. */
+  status?: 'pending' | 'published' | 'rejected' | 'all' | undefined;
+}
+
+/** Response with a page of a store's reviews. */
+export interface StoreReviewPage {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** The items of this page. */
+  data: Review[];
+  /** Number and size of the page, and number of all items. */
+  meta: PageMeta;
 }
 
 export interface MediaListQuery {
@@ -1202,7 +1256,9 @@ export interface MediaPatch {
   alt?: string | null | undefined;
   /** The point that stays visible when the picture is cropped, from 0 to 1 of its width and height. */
   focal_point?: {
+    /** Part of the width, from the left. */
     x: number;
+    /** Part of the height, from the top. */
     y: number;
   } | null | undefined;
   /** Store of the resource. It cannot be changed. */
@@ -1237,23 +1293,99 @@ export interface StorePatch {
   description?: string | null | undefined;
   /** The store's opening hours, in the order in which to show them. */
   businessHours?: readonly {
+    /** A day or several, as free text. */
     day: string;
+    /** The opening hours on these days, as free text. */
     hours: string;
   }[] | null | undefined;
   /** The store's contact details. */
   contact?: {
+    /** Postal address, on one line. */
     address?: string | undefined;
+    /** Telephone number, as the store writes it. */
     phone?: string | undefined;
+    /** E-mail address for customers. */
     email?: string | undefined;
   } | null | undefined;
   /** The store's shipping, returns and satisfaction policies, in plain text. */
   policies?: {
+    /** How, where and for how much the store ships. */
     shipping?: string | undefined;
+    /** When and how customers can return a product. */
     returns?: string | undefined;
+    /** What the store promises if a customer is not satisfied. */
     satisfaction?: string | undefined;
   } | null | undefined;
   /** The taxpayer number of the business (in Peru, the RUC). */
   ruc?: string | null | undefined;
+  /** The status of a review that is posted without one: `pending` if somebody looks at it first. Without it, new reviews are published. */
+  new_review_status?: 'pending' | 'published' | null | undefined;
+}
+
+/** Fields of a new review. */
+export interface NewReview {
+  /** From 1 (worst) to 5 (best). */
+  rating: number;
+  /** Name to show with the review. */
+  author_name: string;
+  /** Headline. */
+  title?: string | null | undefined;
+  /** Plain text. */
+  body?: string | null | undefined;
+  /** Whether the customer is known to have bought the product: `verified` of the review. */
+  verified_purchase?: boolean | null | undefined;
+  /** When the review was written. Default: now. */
+  created_at?: string | null | undefined;
+  /** Default: the store's `new_review_status`, or `published`. */
+  status?: 'pending' | 'published' | 'rejected' | null | undefined;
+}
+
+/** Response with a new review. */
+export interface NewReviewAnswer {
+  /** The HTTP status. */
+  code: 201;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** A customer's review of a publication. */
+  data: Review;
+}
+
+/** The new status of a review. */
+export interface ReviewPatch {
+  /** Storefronts show `published` reviews only. */
+  status?: 'pending' | 'published' | 'rejected' | undefined;
+  /** Store of the resource. It cannot be changed. */
+  store_id?: string | undefined;
+}
+
+/** Response with a review. */
+export interface ReviewAnswer {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** A customer's review of a publication. */
+  data: Review;
+}
+
+/** Response to the deletion of a review. */
+export interface DeletedReviewAnswer {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** A review that was deleted. */
+  data: DeletedReview;
+}
+
+/** A review that was deleted. */
+export interface DeletedReview {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'review';
+  /** The resource does not exist any more. */
+  deleted: true;
 }
 
 /** Why a request failed. */
@@ -1271,7 +1403,7 @@ export interface ErrorBody {
 /** What went wrong. */
 export interface ErrorInfo {
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
   /** What went wrong, for people. The text may change. */
   message: string;
   /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
@@ -1294,7 +1426,7 @@ export interface Fault {
   /** The rule that the value breaks. */
   constraint: string;
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
 }
 
 /** The query parameters, the body and the answer of each operation. */
@@ -1312,7 +1444,8 @@ export interface Operations {
   listPublications: { query: PublicationsQuery; answer: PublicationPage };
   getPublication: { query: ReadQuery; answer: PublicationAnswer };
   listRelatedPublications: { query: ListQuery; answer: PublicationPage };
-  listReviews: { query: ListQuery; answer: ReviewPage };
+  listReviews: { query: ReviewsQuery; answer: ReviewPage };
+  listStoreReviews: { query: StoreReviewsQuery; answer: StoreReviewPage };
   listMedia: { query: MediaListQuery; answer: MediaPage };
   getMedia: { query: ReadQuery; answer: MediaAnswer };
   createListing: { query: WriteQuery; body: NewListing; answer: NewListingAnswer };
@@ -1328,6 +1461,9 @@ export interface Operations {
   updateMedia: { query: WriteQuery; body: MediaPatch; answer: MediaAnswer };
   deleteMedia: { query: WriteQuery; answer: DeletedMediaAnswer };
   updateStore: { query: WriteQuery; body: StorePatch; answer: StoreAnswer };
+  createReview: { query: WriteQuery; body: NewReview; answer: NewReviewAnswer };
+  updateReview: { query: WriteQuery; body: ReviewPatch; answer: ReviewAnswer };
+  deleteReview: { query: WriteQuery; answer: DeletedReviewAnswer };
 }
 
 /** The method and path of each operation. */
@@ -1346,6 +1482,7 @@ export const endpoints = {
   getPublication: ['GET', '/api/publication/:id'],
   listRelatedPublications: ['GET', '/api/publication/:id/related'],
   listReviews: ['GET', '/api/publication/:id/reviews'],
+  listStoreReviews: ['GET', '/api/reviews'],
   listMedia: ['GET', '/api/media'],
   getMedia: ['GET', '/api/media/:id'],
   createListing: ['POST', '/api/listing'],
@@ -1361,4 +1498,7 @@ export const endpoints = {
   updateMedia: ['PATCH', '/api/media/:id'],
   deleteMedia: ['DELETE', '/api/media/:id'],
   updateStore: ['PATCH', '/api/store'],
+  createReview: ['POST', '/api/publication/:id/reviews'],
+  updateReview: ['PATCH', '/api/review/:id'],
+  deleteReview: ['DELETE', '/api/review/:id'],
 } as const;

@@ -4,6 +4,7 @@ import { ListingCalls } from './listings.js';
 import { MediaCalls } from './media.js';
 import type { ClientOptions } from './options.js';
 import { PublicationCalls } from './publications.js';
+import { ReviewCalls } from './reviews.js';
 import { StoreCalls } from './stores.js';
 import { TokenCalls } from './tokens.js';
 
@@ -25,6 +26,8 @@ export class CatalogClient {
   readonly publications: PublicationCalls;
   /** Media: the pictures of the store. */
   readonly media: MediaCalls;
+  /** Reviews: for the merchant who moderates them. */
+  readonly reviews: ReviewCalls;
   /** Tokens, for requests that your code sends without this client. */
   readonly tokens: TokenCalls;
   private readonly calls: Calls;
@@ -35,6 +38,7 @@ export class CatalogClient {
     this.listings = new ListingCalls(this.calls);
     this.publications = new PublicationCalls(this.calls);
     this.media = new MediaCalls(this.calls);
+    this.reviews = new ReviewCalls(this.calls);
     this.tokens = new TokenCalls(this.calls);
   }
 

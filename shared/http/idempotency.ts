@@ -35,6 +35,7 @@ export const STORED_ERRORS: ReadonlySet<Condition> = new Set([
   'listing_not_found',
   'publication_not_found',
   'media_not_found',
+  'review_not_found',
   'precondition_failed',
 ]);
 

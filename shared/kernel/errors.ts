@@ -17,6 +17,7 @@ export type Condition =
   | 'listing_not_found'
   | 'publication_not_found'
   | 'media_not_found'
+  | 'review_not_found'
   | 'malformed_request'
   | 'unsupported_content_type'
   | 'field_required'

@@ -129,6 +129,20 @@ const USES: Readonly<Record<string, string>> = {
   'media.delete': `
     const deleted: DeletedMedia = await client.media.delete('id');
     console.log(deleted);`,
+  'reviews.list': `
+    const waiting: Review[] = await client.reviews.list({ status: 'pending' }).all();
+    console.log(waiting[0]?.status);`,
+  'reviews.create': `
+    const body: NewReview = { rating: 5, author_name: 'Diego', verified_purchase: true, status: 'pending' };
+    const review: Review = await client.reviews.create('id', body);
+    console.log(review.verified);`,
+  'reviews.update': `
+    const patch: ReviewPatch = { status: 'rejected' };
+    const review: Review = await client.reviews.update('id', patch);
+    console.log(review.status);`,
+  'reviews.delete': `
+    const deleted: DeletedReview = await client.reviews.delete('id');
+    console.log(deleted.deleted);`,
   'tokens.current': `
     const token: string = await client.tokens.current();
     console.log(token);`,
@@ -150,9 +164,10 @@ const USES: Readonly<Record<string, string>> = {
     console.log(position);`,
 };
 
-const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, ErrorCode, FeaturedOrder, FetchOptions, Listing,
-  ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant, NewListing, NewPublication, PageMeta, PaymentMethod, Publication,
-  PublicationPatch, PutListing, PutPublication, QueryOf, Review, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields`;
+const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
+  ErrorCode, FeaturedOrder, FetchOptions, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
+  NewListing, NewPublication, NewReview, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
+  QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields`;
 
 const PROGRAM = `
 import type { ${TYPES} } from 'catalog-client';
@@ -198,8 +213,8 @@ function methodsOf(object: object): string[] {
 
 test('the program uses every method of the client', () => {
   const client = new CatalogClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'pk_test_x' });
-  const { store, listings, publications, media, tokens } = client;
-  const of_resources = Object.entries({ store, listings, publications, media, tokens }).flatMap(
+  const { store, listings, publications, media, reviews, tokens } = client;
+  const of_resources = Object.entries({ store, listings, publications, media, reviews, tokens }).flatMap(
     ([name, resource]) => methodsOf(resource).map((method) => `${name}.${method}`),
   );
   expect(Object.keys(USES).sort()).toEqual([...of_resources, ...methodsOf(client)].sort());

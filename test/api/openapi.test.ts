@@ -41,6 +41,7 @@ let harness: Harness;
 let shop: StockedShop;
 let picture: Blob;
 let media: { id: string; url: string };
+let review_id: string;
 // biome-ignore lint/suspicious/noExplicitAny: the tests read the document as a client without types
 let document: any;
 
@@ -51,6 +52,7 @@ beforeAll(async () => {
   const bytes = await flatPicture('jpeg', { width: 1_600, height: 1_200 });
   picture = new Blob([new Uint8Array(bytes)], { type: 'image/jpeg' });
   media = await readyMedia();
+  review_id = (await harness.client(shop.secret).reviews.list().all())[0]!.id;
 });
 afterAll(() => harness.close());
 
@@ -145,6 +147,7 @@ describe('a request made from the OpenAPI document', () => {
 
   const idFor = (path: string): string => {
     if (path.includes('/media/')) return media.id;
+    if (path.includes('/review/')) return review_id;
     return path.includes('/listing/') ? shop.listings.Shirts : shop.publications['Plain shirt']!;
   };
 

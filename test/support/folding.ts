@@ -137,6 +137,13 @@ export async function expectTruth(version: MemoryViewVersion, log: readonly Reco
     truth.media,
   );
   expectEqual(await storedDocuments('names', ({ body }) => body.owner_id), truth.names);
+  expectEqual(
+    await storedDocuments('reviews', ({ body, keys: { publication_id } }) => ({
+      publication_id,
+      shown: body.status,
+    })),
+    truth.reviews,
+  );
   const uses = await version.scan('media_uses', { limit: 100_000 });
   expect(uses.flatMap(({ id, document }) => (document ? [id] : [])).sort()).toEqual(truth.media_uses);
 }

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { type Category, type JsonObject, streamName } from '../../shared/catalog/events/envelope';
 import { nameIdOf } from '../../shared/catalog/name/name';
 import { packCounts } from '../../shared/catalog/publication/page-views';
-import { sortModeSchema, storeStatusSchema, visibilitySchema } from '../../shared/catalog/vocabulary';
+import {
+  type ReviewStatus,
+  reviewStatusSchema,
+  sortModeSchema,
+  storeStatusSchema,
+  visibilitySchema,
+} from '../../shared/catalog/vocabulary';
 import type { MemoryEventStore } from './memory-event-store';
 
 /** One event of a generated history. `n` numbers the items of a kind. */
@@ -152,6 +158,17 @@ export const reviewPosted = (n: number, publication_n: number, rating: number): 
     verified: false,
     created_at: '2025-12-01T00:00:00.000Z',
   },
+});
+
+export const reviewModerated = (n: number, publication_n: number, status: ReviewStatus): Step => ({
+  ...reviewPosted(n, publication_n, 1),
+  type: 'ReviewModerated',
+  data: { publication_id: publicationId(publication_n), status },
+});
+export const reviewDeleted = (n: number, publication_n: number): Step => ({
+  ...reviewPosted(n, publication_n, 1),
+  type: 'ReviewDeleted',
+  data: {},
 });
 
 /** Page views of publications of one store: `[number of the publication, views]`. */
@@ -324,13 +341,23 @@ const onSomeStore = fc.integer({ min: 0, max: STORES - 1 }).chain((n) =>
   ),
 );
 
-const someReview = fc
-  .record({
-    n: fc.integer({ min: 0, max: REVIEWS - 1 }),
-    of: fc.integer({ min: 0, max: PUBLICATIONS - 1 }),
-    rating: fc.integer({ min: 1, max: 5 }),
-  })
-  .map(({ n, of, rating }) => reviewPosted(n, of, rating));
+const someReview = fc.integer({ min: 0, max: REVIEWS - 1 }).chain((n) => {
+  // Several reviews of a publication, and some of the second store.
+  const of = n < 8 ? n % 3 : SECOND_STORE_FROM + (n % 2);
+  return fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.integer({ min: 1, max: 5 }).map((rating) => reviewPosted(n, of, rating)),
+    },
+    {
+      weight: 3,
+      arbitrary: fc
+        .constantFrom(...reviewStatusSchema.options)
+        .map((status) => reviewModerated(n, of, status)),
+    },
+    { weight: 1, arbitrary: fc.constant(reviewDeleted(n, of)) },
+  );
+});
 
 const someViews = fc
   .uniqueArray(fc.integer({ min: 0, max: SECOND_STORE_FROM - 1 }), {
@@ -374,7 +401,7 @@ const changes = (length: number): fc.Arbitrary<Step[]> =>
       { weight: 3, arbitrary: onSomeListing },
       { weight: 3, arbitrary: onSomeMedia },
       { weight: 1, arbitrary: onSomeStore },
-      { weight: 2, arbitrary: someReview },
+      { weight: 3, arbitrary: someReview },
       { weight: 2, arbitrary: someViews },
       { weight: 2, arbitrary: someName },
       { weight: 1, arbitrary: fc.constant(listingCreated(LATE_LISTING)) },

@@ -16,7 +16,7 @@ import {
   publicationAggregate,
   publicationResource,
 } from '../../shared/catalog/publication/publication';
-import type { ReviewFields } from '../../shared/catalog/review/review';
+import type { ReviewEvent, ReviewFields } from '../../shared/catalog/review/review';
 import { labelTerm } from '../../shared/catalog/search/words';
 import { type Store, type StoreEvent, storeAggregate, storeResource } from '../../shared/catalog/store/store';
 import { foldText } from '../../shared/kernel/text';
@@ -29,6 +29,7 @@ export interface Expected {
   readonly media: ReadonlyMap<string, unknown>;
   /** The owner of each reserved name. */
   readonly names: ReadonlyMap<string, string>;
+  readonly reviews: ReadonlyMap<string, unknown>;
   /** `<media id>.<id of the item that refers to it>`. */
   readonly media_uses: readonly string[];
 }
@@ -43,7 +44,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const listings = new Map<string, Listing>();
   const deleted = new Set<string>();
   const products = new Map<string, Product | 'deleted'>();
-  const reviews = new Map<string, ReviewFields>();
+  const reviews = new Map<string, ReviewFields | 'deleted'>();
   const page_views = new Map<string, number>();
   const media = new Map<string, Media | 'deleted'>();
   const names = new Map<string, string>();
@@ -93,14 +94,18 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     } else if (category === 'name') {
       names.set(id, (event as NameEvent).data.owner_id);
     } else if (category === 'review') {
-      const fields = event.data as ReviewFields;
-      if (!reviews.has(id)) reviews.set(id, fields);
+      const { type, data } = event as ReviewEvent;
+      const before = reviews.get(id);
+      if (type === 'ReviewPosted') reviews.set(id, before ?? data);
+      else if (before !== undefined && before !== 'deleted')
+        reviews.set(id, type === 'ReviewDeleted' ? 'deleted' : { ...before, status: data.status });
     } else if (!['listing', 'publication', 'media'].includes(category)) {
       throw new Error(`the oracle does not know the documents of ${category}`);
     }
   }
   const alive = [...products.values()].filter((product): product is Product => product !== 'deleted');
   const inListing = (id: string): Product[] => alive.filter((product) => product.listing_id === id);
+  const keptReviews = [...reviews].filter((entry): entry is [string, ReviewFields] => entry[1] !== 'deleted');
   const present = [...media.values()].filter((one): one is Media => one !== 'deleted');
   const mediaOf = ({ media_ids, store_id }: Pick<Publication, 'media_ids' | 'store_id'>) =>
     media_ids.flatMap((id) => present.filter((one) => one.id === id && one.store_id === store_id));
@@ -195,8 +200,9 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       new Map(alive.map((product) => [product.publication.id as string, product])),
       (product) => {
         const listing = product.listing_id === null ? undefined : listings.get(product.listing_id);
-        const about = [...reviews.values()].filter(
-          ({ publication_id }) => publication_id === product.publication.id,
+        const about = keptReviews.filter(
+          ([, { publication_id, status }]) =>
+            publication_id === product.publication.id && status === 'published',
         );
         return {
           body: publicationBody(product),
@@ -204,7 +210,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
           media: shownMedia(product.publication),
           listing_id: product.listing_id,
           listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
-          reviews: { count: about.length, sum: about.reduce((sum, { rating }) => sum + rating, 0) },
+          reviews: { count: about.length, sum: about.reduce((sum, [, { rating }]) => sum + rating, 0) },
         };
       },
     ),
@@ -220,6 +226,10 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       ]),
     ),
     names,
+    reviews: mapValues(new Map(keptReviews), ({ publication_id, status }) => ({
+      publication_id: status === 'published' ? publication_id : null,
+      shown: status,
+    })),
     media_uses: [...alive.map(({ publication }) => publication), ...listings.values()]
       .flatMap(({ id, media_ids }) => media_ids.map((media_id) => `${media_id}.${id}`))
       .sort(),

@@ -8,7 +8,9 @@ import {
   mediaListSchema,
   publicationsSchema,
   readSchema,
+  reviewsSchema,
   searchSchema,
+  storeReviewsSchema,
 } from '../requests/reads';
 import * as examples from '../responses/examples';
 import type { ApiOperation, Unnamed } from './operation';
@@ -169,10 +171,19 @@ export const reads = withIds({
     path: '/api/publication/:id/reviews',
     summary: 'List the reviews of a publication',
     description:
-      'Newest first. `meta.summary` covers all reviews of the publication, not only those of the page.',
-    query: listSchema,
+      'Newest first. `meta.summary` covers all published reviews of the publication, not only those of the page.',
+    query: reviewsSchema,
     answer: answers.ReviewPage,
     not_found: 'publication_not_found',
+  }),
+  listStoreReviews: read({
+    tag: 'Stores',
+    permission: 'read:reviews',
+    path: '/api/reviews',
+    summary: 'List the reviews of a store',
+    description: 'For moderation: reviews of every status, newest first. Requires a secret key.',
+    query: storeReviewsSchema,
+    answer: answers.StoreReviewPage,
   }),
   listMedia: read({
     path: '/api/media',

@@ -37,7 +37,10 @@ const COMMON_CONDITIONS = [
 const json = (schema: z.ZodType, example?: unknown) => ({ 'application/json': { schema, example } });
 const WRITE_HEADERS = ['X-Catalog-Position', 'Idempotent-Replayed', 'Preference-Applied'] as const;
 
-function create({ answer, schema, sample, ...rest }: WriteWithBody): Unnamed<ApiOperation> {
+function create(
+  options: WriteWithBody & { readonly refusals?: readonly Condition[] },
+): Unnamed<ApiOperation> {
+  const { answer, schema, sample, refusals = [], ...rest } = options;
   return {
     ...{ ...rest, ...common },
     method: 'POST',
@@ -49,7 +52,7 @@ function create({ answer, schema, sample, ...rest }: WriteWithBody): Unnamed<Api
         content: json(answer),
       },
     },
-    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, 'name_taken'],
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, ...refusals],
   };
 }
 
@@ -115,6 +118,8 @@ function remove(
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
 const publication = { tag: 'Publications', permission: 'write:publications' } as const;
 const media = { tag: 'Media', permission: 'write:media' } as const;
+const review = { tag: 'Publications', permission: 'write:reviews' } as const;
+const reviewSample = { rating: 5, author_name: 'Diego', verified_purchase: true };
 const mediaPatch = { alt: 'A bag of coffee from Jaén', focal_point: { x: 0.5, y: 0.4 } };
 const storePatch = { contact: { phone: '+51 1 555 0199' } };
 const pricePatch = { price_amount: 3600, quantity_available: 60 };
@@ -128,6 +133,7 @@ export const writes = withIds({
     schema: requests.newListingBody,
     sample: examples.listingSample,
     answer: answers.NewListingAnswer,
+    refusals: ['name_taken'],
   }),
   updateListing: update({
     ...listing,
@@ -180,6 +186,7 @@ export const writes = withIds({
     schema: requests.newPublicationBody,
     sample: examples.publicationSample,
     answer: answers.NewPublicationAnswer,
+    refusals: ['name_taken'],
   }),
   updatePublication: update({
     ...publication,
@@ -266,5 +273,32 @@ export const writes = withIds({
     example: examples.answer({ ...examples.store, ...storePatch }),
     not_found: 'store_not_found',
     refusals: ['invalid_email'],
+  }),
+  createReview: create({
+    ...review,
+    path: '/api/publication/:id/reviews',
+    summary: 'Create a review of a publication',
+    description: "Its status is that of the body, else the store's `new_review_status`, else `published`.",
+    schema: requests.newReviewBody,
+    sample: reviewSample,
+    answer: answers.NewReviewAnswer,
+    refusals: ['publication_not_found'],
+  }),
+  updateReview: update({
+    ...review,
+    path: '/api/review/:id',
+    summary: 'Moderate a review',
+    description: 'Only published reviews are shown by storefronts and counted in summaries.',
+    schema: requests.reviewPatchBody,
+    sample: { status: 'published' },
+    answer: answers.ReviewAnswer,
+    not_found: 'review_not_found',
+  }),
+  deleteReview: remove({
+    ...review,
+    path: '/api/review/:id',
+    summary: 'Delete a review',
+    answer: answers.DeletedReviewAnswer,
+    not_found: 'review_not_found',
   }),
 });

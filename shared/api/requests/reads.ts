@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
 import { anyNames, commaList, flag, paginationSchema, priceBound, queryId, valueList } from './parameters';
 
@@ -184,6 +185,24 @@ export const mediaListSchema = listSchema
   });
 
 export type MediaListQuery = z.infer<typeof mediaListSchema>;
+
+const review_status = z.enum([...reviewStatusSchema.options, 'all']);
+
+/** Parameters of `GET /api/publication/:id/reviews`. */
+export const reviewsSchema = listSchema.extend({
+  status: review_status
+    .optional()
+    .describe(
+      'Return only reviews of this status, and the status of each. `pending`, `rejected` and `all` require a secret key. Default: published reviews, without their status.',
+    ),
+});
+
+/** Parameters of `GET /api/reviews`. */
+export const storeReviewsSchema = listSchema.extend({
+  status: review_status.default('all').describe('Return only reviews of this status.'),
+});
+
+export type ReviewsQuery = z.infer<typeof reviewsSchema>;
 
 const Q_LENGTH_MAX = 200;
 

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { newShape, patchShape } from '../../catalog/fields';
-import { idField, idsField, lineField } from '../../catalog/input-rules';
+import { idField, idsField, lineField, textField, timeField } from '../../catalog/input-rules';
 import { listingFields } from '../../catalog/listing/fields';
 import { ALT_MAX, mediaFields } from '../../catalog/media/fields';
 import { publicationFields } from '../../catalog/publication/fields';
 import { storeFields } from '../../catalog/store/fields';
+import { reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
 import { flag, queryId } from './parameters';
 
@@ -66,6 +67,35 @@ export const featuredOrderBody = z.strictObject({
 
 /** The external id in a path. */
 export const externalIdPath = z.strictObject({ external_id: lineField(255) });
+
+/** `POST /api/publication/:id/reviews`. */
+export const newReviewBody = z.strictObject({
+  rating: z.int().min(1).max(5).meta({ description: 'From 1 (worst) to 5 (best).', example: 5 }),
+  author_name: lineField(120).meta({ description: 'Name to show with the review.', example: 'Diego' }),
+  title: lineField(200).nullish().meta({ description: 'Headline.', example: 'The best of the morning' }),
+  body: textField(10_000).nullish().meta({ description: 'Plain text.', example: 'Always even.' }),
+  verified_purchase: z.boolean().nullish().meta({
+    description: 'Whether the customer is known to have bought the product: `verified` of the review.',
+    example: true,
+  }),
+  created_at: timeField.nullish().meta({
+    description: 'When the review was written. Default: now.',
+    example: '2026-01-31T12:00:00.000Z',
+  }),
+  status: reviewStatusSchema.nullish().meta({
+    description: "Default: the store's `new_review_status`, or `published`.",
+    example: 'pending',
+  }),
+});
+
+/** `PATCH /api/review/:id`. */
+export const reviewPatchBody = z.strictObject({
+  status: reviewStatusSchema.optional().meta({
+    description: 'Storefronts show `published` reviews only.',
+    example: 'published',
+  }),
+  ...patchStoreId,
+});
 
 const alt = lineField(ALT_MAX)
   .optional()

@@ -164,6 +164,8 @@ export const review: Review = {
   created_at: times.created_at,
 };
 
+export const moderatedReview: Review = { ...review, status: 'published' };
+
 export const meta = {
   ...{ page: 1, take: 20, item_count: 1 },
   pagination: { page: 1, total_pages: 1, total_items: 1, limit: 20 },

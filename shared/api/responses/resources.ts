@@ -9,6 +9,7 @@ import {
   imageTypeSchema,
   mediaStatusSchema,
   paymentMethodTypeSchema,
+  reviewStatusSchema,
   sortModeSchema,
   storeStatusSchema,
   variantNameSchema,
@@ -213,6 +214,9 @@ export const reviewSchema = z.strictObject({
   author_name: z.string().describe('Name of the customer, as shown with the review.'),
   verified: z.boolean().describe('Whether the customer is known to have bought the product.'),
   created_at: timestamp.describe('When the review was written: ISO 8601 in UTC with milliseconds.'),
+  status: reviewStatusSchema
+    .optional()
+    .describe('Storefronts show `published` reviews only. Absent unless the request is about the status.'),
 });
 
 /** Returns the schema of the answer to a DELETE. */
@@ -245,6 +249,8 @@ export const featuredOrderSchema = z.strictObject({
   publication_ids: z.array(id).describe('The ids of the featured publications, in their order.'),
   changed_count: count.describe('Number of publications whose position changed.'),
 });
+
+export const deletedReviewSchema = deletedOf('review');
 
 /** `GET /api/listing/:id/publications` (docs/interface.md#listing-publications). */
 export const listingPublicationsSchema = z.strictObject({

@@ -5,6 +5,10 @@ import { lineField } from '../input-rules';
 export const ALT_MAX = 500;
 
 const coordinate = z.number().min(0).max(1);
+const point = z.strictObject({
+  x: coordinate.describe('Part of the width, from the left.'),
+  y: coordinate.describe('Part of the height, from the top.'),
+});
 
 /** The fields of a media that can be changed (docs/interface.md#media). */
 export const mediaFields = {
@@ -17,11 +21,8 @@ export const mediaFields = {
   }),
   focal_point: field(z.object({ x: z.number(), y: z.number() }).nullable(), {
     event: 'MediaDescribed',
-    input: z.strictObject({ x: coordinate, y: coordinate }).nullable(),
-    answer: z.strictObject({
-      x: coordinate.describe('Part of the width, from the left.'),
-      y: coordinate.describe('Part of the height, from the top.'),
-    }),
+    input: point.nullable(),
+    answer: point,
     initial: null,
     doc: 'The point that stays visible when the picture is cropped, from 0 to 1 of its width and height.',
     example: { x: 0.5, y: 0.25 },

@@ -1,12 +1,13 @@
 import { z } from 'zod';
-import { accept } from '../../kernel/decision';
+import { accept, type Decision, reject } from '../../kernel/decision';
+import { assertNever } from '../../kernel/errors';
 import type { ReviewId, StoreId } from '../../kernel/ids';
-import { type Aggregate, present } from '../events/aggregate';
+import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { withoutNulls } from '../fields';
+import { type ReviewStatus, reviewStatusSchema } from '../vocabulary';
 
-/** A review never changes: its stream has exactly one event. */
 export const reviewEvents = [
   defineEvent(
     'ReviewPosted',
@@ -20,30 +21,78 @@ export const reviewEvents = [
       verified: z.boolean(),
       /** When the review was written, which may be long before it was imported. */
       created_at: z.string(),
+      /** Events from before reviews were moderated have none. */
+      status: reviewStatusSchema.default('published'),
     }),
   ),
+  /** `publication_id`: the publication, which counts the review from now on, or no longer. */
+  defineEvent('ReviewModerated', z.object({ publication_id: z.string(), status: reviewStatusSchema })),
+  defineEvent('ReviewDeleted', z.object({})),
 ] as const;
 
 export type ReviewEvent = EventOf<typeof reviewEvents>;
-export type ReviewFields = ReviewEvent['data'];
+export type ReviewFields = Extract<ReviewEvent, { type: 'ReviewPosted' }>['data'];
 
-export type ReviewCommand = { readonly type: 'PostReview'; readonly review: ReviewFields };
+/** A review: the state that its events fold to. */
+export interface Review extends ReviewFields {
+  readonly id: ReviewId;
+  readonly store_id: StoreId;
+  /** Number of events so far. `If-Match` compares it with the version in the ETag. */
+  readonly version: number;
+}
 
-/**
- * Posting an existing review appends nothing. The id of a review is derived from its content, so posting it again
- * addresses the same stream.
- */
-export const reviewAggregate: Aggregate<ReviewFields, ReviewEvent, ReviewId, ReviewCommand> = {
+function evolve(state: State<Review>, event: ReviewEvent, id: ReviewId): State<Review> {
+  if (event.type === 'ReviewPosted') {
+    const store_id = event.data.store_id as StoreId;
+    return state.tag === 'absent' ? present({ id, ...event.data, store_id, version: 1 }) : state;
+  }
+  if (state.tag !== 'present') return state;
+  const before = state.resource;
+  switch (event.type) {
+    case 'ReviewModerated':
+      return present({ ...before, status: event.data.status, version: before.version + 1 });
+    case 'ReviewDeleted':
+      return { tag: 'deleted', store_id: before.store_id };
+    default:
+      return assertNever(event, 'review event');
+  }
+}
+
+export type ReviewCommand =
+  /** Ignored if the review exists or was deleted: an import derives the id of a review from its content. */
+  | { readonly type: 'PostReview'; readonly review: ReviewFields }
+  | { readonly type: 'Update'; readonly changes: { readonly status?: ReviewStatus | undefined } }
+  | { readonly type: 'Delete' };
+
+function decide(state: State<Review>, command: ReviewCommand): Decision<ReviewEvent> {
+  if (command.type === 'PostReview')
+    return state.tag === 'absent' ? accept({ type: 'ReviewPosted', data: command.review }) : accept();
+  if (state.tag !== 'present') return reject('review_not_found');
+  switch (command.type) {
+    case 'Update': {
+      const { status } = command.changes;
+      const { publication_id, status: old_status } = state.resource;
+      if (status === undefined || status === old_status) return accept();
+      return accept({ type: 'ReviewModerated', data: { publication_id, status } });
+    }
+    case 'Delete':
+      return accept({ type: 'ReviewDeleted', data: {} });
+    default:
+      return assertNever(command, 'review command');
+  }
+}
+
+export const reviewAggregate: Aggregate<Review, ReviewEvent, ReviewId, ReviewCommand> = {
   category: 'review',
   events: reviewEvents,
-  state_version: 1,
-  not_found: 'publication_not_found',
-  evolve: (_state, event) => present(event.data),
-  decide: (state, { review }) =>
-    state.tag === 'present' ? accept() : accept({ type: 'ReviewPosted', data: review }),
-  owner: ({ store_id }) => ({ store_id: store_id as StoreId }),
+  state_version: 2,
+  not_found: 'review_not_found',
+  evolve,
+  decide,
+  owner: ({ store_id }) => ({ store_id }),
 };
 
+/** Returns the resource with its status, which a storefront does not get. */
 export function reviewResource(id: string, review: ReviewFields): JsonObject {
   return withoutNulls({
     id,
@@ -55,5 +104,6 @@ export function reviewResource(id: string, review: ReviewFields): JsonObject {
     author_name: review.author_name,
     verified: review.verified,
     created_at: review.created_at,
+    status: review.status,
   });
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { field } from '../fields';
 import { lineField, textField } from '../input-rules';
+import { reviewStatusSchema } from '../vocabulary';
 
 const hours = {
   day: z.string().describe('A day or several, as free text.'),
@@ -16,6 +17,11 @@ const policies = {
   returns: z.string().describe('When and how customers can return a product.'),
   satisfaction: z.string().describe('What the store promises if a customer is not satisfied.'),
 };
+
+/** The events that change fields of a store. */
+export const STORE_CHANGES = ['StoreDescribed', 'StoreReviewsConfigured'] as const;
+
+const newReviewStatus = reviewStatusSchema.exclude(['rejected']).nullable();
 
 /** The writable fields of a store (docs/interface.md#store). Name and description have the limits of listings. */
 export const storeFields = {
@@ -35,7 +41,12 @@ export const storeFields = {
   businessHours: field(z.array(z.object(hours)).nullable(), {
     event: 'StoreDescribed',
     input: z
-      .array(z.strictObject({ day: lineField(40), hours: lineField(80) }))
+      .array(
+        z.strictObject({
+          day: lineField(40).describe(hours.day.description!),
+          hours: lineField(80).describe(hours.hours.description!),
+        }),
+      )
       .max(50)
       .nullable(),
     answer: z.array(z.strictObject(hours)),
@@ -47,9 +58,9 @@ export const storeFields = {
     event: 'StoreDescribed',
     input: z
       .strictObject({
-        address: lineField(300).optional(),
-        phone: lineField(40).optional(),
-        email: lineField(254).pipe(z.email()).optional(),
+        address: lineField(300).describe(contact.address.description!).optional(),
+        phone: lineField(40).describe(contact.phone.description!).optional(),
+        email: lineField(254).pipe(z.email()).describe(contact.email.description!).optional(),
       })
       .nullable(),
     answer: z.strictObject(contact).partial(),
@@ -60,7 +71,11 @@ export const storeFields = {
   policies: field(z.object(policies).partial().nullable(), {
     event: 'StoreDescribed',
     input: z
-      .strictObject({ shipping: textField(5_000), returns: textField(5_000), satisfaction: textField(5_000) })
+      .strictObject({
+        shipping: textField(5_000).describe(policies.shipping.description!),
+        returns: textField(5_000).describe(policies.returns.description!),
+        satisfaction: textField(5_000).describe(policies.satisfaction.description!),
+      })
       .partial()
       .nullable(),
     answer: z.strictObject(policies).partial(),
@@ -79,4 +94,12 @@ export const storeFields = {
     doc: 'The taxpayer number of the business (in Peru, the RUC).',
     example: '20123456789',
   }),
-} satisfies Record<string, { readonly event: 'StoreDescribed' }>;
+  new_review_status: field(newReviewStatus, {
+    event: 'StoreReviewsConfigured',
+    input: newReviewStatus,
+    initial: null,
+    added: true,
+    doc: 'The status of a review that is posted without one: `pending` if somebody looks at it first. Without it, new reviews are published.',
+    example: 'pending',
+  }),
+} satisfies Record<string, { readonly event: (typeof STORE_CHANGES)[number] }>;

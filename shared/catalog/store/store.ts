@@ -25,9 +25,9 @@ import {
   type StoreStatus,
   storeStatusSchema,
 } from '../vocabulary';
-import { storeFields } from './fields';
+import { STORE_CHANGES, storeFields } from './fields';
 
-const fieldEvents = changeEvents(storeFields, ['StoreDescribed']);
+const fieldEvents = changeEvents(storeFields, STORE_CHANGES);
 
 const paymentMethodSchema = z.object({
   payment_method_id: z.string(),
@@ -77,6 +77,7 @@ function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at
     present({ ...state.resource, ...fields, version: version + 1, updated_at: occurred_at });
   switch (event.type) {
     case 'StoreDescribed':
+    case 'StoreReviewsConfigured':
     case 'StoreStatusChanged':
       return changed(event.data);
     case 'PaymentMethodAdded':

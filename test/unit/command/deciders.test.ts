@@ -296,7 +296,8 @@ describe('a media', () => {
 describe('a store', () => {
   const input = { account_id: newId(), environment: 'live', name: 'Shop' } as const;
   const profile = { description: null, businessHours: null, contact: null, policies: null, ruc: null };
-  const created: StoreEvent = { type: 'StoreCreated', data: { ...input, ...profile } };
+  const data = { ...input, ...profile, new_review_status: null };
+  const created: StoreEvent = { type: 'StoreCreated', data };
   const create: StoreCommand = { type: 'CreateStore', input };
   const patch = (changes: StoreChanges): StoreCommand => ({ type: 'DescribeStore', changes });
   const contact = { email: 'a@example.com', phone: '1' };
@@ -330,6 +331,12 @@ describe('a store', () => {
       [],
     ],
     ['fields with the same values', [created], patch({ name: 'Shop', ruc: null }), []],
+    [
+      'the status of new reviews',
+      [created],
+      patch({ new_review_status: 'pending' }),
+      [{ type: 'StoreReviewsConfigured', data: { new_review_status: 'pending' } }],
+    ],
     ['the same status', [created], { type: 'ChangeStoreStatus', status: 'active' }, []],
     ['its status', [created], close, [{ type: 'StoreStatusChanged', data: { status: 'inactive' } }]],
     ['a first payment method', [created], add(cash), [added(cash, 1)]],
@@ -412,8 +419,27 @@ describe('an API key', () => {
 describe('a review', () => {
   const review: ReviewFields = {
     ...{ store_id, publication_id: newId(), rating: 5, title: null, body: 'Good', author_name: 'Ann' },
-    ...{ verified: false, created_at: AT },
+    ...{ verified: false, created_at: AT, status: 'pending' },
   };
   const posted = { type: 'ReviewPosted', data: review } as const;
-  decides(reviewAggregate, [['is posted', [], { type: 'PostReview', review }, [posted]]]);
+  const deleted = { type: 'ReviewDeleted', data: {} } as const;
+  const post = { type: 'PostReview', review } as const;
+  const remove = { type: 'Delete' } as const;
+  const moderate = (status?: ReviewFields['status']) => ({ type: 'Update', changes: { status } }) as const;
+  const { publication_id } = review;
+  const moderated = { type: 'ReviewModerated', data: { publication_id, status: 'published' } } as const;
+  decides(reviewAggregate, [
+    ['is posted', [], post, [posted]],
+    ['is posted once', [posted], post, []],
+    ['is not posted again after its deletion', [posted, deleted], post, []],
+    ['its status', [posted], moderate('published'), [moderated]],
+    ['the same status', [posted, moderated], moderate('published'), []],
+    ['no status', [posted], moderate(), []],
+    ['its deletion', [posted, moderated], remove, [deleted]],
+    ...[[], [posted, deleted]].flatMap((given) =>
+      [moderate('published'), remove].map(
+        (command) => [`${command.type} of none`, given, command, 'review_not_found'] as const,
+      ),
+    ),
+  ]);
 });

@@ -209,7 +209,10 @@ describe('reviews', () => {
       await post({}, 'b'),
     ];
     expect(new Set(all.map((review) => review.id)).size).toBe(5);
-    expect(await post({ body: 'Edited' }, 'a')).toMatchObject({ changed: false, value: { body: 'Good' } });
+    expect(await post({ body: 'Edited' }, 'a')).toMatchObject({
+      changed: false,
+      value: { resource: { body: 'Good' } },
+    });
   });
 
   test('require a publication that exists', async () => {

@@ -1,6 +1,13 @@
 import { documentAfter } from '../../support/folding';
 import type { Step } from '../../support/history';
-import { publicationId, reviewId, reviewPosted, storeId } from '../../support/history';
+import {
+  publicationId,
+  reviewDeleted,
+  reviewId,
+  reviewModerated,
+  reviewPosted,
+  storeId,
+} from '../../support/history';
 
 const id = '10000000-0000-7000-8000-000000000001';
 const account = (type: string, data: Step['data'] = {}): Step => ({
@@ -64,11 +71,26 @@ describe('the documents of the control realm', () => {
     expect(await bodyAfter(set, key('ApiKeyLimitsSet', { limits: null }))).toEqual(await bodyAfter());
   });
 
-  test('a review has the keys and body of its only event', async () => {
-    const document = await documentAfter([reviewPosted(1, 2, 4)], 'reviews', reviewId(1));
-    expect(document).toMatchObject({
-      keys: { store_id: storeId(0), publication_id: publicationId(2), rating: 4 },
+  test('a review is in the list of its publication while it is published', async () => {
+    const after = (...more: Step[]) =>
+      documentAfter([reviewPosted(1, 2, 4), ...more], 'reviews', reviewId(1));
+    const publication_id = publicationId(2);
+    expect(await after()).toMatchObject({
+      keys: {
+        store_id: storeId(0),
+        publication_id,
+        about_id: publication_id,
+        status: 'published',
+        rating: 4,
+      },
       body: { object: 'review', rating: 4, verified: false, created_at: '2025-12-01T00:00:00.000Z' },
     });
+    expect(await after(reviewModerated(1, 2, 'rejected'))).toMatchObject({
+      keys: { publication_id: null, about_id: publication_id, status: 'rejected' },
+      body: { publication_id, status: 'rejected' },
+    });
+    const restored = await after(reviewModerated(1, 2, 'pending'), reviewModerated(1, 2, 'published'));
+    expect(restored).toEqual(await after());
+    expect(await after(reviewDeleted(1, 2), reviewModerated(1, 2, 'published'))).toBeNull();
   });
 });

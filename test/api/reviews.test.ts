@@ -1,0 +1,161 @@
+import { postReview } from '../../services/command/review';
+import { permissionsOf } from '../../shared/catalog/vocabulary';
+import type { CatalogClient } from '../../shared/client';
+import type { PublicationId } from '../../shared/kernel/ids';
+import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import { expectError } from './replies';
+
+const UNKNOWN = '01890000-0000-7000-8000-000000000000';
+const GOOD = { rating: 5, author_name: 'Ann', body: 'Good' };
+
+let harness: Harness;
+let shop: Shop;
+let merchant: CatalogClient;
+let publication_id: string;
+
+beforeAll(async () => {
+  harness = await startHarness();
+});
+beforeEach(async () => {
+  shop = await harness.newShop();
+  merchant = harness.client(shop.secret);
+  const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1 };
+  publication_id = (await merchant.publications.create(tea)).id;
+});
+afterAll(() => harness.close());
+
+const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
+  harness.request(method, path, { token: shop.secret.token, ...options });
+const post = (body: object, options: RequestOptions = {}): Promise<Reply> =>
+  send('POST', `/api/publication/${publication_id}/reviews`, { body, ...options });
+const listed = async (query = '', token = shop.secret.token): Promise<Reply['body']> =>
+  (await send('GET', `/api/publication/${publication_id}/reviews${query}`, { token })).body;
+const idsOf = (reviews: readonly { id: string }[]): string[] => reviews.map(({ id }) => id);
+
+describe('a review', () => {
+  test('is written by a secret key, and is published unless the store or the request says otherwise', async () => {
+    const created = await post({ ...GOOD, title: 'Hot', verified_purchase: true });
+    const { id, created_at } = created.body.data;
+    const review = {
+      ...{ id, object: 'review', publication_id, ...GOOD, title: 'Hot', verified: true, created_at },
+    };
+    expect([created.status, created.body.data]).toEqual([201, { ...review, status: 'published' }]);
+    expect(created.headers.get('etag')).toMatch(/^"1-/);
+    // A storefront sees what it saw before there was a status.
+    const shown = await listed('', shop.public.token);
+    expect([shown.data, shown.meta.item_count, shown.meta.summary.average]).toEqual([[review], 1, 5]);
+
+    await merchant.store.update({ new_review_status: 'pending' });
+    expect((await post({ rating: 1, author_name: 'Bob' })).body.data).toMatchObject({
+      ...{ status: 'pending', body: '', verified: false },
+    });
+    expect((await post({ ...GOOD, status: 'published' })).body.data.status).toBe('published');
+    const { data, meta } = await listed();
+    expect([data.length, meta.item_count, meta.summary]).toMatchObject([2, 2, { count: 2, average: 5 }]);
+  });
+
+  test('is moderated: only published ones are listed and counted', async () => {
+    const [good, bad] = [
+      await merchant.reviews.create(publication_id, GOOD),
+      await post({ ...GOOD, rating: 1 }),
+    ];
+    const { id, created_at } = bad.body.data;
+    expect((await listed()).meta.summary).toMatchObject({ average: 3, count: 2 });
+    const rejected = await send('PATCH', `/api/review/${id}`, { body: { status: 'rejected' } });
+    expect([rejected.status, rejected.body.data]).toMatchObject([
+      200,
+      { id, status: 'rejected', created_at },
+    ]);
+    const shown = await listed('', shop.public.token);
+    expect([idsOf(shown.data), shown.meta.item_count]).toEqual([[good.id], 1]);
+    expect(shown.meta.summary).toMatchObject({ average: 5, count: 1, distribution: { '1': 0, '5': 1 } });
+    await merchant.reviews.update(id, { status: 'published' });
+    expect((await listed('', shop.public.token)).meta.summary).toMatchObject({ average: 3, count: 2 });
+  });
+
+  test('is listed by status for secret keys', async () => {
+    const ids: Record<string, string> = {};
+    for (const status of ['published', 'pending', 'rejected'])
+      ids[status] = (await post({ ...GOOD, status })).body.data.id;
+    for (const [status, id] of Object.entries(ids)) {
+      const { data, meta } = await listed(`?status=${status}`);
+      expect([data, meta.item_count, meta.summary.count]).toMatchObject([[{ id, status }], 1, 1]);
+      expect(idsOf(await merchant.reviews.list({ status: status as 'pending' }).all())).toEqual([id]);
+    }
+    const newest_first = [ids.rejected, ids.pending, ids.published];
+    expect(new Set(idsOf((await listed('?status=all')).data))).toEqual(new Set(newest_first));
+    expect(new Set(idsOf(await merchant.reviews.list().all()))).toEqual(new Set(newest_first));
+    expect((await merchant.reviews.list({ limit: 1 }).page(2)).meta).toMatchObject({
+      page: 2,
+      item_count: 3,
+    });
+    const { token } = shop.public;
+    expect((await listed('?status=published', token)).data).toMatchObject([{ id: ids.published }]);
+    for (const path of [`/api/publication/${publication_id}/reviews?status=pending`, '/api/reviews'])
+      expectError(await send('GET', path, { token }), 403, 'INSUFFICIENT_PERMISSIONS');
+    expectError(await send('GET', '/api/reviews?status=new'), 400, 'VALIDATION_ERROR', 'status');
+  });
+
+  test('is deleted, once and for good, also for a later import', async () => {
+    const context = { source: 'cli', request_id: 'import' } as const;
+    const target = { environment: 'live', store_id: shop.store_id, external_id: 'r1' } as const;
+    const input = { ...GOOD, publication_id: publication_id as PublicationId };
+    const { id } = await postReview(harness.deps, context, target, input);
+    await harness.settled();
+    expect(idsOf((await listed()).data)).toEqual([id]);
+    expect(await merchant.reviews.delete(id)).toEqual({ id, object: 'review', deleted: true });
+    expect((await listed()).meta).toMatchObject({ item_count: 0, summary: { count: 0, average: 0 } });
+    expect(await postReview(harness.deps, context, target, input)).toMatchObject({ id, changed: false });
+    await harness.settled();
+    expect((await listed('?status=all')).data).toEqual([]);
+    const body = { status: 'published' };
+    expectError(await send('PATCH', `/api/review/${id}`, { body }), 404, 'REVIEW_NOT_FOUND');
+    expectError(await send('DELETE', `/api/review/${id}`), 404, 'REVIEW_NOT_FOUND');
+  });
+
+  test('compares If-Match, and a repeated write with the same Idempotency-Key is done once', async () => {
+    const headers = { 'idempotency-key': 'review-1' };
+    const [first, again] = [await post(GOOD, { headers }), await post(GOOD, { headers })];
+    expect(again.body).toEqual(first.body);
+    expect((await listed()).meta.item_count).toBe(1);
+    const path = `/api/review/${first.body.data.id}`;
+    const stale = { 'if-match': '"7-x"' };
+    const body = { status: 'rejected' };
+    expectError(await send('PATCH', path, { body, headers: stale }), 412, 'CONFLICT');
+    expectError(await send('DELETE', path, { headers: stale }), 412, 'CONFLICT');
+    const current = { 'if-match': first.headers.get('etag')! };
+    const patched = await send('PATCH', path, { body, headers: current });
+    expect(patched.headers.get('etag')).toMatch(/^"2-/);
+    const unchanged = await send('PATCH', path, { body });
+    expect(unchanged.headers.get('etag')).toBe(patched.headers.get('etag'));
+  });
+});
+
+test.each([
+  [{ rating: 6 }, 'FIELD_INVALID', 'rating'],
+  [{ author_name: '' }, 'FIELD_TOO_SHORT', 'author_name'],
+  [{ author_name: undefined }, 'FIELD_REQUIRED', 'author_name'],
+  [{ status: 'hidden' }, 'FIELD_INVALID', 'status'],
+  [{ created_at: 'yesterday' }, 'FIELD_INVALID', 'created_at'],
+  [{ verified: true }, 'FIELD_INVALID', 'verified'],
+])('a review with %j is refused with %s', async (fields, code, at) => {
+  expectError(await post({ ...GOOD, ...fields }), 400, code, at);
+});
+
+test('writes of reviews require the permission, and the publication or review', async () => {
+  const { id } = await merchant.reviews.create(publication_id, GOOD);
+  const permissions = permissionsOf('secret').filter((name) => name !== 'write:reviews');
+  const { token } = await harness.newKey('secret', [shop.store_id], permissions);
+  const other = (await harness.newShop()).secret;
+  const paths = { POST: `/api/publication/${publication_id}/reviews`, DELETE: `/api/review/${id}` };
+  for (const [method, path] of Object.entries(paths)) {
+    const body = method === 'POST' ? GOOD : undefined;
+    for (const refused of [token, shop.public.token])
+      expectError(await send(method, path, { token: refused, body }), 403, 'INSUFFICIENT_PERMISSIONS');
+  }
+  const { POST, DELETE } = paths;
+  expectError(await send('POST', POST, { token: other.token, body: GOOD }), 404, 'PUBLICATION_NOT_FOUND');
+  expectError(await send('DELETE', DELETE, { token: other.token }), 404, 'REVIEW_NOT_FOUND');
+  const unknown = `/api/publication/${UNKNOWN}/reviews`;
+  expectError(await send('POST', unknown, { body: GOOD }), 404, 'PUBLICATION_NOT_FOUND');
+});
