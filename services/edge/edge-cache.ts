@@ -63,6 +63,8 @@ export class EdgeCache implements AnswerCache {
     const { req } = call.exchange;
     // A read that waits for a position may use other documents than those that a generation counts.
     if (req.headers['x-catalog-min-position'] !== undefined) return produce();
+    // Sales begin and end without an event.
+    if (call.query.has_discount !== undefined) return produce();
     const key = this.keyOf(call);
     const found = await this.find(key, call).catch(() => undefined);
     if (found?.reply) return found.reply;

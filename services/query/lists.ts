@@ -132,7 +132,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
   const mode = sortModeOf(query);
-  const where = whereOf(query, mode, store_id);
+  const where = whereOf(query, mode, store_id, deps.now());
   const order = isByPosition(query) ? featuredFirst(mode) : orderOf(mode);
   const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(query) };
   const findPage = () => version.find('publications', asked);
@@ -165,9 +165,14 @@ const isByPosition = ({ featured, sort, order }: PublicationsQuery): boolean =>
  * Filters by listing or by store, not by both. The publications of a listing all belong to its store, so the second key
  * would exclude nothing, but it would make the view store choose a slower index.
  */
-function whereOf(query: PublicationsQuery, mode: SortMode, store_id: string): ViewQuery['where'] {
+function whereOf(
+  query: PublicationsQuery,
+  mode: SortMode,
+  store_id: string,
+  now_ms: number,
+): ViewQuery['where'] {
   const container = query.listing_id === undefined ? { store_id } : { listing_id: query.listing_id };
-  return { ...container, visibility: visibilityKey(query.visibility), ...filterKeys(query, mode) };
+  return { ...container, visibility: visibilityKey(query.visibility), ...filterKeys(query, mode, now_ms) };
 }
 
 /** Returns the terms that the filters by labels demand: one of the values of each. */
@@ -215,13 +220,15 @@ function hasMaintainedTotal(query: FilterQuery): boolean {
 }
 
 /** Returns the filters of the query as conditions on keys, for a list sorted by `mode`. */
-export function filterKeys(query: FilterQuery, mode: SortMode): ViewQuery['where'] {
-  const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!));
+export function filterKeys(query: FilterQuery, mode: SortMode, now_ms: number): ViewQuery['where'] {
+  const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!, now_ms));
   return Object.assign({}, ...conditions, priceRange(query, mode));
 }
 
-function conditionOf(name: FilterName, value: boolean | string | number): ViewQuery['where'] {
+function conditionOf(name: FilterName, value: boolean | string | number, now_ms: number): ViewQuery['where'] {
   if (name === 'featured') return { featured_rank: value ? { lte: NOT_FEATURED - 1 } : NOT_FEATURED };
+  if (name === 'has_discount')
+    return { discount_from: { contains: now_ms, until: 'discount_until', is: value === true } };
   const key: keyof PublicationKeys = name;
   return { [key]: typeof value === 'boolean' ? Number(value) : value };
 }
@@ -272,10 +279,13 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const countIn = ({ facets }: ListingDocument['state']): number =>
     countFacets(facets, visibilitiesOf(visibility), flagsOf(query));
   const maintained_total = states.reduce((sum, state) => sum + countIn(state), 0);
-  const container = {
-    store_id: String(listing.keys.store_id),
-    ids: [listing.body.id, ...below.map(({ id }) => id)],
+  const where = {
+    listing_id:
+      below.length === 0 ? listing.body.id : { in: [listing.body.id, ...below.map(({ id }) => id)] },
+    visibility: visibilityKey(visibility),
+    ...filterKeys(query, effective_sort_mode, deps.now()),
   };
+  const found = { store_id: String(listing.keys.store_id), where };
   const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
   const {
     items,
@@ -283,7 +293,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
     total = maintained_total,
   } = is_precomputed && precomputed.length >= Math.min(limit, maintained_total)
     ? { items: precomputed, cuts: {} }
-    : await findPage({ version, request }, container, query, effective_sort_mode);
+    : await findPage({ version, request }, found, query, effective_sort_mode);
   const resourcesWhere = (featured: boolean): Presented[] =>
     items
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
@@ -328,16 +338,11 @@ function precomputedPage(
 /** Returns a page of the listing's publications. `total` is undefined if the listing's document contains it. */
 async function findPage(
   source: PageSource,
-  { store_id, ids }: { readonly store_id: string; readonly ids: readonly string[] },
+  { store_id, where }: { readonly store_id: string; readonly where: ViewQuery['where'] },
   query: ListingPublicationsQuery,
   mode: SortMode,
 ): Promise<{ items: ListedPublication[]; cuts: PageCuts; total?: number | undefined }> {
   const { version } = source;
-  const where = {
-    listing_id: ids.length === 1 ? ids[0]! : { in: ids },
-    visibility: visibilityKey(query.visibility),
-    ...filterKeys(query, mode),
-  };
   const order = featuredFirst(mode);
   const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(query) };
   const is_labelled = labelTerms(query).length > 0;

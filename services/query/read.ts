@@ -126,6 +126,7 @@ export interface EnvironmentReads {
 export type ReadDeps = Readonly<Record<Environment, EnvironmentReads>> & {
   readonly recordPageView: RecordPageView;
   readonly pictures: Pictures;
+  readonly now: () => number;
 };
 
 /** Returns the store in the query, by default the token's first. Throws `store_access_denied` and `invalid_uuid`. */

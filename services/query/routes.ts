@@ -60,6 +60,7 @@ export function queryRoutes({
     view,
     active_stores: activeStores(view, system.now, onCache),
   });
-  const deps: ReadDeps = { live: readsOf(views.live), test: readsOf(views.test), recordPageView, pictures };
+  const { now } = system;
+  const deps = { live: readsOf(views.live), test: readsOf(views.test), recordPageView, pictures, now };
   return READS.map(([operation, read]) => routeOf(operation, read.bind(undefined, deps)));
 }

@@ -52,7 +52,7 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   const tokens = queryTokens(query.q);
   if (listing === null || tokens.length === 0) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
 
-  const found = await firstMatching(version, query, store_id, tokens);
+  const found = await firstMatching(version, query, filterOf(query, store_id, deps.now()), tokens);
   const answer = await pageAnswer({ version, request }, 'publication', found.documents, query, found.total);
   return found.is_complete ? answer : { ...answer, meta: { ...answer.meta, is_complete: false } };
 }
@@ -65,9 +65,9 @@ const sortModeOfSearch = (query: SearchQuery) => (query.sort ? sortModeOf(query)
 
 type SearchFilter = Pick<WordSearch, 'scope' | 'where'>;
 
-function filterOf(query: SearchQuery, store_id: string): SearchFilter {
+function filterOf(query: SearchQuery, store_id: string, now_ms: number): SearchFilter {
   const scope = wordScope(store_id, query.visibility);
-  const filters = filterKeys(query, sortModeOfSearch(query));
+  const filters = filterKeys(query, sortModeOfSearch(query), now_ms);
   if (query.listing_id === undefined) return { scope, where: { ...scope, ...filters } };
   return {
     scope,
@@ -83,10 +83,9 @@ function filterOf(query: SearchQuery, store_id: string): SearchFilter {
 async function firstMatching(
   version: DocumentReader,
   query: SearchQuery,
-  store_id: string,
+  filter: SearchFilter,
   tokens: readonly string[],
 ): Promise<WordSearchResult<StoredDocument<PublicationDocument>>> {
-  const filter = filterOf(query, store_id);
   const labels = labelTerms(query);
   const page = {
     ...{ ...filter, ...pageOf(query), total_max: MATCHES_MAX },

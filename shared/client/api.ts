@@ -374,6 +374,8 @@ export interface SearchQuery {
   free_shipping?: boolean | undefined;
   /** `true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those out of stock. */
   in_stock?: boolean | undefined;
+  /** `true` returns only publications that cost less now: with a `compare_at_amount` above the price, or in a sale. `false` returns all others. */
+  has_discount?: boolean | undefined;
   /** Return only publications of one of these vendors. */
   vendor?: readonly string[] | undefined;
   /** Return only publications of one of these types. */
@@ -540,6 +542,8 @@ export interface ListingPublicationsQuery {
   free_shipping?: boolean | undefined;
   /** `true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those out of stock. */
   in_stock?: boolean | undefined;
+  /** `true` returns only publications that cost less now: with a `compare_at_amount` above the price, or in a sale. `false` returns all others. */
+  has_discount?: boolean | undefined;
   /** Return only publications of one of these vendors. */
   vendor?: readonly string[] | undefined;
   /** Return only publications of one of these types. */
@@ -619,6 +623,8 @@ export interface PublicationsQuery {
   free_shipping?: boolean | undefined;
   /** `true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those out of stock. */
   in_stock?: boolean | undefined;
+  /** `true` returns only publications that cost less now: with a `compare_at_amount` above the price, or in a sale. `false` returns all others. */
+  has_discount?: boolean | undefined;
   /** Return only publications of one of these vendors. */
   vendor?: readonly string[] | undefined;
   /** Return only publications of one of these types. */

@@ -84,7 +84,15 @@ export type KeyCondition =
   | Key
   | { readonly in: readonly Key[] }
   | { readonly not: Key }
-  | { readonly gte?: number; readonly lte?: number };
+  | { readonly gte?: number; readonly lte?: number }
+  | SpanCondition;
+
+/** Whether the number is in the span from this key, inclusive, until the key `until`, exclusive. */
+export interface SpanCondition {
+  readonly contains: number;
+  readonly until: string;
+  readonly is: boolean;
+}
 
 /** A query by keys. Must be answered from an index. Never finds tombstones. */
 export interface ViewQuery {

@@ -1,5 +1,6 @@
 import type { BodyOf } from '../../shared/client';
 import { type Harness, type Shop, startHarness } from '../support/harness';
+import { waitFor } from '../support/wait-for';
 import { namesOf } from './reads-shop';
 
 let harness: Harness;
@@ -58,6 +59,54 @@ const read = async (path: string, token = shop.secret.token) => {
   if (reply.status !== 200) throw new Error(`GET ${path}: ${reply.status} ${reply.text}`);
   return reply.body;
 };
+
+describe('has_discount', () => {
+  const in_ms = (ms: number): string => new Date(Date.now() + ms).toISOString();
+  const DAY = 86_400_000;
+
+  test('tells what costs less now, in every list, also after a sale has ended', async () => {
+    const own = await harness.newShop();
+    const merchant = harness.client(own.secret);
+    const { id: listing_id } = await merchant.listings.create({ name: 'Offers' });
+    const make = async (title: string, fields: object) =>
+      merchant.publications.create({
+        ...{ title, price_currency: 'EUR', price_amount: 1_000, listing_id, tags: ['offer'], ...fields },
+      });
+    const [start, end] = [{ sale_from: in_ms(-DAY) }, { sale_to: in_ms(DAY) }];
+    await make('Offer, compared', { compare_at_amount: 1_500 });
+    await make('Offer, dearer', { compare_at_amount: 900, sale_price_amount: 1_000 });
+    await make('Offer, later', { sale_price_amount: 500, sale_from: in_ms(DAY) });
+    await make('Offer, past', { sale_price_amount: 500, sale_to: in_ms(-DAY) });
+    await make('Offer, running', { sale_price_amount: 500, ...start, ...end });
+    const short = await make('Offer, short', { sale_price_amount: 500, sale_to: in_ms(DAY) });
+
+    const namesOfAll = async (query: string): Promise<string[]> => {
+      const { data, meta } = await read(`/api/publications?${query}`, own.secret.token);
+      const names = namesOf(data).toSorted();
+      expect(meta.item_count).toBe(names.length);
+      for (const path of [
+        `listing/${listing_id}/publications?`,
+        'publications?tag=offer&',
+        'store/search?q=offer&',
+      ]) {
+        const { data: found } = await read(`/api/${path}${query}`, own.secret.token);
+        expect(namesOf(Array.isArray(found) ? found : found.others).toSorted()).toEqual(names);
+      }
+      return names;
+    };
+    const discounted = ['Offer, compared', 'Offer, running', 'Offer, short'];
+    const others = ['Offer, dearer', 'Offer, later', 'Offer, past'];
+    expect(await namesOfAll('has_discount=true')).toEqual(discounted);
+    expect(await namesOfAll('has_discount=false')).toEqual(others);
+    expect(await namesOfAll('has_discount=true&min_price=1001')).toEqual([]);
+    await merchant.publications.update(short.id, { sale_to: in_ms(1_500) });
+    const count = async () =>
+      (await read('/api/publications?has_discount=true', own.secret.token)).meta.item_count;
+    expect(await count()).toBe(3);
+    await waitFor(async () => (await count()) === 2);
+    expect(await namesOfAll('has_discount=false')).toEqual([...others, 'Offer, short']);
+  });
+});
 
 describe('filters by labels', () => {
   test.each([

@@ -10,6 +10,7 @@ import type {
   DocumentWrite,
   KeyCondition,
   PartitionState,
+  SpanCondition,
   VersionInfo,
   VersionStatus,
   ViewQuery,
@@ -267,11 +268,20 @@ export class MemoryViewStore implements ViewStore {
 
 const within = ({ id, document }: StoredDocument, where: ViewQuery['where']): boolean =>
   document !== null &&
-  Object.entries(where).every(([key, condition]) =>
-    holds(key === 'id' ? id : (document.keys[key] ?? null), condition),
-  );
+  Object.entries(where).every(([key, condition]) => {
+    const keyOf = (name: string): Key => (name === 'id' ? id : (document.keys[name] ?? null));
+    return isSpan(condition)
+      ? spans(keyOf(key), keyOf(condition.until), condition)
+      : holds(keyOf(key), condition);
+  });
 
-function holds(key: Key, condition: KeyCondition): boolean {
+const isSpan = (condition: KeyCondition): condition is SpanCondition =>
+  condition !== null && typeof condition === 'object' && 'contains' in condition;
+
+const spans = (from: Key, until: Key, { contains, is }: SpanCondition): boolean =>
+  from !== null && until !== null && (Number(from) <= contains && Number(until) > contains) === is;
+
+function holds(key: Key, condition: Exclude<KeyCondition, SpanCondition>): boolean {
   if (condition === null || typeof condition !== 'object') return key === condition;
   if ('in' in condition) return condition.in.includes(key);
   if ('not' in condition) return key !== condition.not;

@@ -8,6 +8,7 @@ import {
   ALL_PARTS,
   type DocumentPart,
   type KeyCondition,
+  type SpanCondition,
   type ViewQuery,
   type WordMatch,
   type WordScope,
@@ -146,6 +147,13 @@ type Where = ViewQuery['where'];
 export function filterOf(collection: StoredCollection, where: Where): Filter<MongoDocument> {
   const filter: Document = {};
   for (const [key, condition] of Object.entries(where)) {
+    if (condition !== null && typeof condition === 'object' && 'contains' in condition) {
+      const { contains, until, is } = condition;
+      const [from, to] = [fieldOf(collection, key), fieldOf(collection, until)];
+      if (is) Object.assign(filter, { [from]: { $lte: contains }, [to]: { $gt: contains } });
+      else filter.$or = [{ [from]: { $gt: contains } }, { [to]: { $lte: contains } }];
+      continue;
+    }
     const term = termOf(condition);
     if (term !== undefined) filter[fieldOf(collection, key)] = term;
   }
@@ -155,7 +163,7 @@ export function filterOf(collection: StoredCollection, where: Where): Filter<Mon
   return matches_tombstones ? { ...filter, body: { $exists: true } } : filter;
 }
 
-function termOf(condition: KeyCondition): unknown {
+function termOf(condition: Exclude<KeyCondition, SpanCondition>): unknown {
   if (condition === null || typeof condition !== 'object') return condition;
   if ('in' in condition) return { $in: [...condition.in] };
   if ('not' in condition) return { $ne: condition.not };

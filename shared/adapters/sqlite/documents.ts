@@ -345,7 +345,7 @@ function inList(condition: KeyCondition): readonly Key[] | undefined {
 export function conditionSql(table: Table, where: Where, alias?: string): Query {
   const prefix = alias === undefined ? '' : `${alias}.`;
   const terms = Object.entries(where).flatMap(([key, condition]) =>
-    keyTerms(prefix + column(table, key), condition),
+    keyTerms((name) => prefix + column(table, name), key, condition),
   );
   // The keys of a tombstone are null, so tombstones only need to be excluded if every condition matches null.
   if (terms.every((term) => term.matches_null))
@@ -358,11 +358,17 @@ export function conditionSql(table: Table, where: Where, alias?: string): Query 
 
 type Term = Query & { readonly matches_null?: boolean };
 
-function keyTerms(name: string, condition: KeyCondition): Term[] {
+function keyTerms(columnOf: (key: string) => string, key: string, condition: KeyCondition): Term[] {
+  const name = columnOf(key);
   if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], matches_null: true }];
   if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];
   if ('in' in condition) return [inTerm(name, condition.in)];
   if ('not' in condition) return [notTerm(name, condition.not)];
+  if ('contains' in condition) {
+    const { contains, until, is } = condition;
+    const sql = `${is ? '' : 'NOT '}(${name} <= ? AND ${columnOf(until)} > ?)`;
+    return [{ sql, parameters: [contains, contains] }];
+  }
   const terms: Term[] = [];
   if (condition.gte !== undefined) terms.push({ sql: `${name} >= ?`, parameters: [condition.gte] });
   if (condition.lte !== undefined) terms.push({ sql: `${name} <= ?`, parameters: [condition.lte] });

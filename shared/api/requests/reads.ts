@@ -101,7 +101,7 @@ const listing_id = queryId.optional().meta({
 });
 
 /**
- * Filters of `GET /api/publications`. Each one except `featured` compares the document key of the same name. For
+ * Filters of `GET /api/publications`. Each one except `featured` and `has_discount` compares the document key of the same name. For
  * these filters, the store and the listing documents contain the totals; for all other filters, each read counts them.
  */
 export const publicationFilters = {
@@ -114,6 +114,9 @@ export const publicationFilters = {
   ),
   in_stock: flag.describe(
     '`true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those out of stock.',
+  ),
+  has_discount: flag.describe(
+    '`true` returns only publications that cost less now: with a `compare_at_amount` above the price, or in a sale. `false` returns all others.',
   ),
 };
 

@@ -21,6 +21,9 @@ const keys = {
   name_fold: 'text',
   free_shipping: 'integer',
   in_stock: 'integer',
+  /** When the discount begins and ends, in milliseconds. */
+  discount_from: 'integer',
+  discount_until: 'integer',
   external_id: 'text',
   version: 'integer',
 } as const;
@@ -97,6 +100,23 @@ export const INACTIVE_PRICE_DOWN = -1;
 
 export type PublicationKeys = KeysOf<typeof keys> & { readonly visibility: Visibility | null };
 
+/** Earlier and later than every time of a sale, in milliseconds. */
+const TIME_MIN = -8_640_000_000_000_000;
+const TIME_MAX = 8_640_000_000_000_000;
+
+/** Returns when the publication has a discount (docs/interface.md#sales). It has none in an empty span. */
+function discountOf(publication: Publication): { discount_from: number; discount_until: number } {
+  const { price_active, price_amount, compare_at_amount, sale_price_amount, sale_from, sale_to } =
+    publication;
+  const always = compare_at_amount !== null && compare_at_amount > price_amount;
+  const in_sale = sale_price_amount !== null && sale_price_amount < price_amount;
+  if (!price_active || !(always || in_sale)) return { discount_from: TIME_MAX, discount_until: TIME_MIN };
+  return {
+    discount_from: always || sale_from === null ? TIME_MIN : Date.parse(sale_from),
+    discount_until: always || sale_to === null ? TIME_MAX : Date.parse(sale_to),
+  };
+}
+
 /** Returns the keys. `listing_id` is null if the publication is in no listing that exists. */
 export function publicationKeys(publication: Publication, listing_id: string | null): PublicationKeys {
   const { price_active, price_amount, quantity_available } = publication;
@@ -111,6 +131,7 @@ export function publicationKeys(publication: Publication, listing_id: string | n
     name_fold: foldText(publication.title),
     free_shipping: publication.free_shipping ? 1 : 0,
     in_stock: quantity_available === null || quantity_available > 0 ? 1 : 0,
+    ...discountOf(publication),
     external_id: publication.external_id,
     version: publication.version,
   };

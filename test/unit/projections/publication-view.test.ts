@@ -64,6 +64,8 @@ describe('the document of a publication', () => {
       name_fold: 'armel & grosse',
       free_shipping: 1,
       in_stock: 1,
+      discount_from: 8_640_000_000_000_000,
+      discount_until: -8_640_000_000_000_000,
       external_id: null,
       version: 1,
     });
@@ -78,6 +80,33 @@ describe('the document of a publication', () => {
       in_stock: 0,
       free_shipping: 0,
     });
+  });
+
+  const never = { discount_from: 8_640_000_000_000_000, discount_until: -8_640_000_000_000_000 };
+  const always = { discount_from: -8_640_000_000_000_000, discount_until: 8_640_000_000_000_000 };
+  const [from, to] = ['2026-11-27T00:00:00.000Z', '2026-12-01T00:00:00.000Z'];
+  test.each([
+    [{ compare_at_amount: 2_001 }, always],
+    [{ compare_at_amount: 2_000 }, never],
+    [{ compare_at_amount: 2_001, price_active: false }, never],
+    [{ sale_price_amount: 2_000, sale_from: from }, never],
+    [{ sale_price_amount: 1_999 }, always],
+    [
+      { sale_price_amount: 0, sale_from: from },
+      { ...always, discount_from: Date.parse(from) },
+    ],
+    [
+      { sale_price_amount: 0, sale_to: to },
+      { ...always, discount_until: Date.parse(to) },
+    ],
+    [
+      { sale_price_amount: 0, sale_from: from, sale_to: to },
+      { discount_from: Date.parse(from), discount_until: Date.parse(to) },
+    ],
+    [{ compare_at_amount: 3_000, sale_price_amount: 0, sale_from: from, sale_to: to }, always],
+  ])('has a discount by its prices: %j', async (fields, keys) => {
+    const document = await publication(publicationCreated(1, { price_amount: 2_000, ...fields }));
+    expect(document!.keys).toMatchObject(keys);
   });
 
   test('is in stock if its quantity is not tracked', async () => {
