@@ -17,6 +17,7 @@ import {
   publicationAggregate,
   publicationResource,
 } from '../../shared/catalog/publication/publication';
+import { LISTED_VARIANTS_MAX } from '../../shared/catalog/publication/variants';
 import { publicationWords, TERM_FIELDS } from '../../shared/catalog/search/words';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
@@ -32,7 +33,7 @@ const PLACEHOLDER: PublicationDocument = {
     page_views: 0,
     revision: -1,
   },
-  expansions: { listing: null, media: [] },
+  expansions: { listing: null, media: [], variants: [] },
 };
 
 export const publicationView: View<PublicationDocument, PublicationEvent> = {
@@ -51,7 +52,7 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
       keys: publicationKeys(publication, base.keys.listing_id),
       body: bodyOf(publication, base),
       state: { ...base.state, publication, revision },
-      expansions: base.expansions,
+      expansions: withVariants(base.expansions, publication),
       words: wordsAfter(base, publication),
     };
   },
@@ -98,6 +99,15 @@ function shownListingId({ keys, expansions: { listing } }: PublicationDocument):
  */
 export function entryBody({ body, keys: { listing_id } }: PublicationDocument): JsonObject {
   return listing_id === null || body.listing_id === listing_id ? body : { ...body, listing_id };
+}
+
+/** Returns the expansions with the first variants. Keeps the object if the variants are the same. */
+function withVariants(
+  expansions: PublicationDocument['expansions'],
+  { variants }: Publication,
+): PublicationDocument['expansions'] {
+  const first = variants.slice(0, LISTED_VARIANTS_MAX);
+  return isSameValue(expansions.variants, first) ? expansions : { ...expansions, variants: first };
 }
 
 /** Returns the search words. Keeps the old ones if their fields are unchanged, because splitting a long text is slow. */

@@ -168,7 +168,8 @@ async function attemptWrite<Resource, Command>(
   const command = await write.check(state);
   const decision = aggregate.decide(state, command);
   if (!decision.ok) {
-    const { condition, message } = decision;
+    const { condition, message, faults } = decision;
+    if (faults) throw CatalogError.ofFaults(faults);
     throw new CatalogError(condition, message === undefined ? {} : { message });
   }
   if (decision.events.length === 0)

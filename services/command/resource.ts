@@ -174,7 +174,7 @@ export function defineResource<
         await target.guard?.();
         await checkContent(deps, environment, store_id, input);
         await reserveNames(deps, context, { environment, store_id, id }, state, input);
-        return { type: 'Create', store_id, input };
+        return { type: 'Create', store_id, id, input };
       },
     });
     return withResource(written);
@@ -225,13 +225,13 @@ export function defineResource<
       context,
       fresh: is_probably_new,
       check: async (state) => {
-        if (state.tag === 'deleted') return { type: 'Put', store_id, input };
+        if (state.tag === 'deleted') return { type: 'Put', store_id, id, input };
         const before = state.tag === 'present' ? state.resource : undefined;
         await guard?.(before);
         await checkContent(deps, environment, store_id, input, before);
         const changes = before ? await revised(deps, environment, before, input, revise) : input;
         await reserveNames(deps, context, target, state, changes);
-        return { type: 'Put', store_id, input: changes };
+        return { type: 'Put', store_id, id, input: changes };
       },
     });
     if (written.value.tag === 'deleted') return { outcome: 'deleted' };

@@ -8,6 +8,7 @@ import { publications } from './publication';
 import { ActiveStores, type MediaDeps, type ProjectionDeps, type RouteDeps } from './request';
 import { reviewRoutes } from './review';
 import { storeRoutes } from './store';
+import { variantRoutes } from './variant';
 
 /** Returns the routes of all write endpoints (docs/interface.md#write-endpoints). */
 export function commandRoutes(
@@ -21,5 +22,6 @@ export function commandRoutes(
     ...mediaRoutes(shared),
     ...storeRoutes(shared),
     ...reviewRoutes(shared),
+    ...variantRoutes(shared),
   ];
 }

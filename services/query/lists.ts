@@ -23,6 +23,7 @@ import {
   type ReviewCounts,
 } from '../../shared/catalog/publication/document';
 import { countFacets, FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
+import { variantResource } from '../../shared/catalog/publication/variants';
 import { labelTerm } from '../../shared/catalog/search/words';
 import {
   compareByOrder,
@@ -451,7 +452,7 @@ function inOrder(media: readonly MediaEmbed[], query: MediaListQuery): readonly 
 
 const createdAt = ({ body }: MediaEmbed): string => body.created_at as string;
 
-// --- Payment methods and reviews ---
+// --- Payment methods, variants and reviews ---
 
 /** Handles `GET /api/payment-methods`. */
 export async function readPaymentMethods(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
@@ -475,6 +476,23 @@ function orderOfMethods(query: Pick<ListQuery, 'sort' | 'order'>): SortOrder {
     ['position', direction],
     ['id', direction],
   ];
+}
+
+/** Handles `GET /api/publication/:id/variants`. */
+export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
+  const query = parseRead(reads.listVariants, request, []);
+  const version = await openForId(deps, request, 'publications');
+  const { document } = await findById(deps, request, version, 'publications', {
+    visibility: query.visibility,
+    isVisible: isItemVisible,
+    parts: ['state'],
+  });
+  // A document of an old schema, which is read until a rebuild, has no variants.
+  const variants = document.state.publication?.variants ?? [];
+  const { skip, limit } = pageOf(query);
+  const { id, media_ids } = document.body;
+  const data = variants.slice(skip, skip + limit).map((variant) => variantResource(variant, id, media_ids));
+  return { data, meta: pageMeta({ ...query, total: variants.length }) };
 }
 
 /** Handles `GET /api/publication/:id/reviews`. */

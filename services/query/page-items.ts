@@ -29,7 +29,7 @@ type ItemName = keyof typeof ITEMS;
 type ItemDocument<Name extends ItemName> = DocumentOf<(typeof ITEMS)[Name]['collection']>;
 
 /** How an item is presented whose expansions were not read. */
-const NO_EXPANSIONS = { publications: { public: [], private: [] }, listing: null, media: [] };
+const NO_EXPANSIONS = { publications: { public: [], private: [] }, listing: null, media: [], variants: [] };
 
 interface PageItem<Document> {
   readonly document: Document;
@@ -145,11 +145,12 @@ function shorten(resource: JsonObject, bytes_max: number): JsonObject {
     bytes_left -= bytesOf(textOf(value)) + 1;
     return bytes_left >= 0;
   };
-  const { publications, media, listing, ...bare } = resource;
+  const { publications, media, listing, variants, ...bare } = resource;
   const shortened: Record<string, JsonValue> = bare;
   if (publications !== undefined) shortened.publications = first(publications as JsonObject, fits);
   if (listing !== undefined && fits(listing)) shortened.listing = listing;
   if (media !== undefined) shortened.media = first(media as JsonObject, fits);
+  if (variants !== undefined) shortened.variants = first(variants as JsonObject, fits);
   return shortened;
 }
 

@@ -6,6 +6,7 @@ import { childrenCount } from '../../shared/catalog/listing/listing';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { countFacets } from '../../shared/catalog/publication/facets';
+import { SHOWN_VARIANTS_MAX, variantResource } from '../../shared/catalog/publication/variants';
 import { featuredFirst, orderOf } from '../../shared/catalog/sorting';
 import type { StoreDocument } from '../../shared/catalog/store/document';
 import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
@@ -23,7 +24,7 @@ import { isContainerVisible, type ReadQuery, visibilitiesOf, visibleEntries } fr
 export const EXPANSIONS = {
   store: ['listing', 'media'],
   listing: ['publication', 'media'],
-  publication: ['listing', 'media'],
+  publication: ['listing', 'media', 'variants'],
 } as const satisfies Record<string, readonly Expandable[]>;
 
 type Resource = keyof typeof EXPANSIONS;
@@ -40,7 +41,9 @@ export function partsFor(resource: Resource, query: ReadQuery): readonly Documen
   if (query.visibility === 'public' && !expanded) return TEXT_ONLY;
   // A store's numbers of media are in its `state` only.
   const needs_media_counts = resource === 'store' && query.expand.includes('media');
-  const needs_state = needs_media_counts || (query.visibility !== 'public' && resource !== 'publication');
+  const needs_all_variants = resource === 'publication' && query.expand.includes('variants');
+  const needs_state =
+    needs_media_counts || needs_all_variants || (query.visibility !== 'public' && resource !== 'publication');
   return [...(needs_state ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
 }
 
@@ -60,7 +63,23 @@ export function presentPublication(document: PublicationDocument, query: ReadQue
     const address = mediaUrl(query.visibility, { store_id, publication_id: id });
     body.media = mediaCollection(document.expansions.media, document.body.stats.media_count, address);
   }
+  if (query.expand.includes('variants')) body.variants = variantCollection(document, query.visibility);
   return body;
+}
+
+/** Returns the first variants: from the state if it was read, otherwise those that a list shows. */
+function variantCollection({ body, state, expansions }: PublicationDocument, filter: VisibilityFilter) {
+  const variants = state.publication?.variants ?? expansions.variants ?? [];
+  const resources = variants
+    .slice(0, SHOWN_VARIANTS_MAX)
+    .map((variant) => variantResource(variant, body.id, body.media_ids));
+  const total_count = (body.variant_count as number | undefined) ?? 0;
+  return collectionOf(
+    resources,
+    total_count,
+    urlOf(`/api/publication/${body.id}/variants`, filter),
+    resources.length,
+  );
 }
 
 export function presentListing(document: ListingDocument, query: ReadQuery): Presented {
@@ -161,8 +180,13 @@ function mediaCollection(
 }
 
 /** Returns an expanded collection. `url` is the endpoint that returns all its items. */
-function collectionOf(items: readonly JsonObject[], total_count: number, url: string): JsonObject {
-  const data = items.slice(0, EXPANDED_MAX);
+function collectionOf(
+  items: readonly JsonObject[],
+  total_count: number,
+  url: string,
+  max = EXPANDED_MAX,
+): JsonObject {
+  const data = items.slice(0, max);
   return { object: 'collection', data, total_count, has_more: total_count > data.length, url };
 }
 

@@ -25,6 +25,7 @@ const PERMISSION_TO_EXPAND: Readonly<Record<Expandable, Permission>> = {
   publication: 'read:publications',
   listing: 'read:listings',
   media: 'read:media',
+  variants: 'read:publications',
 };
 
 export interface ReadQuery {

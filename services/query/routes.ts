@@ -13,6 +13,7 @@ import {
   readPublications,
   readReviews,
   readStoreReviews,
+  readVariants,
 } from './lists';
 import type { RecordPageView } from './page-view-counter';
 import { activeStores, type EnvironmentReads, type ReadDeps } from './read';
@@ -42,6 +43,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.listPublications, readPublications],
   [reads.getPublication, readPublication],
   [reads.listRelatedPublications, readRelated],
+  [reads.listVariants, readVariants],
   [reads.listReviews, readReviews],
   [reads.listStoreReviews, readStoreReviews],
   [reads.listMedia, readMediaList],

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { listedVariantBody, optionBody } from '../catalog/publication/variants';
 import * as reads from './requests/reads';
 import { noBody, tokenBody } from './requests/tokens';
 import * as writes from './requests/writes';
@@ -68,6 +69,10 @@ const namedAnswers = {
     'Response to the deletion of a publication.',
   ),
   PublicationPage: page(resources.publicationSchema, 'Response with a page of publications.'),
+  VariantAnswer: answer(resources.variantSchema, 'Response with a variant.'),
+  NewVariantAnswer: created(resources.variantSchema, 'Response with a new variant.', examples.newVariant),
+  VariantPage: page(resources.variantSchema, 'Response with a page of variants.'),
+  DeletedVariantAnswer: answer(resources.deletedVariantSchema, 'Response to the deletion of a variant.'),
   MediaAnswer: answer(resources.mediaSchema, 'Response with a media.'),
   NewMediaAnswer: created(
     resources.mediaSchema,
@@ -127,6 +132,12 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     'The publications of a listing, added by `expand=publication`.',
     examples.publications,
   ),
+  Variant: named(resources.variantSchema, 'One of the forms in which a product is sold.', examples.variant),
+  VariantCollection: named(
+    resources.variantCollectionSchema,
+    'The variants of a publication, added by `expand=variants`.',
+    examples.variants,
+  ),
   Media: named(resources.mediaSchema, 'An uploaded picture.', examples.media),
   MediaVariant: named(
     resources.mediaVariantSchema,
@@ -162,6 +173,11 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     resources.deletedPublicationSchema,
     'A publication that was deleted.',
     deleted(examples.ids.publication, 'publication'),
+  ),
+  DeletedVariant: named(
+    resources.deletedVariantSchema,
+    'A variant that was deleted.',
+    deleted(examples.ids.variant, 'variant'),
   ),
   DeletedMedia: named(
     resources.deletedMediaSchema,
@@ -221,6 +237,13 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
   ),
   NewReview: named(writes.newReviewBody, 'Fields of a new review.'),
   ReviewPatch: named(writes.reviewPatchBody, 'The new status of a review.'),
+  NewVariant: named(writes.newVariantBody, 'Fields of a new variant.'),
+  VariantPatch: named(
+    writes.variantPatchBody,
+    'Fields of a variant to change. Fields that are left out stay as they are.',
+  ),
+  ListedOption: named(optionBody, 'An option in the body of a publication.'),
+  ListedVariant: named(listedVariantBody, 'A variant in the body of a publication.'),
   Upload: named(writes.uploadForm, 'Form with a picture to upload.'),
   TokenRequest: named(tokenBody, 'Options of the token.'),
   NoFields: named(noBody, 'An empty object. Fields are refused.'),
@@ -233,6 +256,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ListingsQuery: reads.listingsSchema,
   PublicationsQuery: reads.publicationsSchema,
   ListingPublicationsQuery: reads.listingPublicationsSchema,
+  VariantsQuery: reads.variantsSchema,
   SearchQuery: reads.searchSchema,
   MediaListQuery: reads.mediaListSchema,
   ReviewsQuery: reads.reviewsSchema,

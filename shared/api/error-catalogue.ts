@@ -41,6 +41,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   publication_not_found: row(404, 'PUBLICATION_NOT_FOUND', 'The publication does not exist'),
   media_not_found: row(404, 'MEDIA_NOT_FOUND', 'The media file does not exist'),
   review_not_found: row(404, 'REVIEW_NOT_FOUND', 'The review does not exist'),
+  variant_not_found: row(404, 'VARIANT_NOT_FOUND', 'The variant does not exist'),
   malformed_request: row(400, 'INVALID_REQUEST', 'The request is malformed'),
   unsupported_content_type: row(415, 'INVALID_REQUEST', 'The content type or encoding is not supported'),
   field_required: row(400, 'FIELD_REQUIRED', 'A required field is missing'),
@@ -63,6 +64,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   lost_race: row(409, 'CONFLICT', 'Another request changed the resource at the same time; try again'),
   listing_not_empty: row(409, 'DEPENDENCY_EXISTS', 'The listing has publications, or listings below it'),
   name_taken: row(409, 'CONFLICT', 'Another resource of the store has this name'),
+  insufficient_stock: row(409, 'INSUFFICIENT_STOCK', 'The variant has less in stock'),
   idempotency_key_reused: row(
     409,
     'DUPLICATE_OPERATION',

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { accept, type Decision, reject } from '../kernel/decision';
+import { accept, type Decision, type Rejection, reject } from '../kernel/decision';
 import { assertNever, type Condition } from '../kernel/errors';
 import type { AnyId, StoreId } from '../kernel/ids';
 import { isSameValue } from '../kernel/same-value';
@@ -19,9 +19,10 @@ export interface FieldResource<Id> {
 }
 
 export type FieldCommand<F extends Fields> =
-  | { readonly type: 'Create'; readonly store_id: string; readonly input: Input<F> }
+  /** `id`: of the resource, to derive ids within it. */
+  | { readonly type: 'Create'; readonly store_id: string; readonly id?: string; readonly input: Input<F> }
   /** Creates the resource if it does not exist, otherwise patches it. An import sends one per row. */
-  | { readonly type: 'Put'; readonly store_id: string; readonly input: Input<F> }
+  | { readonly type: 'Put'; readonly store_id: string; readonly id?: string; readonly input: Input<F> }
   | { readonly type: 'Update'; readonly changes: Changes<F> }
   /** Changes nothing, but appends an event, so that a write that is under way loses the race. */
   | { readonly type: 'Interrupt'; readonly field: keyof F & string }
@@ -40,6 +41,8 @@ interface FieldAggregate<F extends Fields, Resource, Event extends { readonly ty
   readonly initial?: Partial<Resource>;
   /** Applies an event that is none of the above. Undefined if the event is one of the above. */
   readonly evolveOther?: (before: Resource, event: Event) => Resource | undefined;
+  /** Completes the fields that a command sends, or rejects them. `before`: undefined for a new resource. */
+  readonly complete?: (sent: Changes<F>, id: string, before?: Resource) => Changes<F> | Rejection;
 }
 
 /**
@@ -53,12 +56,16 @@ export function fieldAggregate<
   Id extends AnyId,
 >(definition: FieldAggregate<F, Resource, Event>): Aggregate<Resource, Event, Id, FieldCommand<F>> {
   const { category, events, state_version, not_found, fields, changes, initial, evolveOther } = definition;
+  const { complete = (sent) => sent } = definition;
   const created = events[0].type;
   const deleted = events.at(-1)!.type;
   const defaults = initialValues(fields);
   const eventOf = (type: string, data: object): Event => ({ type, data }) as unknown as Event;
-  const change = (before: Resource, values: object): Decision<Event> =>
-    accept(...(changesOf(changes, before, values) as unknown as Event[]));
+  const change = (before: Resource, sent: Changes<F>): Decision<Event> => {
+    const values = complete(sent, before.id, before);
+    if (isRejection(values)) return values;
+    return accept(...(changesOf(changes, before, values) as unknown as Event[]));
+  };
 
   const evolve = (state: State<Resource>, event: Event, id: Id, occurred_at: string): State<Resource> => {
     if (event.type === created) {
@@ -79,11 +86,14 @@ export function fieldAggregate<
     if (state.tag === 'deleted')
       return command.type === 'Put' || command.type === 'Interrupt' ? accept() : reject(not_found);
     if (command.type === 'Create' || command.type === 'Put') {
-      const data = dataOfNew<object>({ store_id: command.store_id }, defaults, command.input);
+      const { store_id, id = '', input } = command;
+      if (state.tag === 'present' && command.type === 'Put')
+        return state.resource.store_id === store_id ? change(state.resource, input) : reject(not_found);
+      const values = complete(input, id);
+      if (isRejection(values)) return values;
+      const data = dataOfNew<object>({ store_id }, defaults, values);
       if (state.tag === 'absent') return accept(eventOf(created, data));
       const before = state.resource;
-      if (command.type === 'Put')
-        return before.store_id === command.store_id ? change(before, command.input) : reject(not_found);
       const is_repeat = isSameValue({ ...before, ...data }, before);
       return is_repeat ? accept() : reject('lost_race', `A ${category} with this id already exists`);
     }
@@ -113,4 +123,8 @@ export function fieldAggregate<
     decide,
     owner: ({ store_id }) => ({ store_id }),
   };
+}
+
+function isRejection(values: object): values is Rejection {
+  return 'ok' in values;
 }

@@ -99,7 +99,7 @@ function rejectDuplicates(what: string) {
 }
 
 /** Returns the schema of an object of at most `max` values, by name. A name is one line of at most `name_max` characters. */
-export function namedValuesField<Value extends z.ZodType>(value: Value, max: number, name_max: number) {
+function namedValuesField<Value extends z.ZodType>(value: Value, max: number, name_max: number) {
   return z
     .record(z.string().meta({ minLength: 1, maxLength: name_max, pattern: NAME_PATTERN }), value)
     .superRefine((values, context) => {
@@ -119,6 +119,25 @@ export function namedValuesField<Value extends z.ZodType>(value: Value, max: num
 /** Returns the value, null for an empty list or object, which means the same. */
 export const nullIfEmpty = <Value extends object>(value: Value | null): Value | null =>
   value !== null && Object.keys(value).length === 0 ? null : value;
+
+export const ATTRIBUTES_MAX = 50;
+/** Maximum length of a text of an attribute. */
+const ATTRIBUTE_LENGTH_MAX = 255;
+
+/** The attributes of a publication or a variant, as they are stored. */
+export const attributesSchema = z
+  .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]))
+  .nullable();
+export const attributesField = namedValuesField(
+  z.union(
+    [lineField(ATTRIBUTE_LENGTH_MAX), z.number(), z.boolean(), linesField(50, ATTRIBUTE_LENGTH_MAX)],
+    `a line of at most ${ATTRIBUTE_LENGTH_MAX} characters, a number, true or false, or a list of at most 50 such lines`,
+  ),
+  ATTRIBUTES_MAX,
+  60,
+)
+  .nullable()
+  .transform(nullIfEmpty);
 
 /**
  * Returns whether the text has at most `max` code points. Compares the length in UTF-16 units first: a text never has

@@ -67,7 +67,7 @@ export interface ReadQuery {
   /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
 }
 
 /** Response with a store. */
@@ -272,6 +272,24 @@ export interface Publication {
     /** How often customers opened the publication. Up to 30 seconds late. */
     view_count: number;
   };
+  /** In what its variants differ. Omitted if it has no options. */
+  options?: {
+    /** The name of the option. */
+    name: string;
+    /** Its values, in display order. */
+    values: string[];
+  }[];
+  /** The prices of its variants, in hundredths of the major unit. Omitted if it has none. */
+  price_range?: {
+    /** The lowest price, which is `price_amount`. */
+    min: number;
+    /** The highest price. */
+    max: number;
+  };
+  /** Number of variants. Omitted if it has none. */
+  variant_count?: number;
+  /** Whether any variant can be bought. Omitted if it has no variants. */
+  in_stock?: boolean;
   /** The ids of all its media, in display order. */
   media_ids: string[];
   /** The id of its listing. Omitted if it has none, and if the listing is hidden. */
@@ -280,6 +298,8 @@ export interface Publication {
   listing?: Listing;
   /** Present with `expand=media`. */
   media?: MediaCollection;
+  /** Present with `expand=variants`: the first 250 of one publication, and 50 in lists. */
+  variants?: VariantCollection;
 }
 
 /** The media of a store, listing or publication, added by `expand=media`. */
@@ -347,13 +367,59 @@ export interface MediaVariant {
   mime_type: string;
 }
 
+/** The variants of a publication, added by `expand=variants`. */
+export interface VariantCollection {
+  /** Type of the object. */
+  object: 'collection';
+  /** The first items, at most 250, and fewer if they are larger than 2 MB. */
+  data: Variant[];
+  /** Number of all items. */
+  total_count: number;
+  /** Whether the list at `url` has more items than `data`. */
+  has_more: boolean;
+  /** Path of the complete list, in the same order. */
+  url: string;
+}
+
+/** One of the forms in which a product is sold. */
+export interface Variant {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'variant';
+  /** Id of its publication. */
+  publication_id: string;
+  /** The merchant's article number. No two variants of a publication have the same. */
+  sku?: string;
+  /** The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are. */
+  barcode?: string;
+  /** The value of each option, by the name of the option. No two variants have the same values. */
+  option_values: Record<string, string>;
+  /** The price in hundredths of the major unit of the currency of the publication. Default: the price of the publication. */
+  price_amount: number;
+  /** The price before a discount, in hundredths of the major unit. */
+  compare_at_amount?: number;
+  /** Number of units in stock. Below 0 only with `allow_backorder`. Omitted if stock is not tracked. */
+  quantity_available?: number;
+  /** Whether customers can order more than is in stock. */
+  allow_backorder: boolean;
+  /** Variants are sorted by it, from low to high. Default: after the variant before it. */
+  position: number;
+  /** The id of the variant's picture: one of the `media_ids` of the publication. */
+  media_id?: string;
+  /** The weight in grams. */
+  weight_grams?: number;
+  /** Further properties by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
+  attributes?: Record<string, string | number | boolean | string[]>;
+}
+
 export interface SearchQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
   /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
   /** Number of items per page. */
@@ -435,7 +501,7 @@ export interface ListingsQuery {
   /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
   /** Number of items per page. */
@@ -468,7 +534,7 @@ export interface ListQuery {
   /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
   /** Number of items per page. */
@@ -523,7 +589,7 @@ export interface ListingPublicationsQuery {
   /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
   /** Number of items per page. */
@@ -604,7 +670,7 @@ export interface PublicationsQuery {
   /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
   /** Number of items per page. */
@@ -649,13 +715,38 @@ export interface PublicationAnswer {
   data: Publication;
 }
 
+export interface VariantsQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
+  visibility?: 'public' | 'private' | 'all' | undefined;
+  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+}
+
+/** Response with a page of variants. */
+export interface VariantPage {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** The items of this page. */
+  data: Variant[];
+  /** Number and size of the page, and number of all items. */
+  meta: PageMeta;
+}
+
 export interface ReviewsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
   /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
   /** Number of items per page. */
@@ -757,7 +848,7 @@ export interface StoreReviewsQuery {
   /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
   /** Number of items per page. */
@@ -788,7 +879,7 @@ export interface MediaListQuery {
   /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media')[] | undefined;
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
   /** Number of items per page. */
@@ -1048,8 +1139,48 @@ export interface NewPublication {
   } | null | undefined;
   /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
   external_id?: string | null | undefined;
+  /** In what the variants differ, such as size and colour. Maximum 5. A new name for an option keeps its variants. */
+  options?: readonly ListedOption[] | null | undefined;
+  /** All variants, at most 2048. Changes those with the same `id` or `option_values`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants. */
+  variants?: readonly ListedVariant[] | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
+}
+
+/** An option in the body of a publication. */
+export interface ListedOption {
+  /** The name of the option, shown to customers. */
+  name: string;
+  /** Its values, in the order to show them. Other values that variants have are added at the end. */
+  values?: readonly string[] | undefined;
+}
+
+/** A variant in the body of a publication. */
+export interface ListedVariant {
+  /** The id of a variant of the publication. Without it, the variant with these `option_values`. */
+  id?: string | undefined;
+  /** The merchant's article number. No two variants of a publication have the same. */
+  sku?: string | null | undefined;
+  /** The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are. */
+  barcode?: string | null | undefined;
+  /** The value of each option, by the name of the option. No two variants have the same values. */
+  option_values?: Readonly<Record<string, string>> | undefined;
+  /** The price in hundredths of the major unit of the currency of the publication. Default: the price of the publication. */
+  price_amount?: number | undefined;
+  /** The price before a discount, in hundredths of the major unit. */
+  compare_at_amount?: number | null | undefined;
+  /** Number of units in stock. Below 0 only with `allow_backorder`. Omitted if stock is not tracked. */
+  quantity_available?: number | null | undefined;
+  /** Whether customers can order more than is in stock. */
+  allow_backorder?: boolean | undefined;
+  /** Variants are sorted by it, from low to high. Default: after the variant before it. */
+  position?: number | undefined;
+  /** The id of the variant's picture: one of the `media_ids` of the publication. */
+  media_id?: string | null | undefined;
+  /** The weight in grams. */
+  weight_grams?: number | null | undefined;
+  /** Further properties by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
+  attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
 }
 
 /** Response with a new publication. */
@@ -1113,6 +1244,10 @@ export interface PublicationPatch {
   } | null | undefined;
   /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
   external_id?: string | null | undefined;
+  /** In what the variants differ, such as size and colour. Maximum 5. A new name for an option keeps its variants. */
+  options?: readonly ListedOption[] | null | undefined;
+  /** All variants, at most 2048. Changes those with the same `id` or `option_values`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants. */
+  variants?: readonly ListedVariant[] | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -1189,6 +1324,24 @@ export interface PutPublication {
     /** How often customers opened the publication. Up to 30 seconds late. */
     view_count: number;
   };
+  /** In what its variants differ. Omitted if it has no options. */
+  options?: {
+    /** The name of the option. */
+    name: string;
+    /** Its values, in display order. */
+    values: string[];
+  }[];
+  /** The prices of its variants, in hundredths of the major unit. Omitted if it has none. */
+  price_range?: {
+    /** The lowest price, which is `price_amount`. */
+    min: number;
+    /** The highest price. */
+    max: number;
+  };
+  /** Number of variants. Omitted if it has none. */
+  variant_count?: number;
+  /** Whether any variant can be bought. Omitted if it has no variants. */
+  in_stock?: boolean;
   /** The ids of all its media, in display order. */
   media_ids: string[];
   /** The id of its listing. Omitted if it has none, and if the listing is hidden. */
@@ -1197,6 +1350,8 @@ export interface PutPublication {
   listing?: Listing;
   /** Present with `expand=media`. */
   media?: MediaCollection;
+  /** Present with `expand=variants`: the first 250 of one publication, and 50 in lists. */
+  variants?: VariantCollection;
   /** Whether the request created the resource, changed it, or found it as it should be. */
   result: 'created' | 'updated' | 'unchanged';
 }
@@ -1217,6 +1372,101 @@ export interface DeletedPublication {
   id: string;
   /** Type of the resource. */
   object: 'publication';
+  /** The resource does not exist any more. */
+  deleted: true;
+}
+
+/** Fields of a new variant. */
+export interface NewVariant {
+  /** The merchant's article number. No two variants of a publication have the same. */
+  sku?: string | null | undefined;
+  /** The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are. */
+  barcode?: string | null | undefined;
+  /** The value of each option, by the name of the option. No two variants have the same values. */
+  option_values?: Readonly<Record<string, string>> | undefined;
+  /** The price in hundredths of the major unit of the currency of the publication. Default: the price of the publication. */
+  price_amount?: number | undefined;
+  /** The price before a discount, in hundredths of the major unit. */
+  compare_at_amount?: number | null | undefined;
+  /** Number of units in stock. Below 0 only with `allow_backorder`. Omitted if stock is not tracked. */
+  quantity_available?: number | null | undefined;
+  /** Whether customers can order more than is in stock. */
+  allow_backorder?: boolean | undefined;
+  /** Variants are sorted by it, from low to high. Default: after the variant before it. */
+  position?: number | undefined;
+  /** The id of the variant's picture: one of the `media_ids` of the publication. */
+  media_id?: string | null | undefined;
+  /** The weight in grams. */
+  weight_grams?: number | null | undefined;
+  /** Further properties by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
+  attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
+}
+
+/** Response with a new variant. */
+export interface NewVariantAnswer {
+  /** The HTTP status. */
+  code: 201;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** One of the forms in which a product is sold. */
+  data: Variant;
+}
+
+/** Fields of a variant to change. Fields that are left out stay as they are. */
+export interface VariantPatch {
+  /** The merchant's article number. No two variants of a publication have the same. */
+  sku?: string | null | undefined;
+  /** The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are. */
+  barcode?: string | null | undefined;
+  /** The value of each option, by the name of the option. No two variants have the same values. */
+  option_values?: Readonly<Record<string, string>> | undefined;
+  /** The price in hundredths of the major unit of the currency of the publication. Default: the price of the publication. */
+  price_amount?: number | undefined;
+  /** The price before a discount, in hundredths of the major unit. */
+  compare_at_amount?: number | null | undefined;
+  /** Number of units in stock, or `{"adjust": n}` to add n to it, so that two sales at once are both counted. An adjustment below 0 is refused without `allow_backorder`. */
+  quantity_available?: {
+    /** Number of units to add, below 0 to subtract. */
+    adjust: number;
+  } | number | null | undefined;
+  /** Whether customers can order more than is in stock. */
+  allow_backorder?: boolean | undefined;
+  /** Variants are sorted by it, from low to high. Default: after the variant before it. */
+  position?: number | undefined;
+  /** The id of the variant's picture: one of the `media_ids` of the publication. */
+  media_id?: string | null | undefined;
+  /** The weight in grams. */
+  weight_grams?: number | null | undefined;
+  /** Further properties by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
+  attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
+}
+
+/** Response with a variant. */
+export interface VariantAnswer {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** One of the forms in which a product is sold. */
+  data: Variant;
+}
+
+/** Response to the deletion of a variant. */
+export interface DeletedVariantAnswer {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** A variant that was deleted. */
+  data: DeletedVariant;
+}
+
+/** A variant that was deleted. */
+export interface DeletedVariant {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'variant';
   /** The resource does not exist any more. */
   deleted: true;
 }
@@ -1409,7 +1659,7 @@ export interface ErrorBody {
 /** What went wrong. */
 export interface ErrorInfo {
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
   /** What went wrong, for people. The text may change. */
   message: string;
   /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
@@ -1432,7 +1682,7 @@ export interface Fault {
   /** The rule that the value breaks. */
   constraint: string;
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
 }
 
 /** The query parameters, the body and the answer of each operation. */
@@ -1450,6 +1700,7 @@ export interface Operations {
   listPublications: { query: PublicationsQuery; answer: PublicationPage };
   getPublication: { query: ReadQuery; answer: PublicationAnswer };
   listRelatedPublications: { query: ListQuery; answer: PublicationPage };
+  listVariants: { query: VariantsQuery; answer: VariantPage };
   listReviews: { query: ReviewsQuery; answer: ReviewPage };
   listStoreReviews: { query: StoreReviewsQuery; answer: StoreReviewPage };
   listMedia: { query: MediaListQuery; answer: MediaPage };
@@ -1463,6 +1714,9 @@ export interface Operations {
   updatePublication: { query: WriteQuery; body: PublicationPatch; answer: PublicationAnswer };
   putPublication: { query: WriteQuery; body: PublicationPatch; answer: PutPublicationAnswer };
   deletePublication: { query: WriteQuery; answer: DeletedPublicationAnswer };
+  createVariant: { query: WriteQuery; body: NewVariant; answer: NewVariantAnswer };
+  updateVariant: { query: WriteQuery; body: VariantPatch; answer: VariantAnswer };
+  deleteVariant: { query: WriteQuery; answer: DeletedVariantAnswer };
   uploadMedia: { query: UploadQuery; body: Upload; answer: NewMediaAnswer };
   updateMedia: { query: WriteQuery; body: MediaPatch; answer: MediaAnswer };
   deleteMedia: { query: WriteQuery; answer: DeletedMediaAnswer };
@@ -1487,6 +1741,7 @@ export const endpoints = {
   listPublications: ['GET', '/api/publications'],
   getPublication: ['GET', '/api/publication/:id'],
   listRelatedPublications: ['GET', '/api/publication/:id/related'],
+  listVariants: ['GET', '/api/publication/:id/variants'],
   listReviews: ['GET', '/api/publication/:id/reviews'],
   listStoreReviews: ['GET', '/api/reviews'],
   listMedia: ['GET', '/api/media'],
@@ -1500,6 +1755,9 @@ export const endpoints = {
   updatePublication: ['PATCH', '/api/publication/:id'],
   putPublication: ['PUT', '/api/publication/by-external-id/:external_id'],
   deletePublication: ['DELETE', '/api/publication/:id'],
+  createVariant: ['POST', '/api/publication/:id/variants'],
+  updateVariant: ['PATCH', '/api/variant/:id'],
+  deleteVariant: ['DELETE', '/api/variant/:id'],
   uploadMedia: ['POST', '/api/media'],
   updateMedia: ['PATCH', '/api/media/:id'],
   deleteMedia: ['DELETE', '/api/media/:id'],

@@ -33,7 +33,7 @@ export type Expanding<Id extends ReadId, Values extends Expandable> = Omit<Query
 interface ExpandedFields {
   readonly store: { readonly listing: 'listings'; readonly media: 'media' };
   readonly listing: { readonly publication: 'publications'; readonly media: 'media' };
-  readonly publication: { readonly media: 'media' };
+  readonly publication: { readonly media: 'media'; readonly variants: 'variants' };
 }
 
 type FieldsOf<Resource extends { readonly object: keyof ExpandedFields }> =

@@ -1,4 +1,11 @@
-import type { DeletedPublication, Publication, PutPublication, Review } from './api.js';
+import type {
+  DeletedPublication,
+  DeletedVariant,
+  Publication,
+  PutPublication,
+  Review,
+  Variant,
+} from './api.js';
 import type { Calls } from './calls.js';
 import type {
   AnswerOf,
@@ -112,5 +119,49 @@ export class PublicationCalls {
   /** Deletes a publication. */
   delete(id: string, options: WriteOptions = {}): Promise<DeletedPublication> {
     return this.calls.write('deletePublication', { id }, options);
+  }
+
+  /**
+   * Lists the variants of a publication by their position.
+   *
+   * @example
+   * for await (const { sku, quantity_available } of client.publications.variants(id)) console.log(sku, quantity_available);
+   */
+  variants(
+    id: string,
+    query: QueryOf<'listVariants'> = {},
+    options: ListOptions = {},
+  ): Pages<Variant, AnswerOf<'listVariants'>> {
+    return listOf((page) => this.calls.page('listVariants', { id, query: page }, options), query);
+  }
+
+  /**
+   * Adds a variant to a publication.
+   *
+   * @example
+   * await client.publications.addVariant(id, { option_values: { Size: 'M' }, sku: 'TEE-M', quantity_available: 12 });
+   */
+  addVariant(id: string, body: BodyOf<'createVariant'>, options: WriteOptions = {}): Promise<Variant> {
+    return this.calls.write('createVariant', { id, body }, options);
+  }
+
+  /**
+   * Changes the given fields of a variant, by its own id. An adjustment of the stock counts also if others adjust it at
+   * the same time.
+   *
+   * @example
+   * await client.publications.updateVariant(variant_id, { quantity_available: { adjust: -1 } });
+   */
+  updateVariant(
+    variant_id: string,
+    body: BodyOf<'updateVariant'>,
+    options: WriteOptions = {},
+  ): Promise<Variant> {
+    return this.calls.write('updateVariant', { id: variant_id, body }, options);
+  }
+
+  /** Deletes a variant, by its own id. */
+  deleteVariant(variant_id: string, options: WriteOptions = {}): Promise<DeletedVariant> {
+    return this.calls.write('deleteVariant', { id: variant_id }, options);
   }
 }

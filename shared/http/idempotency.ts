@@ -36,6 +36,7 @@ export const STORED_ERRORS: ReadonlySet<Condition> = new Set([
   'publication_not_found',
   'media_not_found',
   'review_not_found',
+  'variant_not_found',
   'precondition_failed',
 ]);
 

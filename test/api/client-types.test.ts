@@ -107,6 +107,21 @@ const USES: Readonly<Record<string, string>> = {
   'publications.delete': `
     const deleted: DeletedPublication = await client.publications.delete('id', { ifMatch: '"1"' });
     console.log(deleted.id);`,
+  'publications.variants': `
+    const variants: Variant[] = await client.publications.variants('id').all();
+    const { variants: first } = await client.publications.get('id', { expand: ['variants'] });
+    console.log(variants[0]?.option_values.Size, first.data[0]?.sku);`,
+  'publications.addVariant': `
+    const body: NewVariant = { option_values: { Size: 'M' }, sku: 'TEE-M', attributes: { care: ['cold'] } };
+    const variant: Variant = await client.publications.addVariant('id', body);
+    console.log(variant.price_amount);`,
+  'publications.updateVariant': `
+    const sold: VariantPatch = { quantity_available: { adjust: -1 } };
+    const variant: Variant = await client.publications.updateVariant('id', sold);
+    console.log(variant.quantity_available);`,
+  'publications.deleteVariant': `
+    const deleted: DeletedVariant = await client.publications.deleteVariant('id');
+    console.log(deleted.id);`,
   'media.list': `
     const query: QueryOf<'listMedia'> = { publication_id: 'id', listing_id: 'id', order: 'asc', in_use: true };
     for await (const { alt } of client.media.list(query)) console.log(alt);
@@ -165,9 +180,9 @@ const USES: Readonly<Record<string, string>> = {
 };
 
 const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
-  ErrorCode, FeaturedOrder, FetchOptions, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
-  NewListing, NewPublication, NewReview, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
-  QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields`;
+  DeletedVariant, ErrorCode, FeaturedOrder, FetchOptions, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
+  NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
+  QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch`;
 
 const PROGRAM = `
 import type { ${TYPES} } from 'catalog-client';

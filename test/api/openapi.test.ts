@@ -115,6 +115,19 @@ describe('GET /openapi.json', () => {
 
 /** Sends each operation with the examples of the document and the ids of one store. */
 describe('a request made from the OpenAPI document', () => {
+  let variant_id: string;
+  beforeAll(async () => {
+    const { publications } = harness.client(shop.secret);
+    const cup = {
+      title: 'Cup',
+      price_currency: 'USD',
+      price_amount: 900,
+      variants: [{ quantity_available: 5 }],
+    };
+    const { id } = await publications.create(cup);
+    variant_id = (await publications.variants(id).page()).data[0]!.id;
+  });
+
   const request = (method: string, path: string): Promise<Reply> => {
     const { security, parameters, requestBody } = paths[path]![method]!;
     const id = idFor(path);
@@ -148,6 +161,7 @@ describe('a request made from the OpenAPI document', () => {
   const idFor = (path: string): string => {
     if (path.includes('/media/')) return media.id;
     if (path.includes('/review/')) return review_id;
+    if (path.includes('/variant/')) return variant_id;
     return path.includes('/listing/') ? shop.listings.Shirts : shop.publications['Plain shirt']!;
   };
 

@@ -313,6 +313,8 @@ describe('fields', () => {
     const values: Record<string, unknown> = {
       ...{ description: 'Hot', description_html: '<b>Hot</b>', free_shipping: true, quantity_available: 1 },
       ...{ featured_position: 1, listing_id: await listings.make(), media_ids: [] },
+      // Without prices, so that the publication keeps its own.
+      variants: [{ option_values: { Talla: 'S' } }],
     };
     // A field that is not listed here is set to its example.
     const clearable = Object.entries<Field>(publicationFields).filter(

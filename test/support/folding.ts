@@ -91,14 +91,18 @@ export async function expectTruth(version: MemoryViewVersion, log: readonly Reco
     private: idsAndBodies(entries.private),
   });
   expectEqual(
-    await storedDocuments('publications', ({ body, keys, expansions: { listing, media }, state, words }) => ({
-      body,
-      labels: words.filter((word: string) => word.startsWith('==')),
-      media: bodies(media),
-      listing_id: keys.listing_id,
-      listing: listing && { visibility: listing.visibility, body: listing.body },
-      reviews: { count: state.reviews.count, sum: state.reviews.sum },
-    })),
+    await storedDocuments(
+      'publications',
+      ({ body, keys, expansions: { listing, media, variants }, state, words }) => ({
+        body,
+        labels: words.filter((word: string) => word.startsWith('==')),
+        media: bodies(media),
+        variants,
+        listing_id: keys.listing_id,
+        listing: listing && { visibility: listing.visibility, body: listing.body },
+        reviews: { count: state.reviews.count, sum: state.reviews.sum },
+      }),
+    ),
     truth.publications,
   );
   expectEqual(

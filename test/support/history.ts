@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { type Category, type JsonObject, streamName } from '../../shared/catalog/events/envelope';
 import { nameIdOf } from '../../shared/catalog/name/name';
 import { packCounts } from '../../shared/catalog/publication/page-views';
+import { variantId } from '../../shared/catalog/publication/variants';
 import {
   type ReviewStatus,
   reviewStatusSchema,
@@ -247,6 +248,33 @@ const onSomeMedia = fc
     ),
   );
 
+/** A variant of a publication, as events contain it. */
+const variantOf = (publication_n: number, n: number, fields: JsonObject = {}): JsonObject => ({
+  id: variantId(publicationId(publication_n), 0, n),
+  sku: null,
+  barcode: null,
+  option_values: { Size: String(n) },
+  price_amount: 1000 + n,
+  compare_at_amount: null,
+  quantity_available: null,
+  allow_backorder: false,
+  position: n + 1,
+  media_id: null,
+  weight_grams: null,
+  attributes: null,
+  ...fields,
+});
+const someVariant = (publication_n: number) =>
+  fc
+    .record({
+      n: fc.integer({ min: 0, max: 2 }),
+      price_amount: fc.integer({ min: 0, max: 5 }),
+      quantity_available: stock,
+      allow_backorder: fc.boolean(),
+      position: fc.integer({ min: 1, max: 3 }),
+    })
+    .map(({ n, ...fields }) => variantOf(publication_n, n, fields));
+
 const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n) =>
   fc.oneof(
     {
@@ -291,6 +319,20 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
     {
       weight: 2,
       arbitrary: fc.option(external_id).map((to) => publication(n, 'PublicationNamed', { external_id: to })),
+    },
+    {
+      weight: 3,
+      arbitrary: someVariant(n).map((variant) => publication(n, 'VariantChanged', { variant })),
+    },
+    {
+      weight: 2,
+      arbitrary: someVariant(n).map(({ id }) => publication(n, 'VariantRemoved', { variant_id: id! })),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.constant(
+        publication(n, 'VariantsReplaced', { variants: [variantOf(n, 0), variantOf(n, 1)] }),
+      ),
     },
   ),
 );

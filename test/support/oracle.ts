@@ -208,6 +208,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
           body: publicationBody(product),
           labels: labelsOf(product.publication),
           media: shownMedia(product.publication),
+          variants: product.publication.variants.slice(0, 50),
           listing_id: product.listing_id,
           listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
           reviews: { count: about.length, sum: about.reduce((sum, [, { rating }]) => sum + rating, 0) },
@@ -251,7 +252,9 @@ function labelsOf({ vendor, product_type, tags, attributes }: Publication): stri
 function countsOf(products: readonly Product[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { publication: p } of products) {
-    const flags = [p.featured_position !== null, p.free_shipping === true, p.quantity_available !== 0];
+    const can_be_bought = p.variants.some((each) => each.allow_backorder || each.quantity_available !== 0);
+    const in_stock = p.variants.length > 0 ? can_be_bought : p.quantity_available !== 0;
+    const flags = [p.featured_position !== null, p.free_shipping === true, in_stock];
     const key = `${p.visibility}:f${+flags[0]!}s${+flags[1]!}i${+flags[2]!}`;
     counts[key] = (counts[key] ?? 0) + 1;
   }

@@ -11,6 +11,7 @@ import {
   reviewsSchema,
   searchSchema,
   storeReviewsSchema,
+  variantsSchema,
 } from '../requests/reads';
 import * as examples from '../responses/examples';
 import type { ApiOperation, Unnamed } from './operation';
@@ -163,6 +164,15 @@ export const reads = withIds({
     description:
       'Returns all other publications of the store. Those of the same listing come first, then those that share more words, then the newest.',
     query: listSchema,
+    not_found: 'publication_not_found',
+  }),
+  listVariants: read({
+    ...publications,
+    answer: answers.VariantPage,
+    path: '/api/publication/:id/variants',
+    summary: 'List the variants of a publication',
+    description: 'Sorted by `position`.',
+    query: variantsSchema,
     not_found: 'publication_not_found',
   }),
   listReviews: read({

@@ -5,8 +5,8 @@ import { anyNames, commaList, flag, paginationSchema, priceBound, queryId, value
 
 // Query parameters of the reads (docs/interface.md#query-parameters).
 
-/** Values of `expand`. Every read accepts all three; a value that does not apply to a resource adds nothing to it. */
-const EXPANDABLE = ['publication', 'listing', 'media'] as const;
+/** Values of `expand`. Every read accepts all; a value that does not apply to a resource adds nothing to it. */
+const EXPANDABLE = ['publication', 'listing', 'media', 'variants'] as const;
 export type Expandable = (typeof EXPANDABLE)[number];
 
 /** Values of `visibility` (docs/interface.md#visibility): visible to storefronts, hidden from them, or both. */
@@ -70,6 +70,9 @@ export const listingsSchema = listSchema.extend({
       example: examples.ids.listing,
     }),
 });
+
+/** Parameters of `GET /api/publication/:id/variants`. */
+export const variantsSchema = readSchema.extend(paginationSchema.shape);
 
 const priceBounds = {
   min_price: priceBound.meta({

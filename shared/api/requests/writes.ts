@@ -4,6 +4,7 @@ import { idField, idsField, lineField, textField, timeField } from '../../catalo
 import { listingFields } from '../../catalog/listing/fields';
 import { ALT_MAX, mediaFields } from '../../catalog/media/fields';
 import { publicationFields } from '../../catalog/publication/fields';
+import { variantFields } from '../../catalog/publication/variants';
 import { storeFields } from '../../catalog/store/fields';
 import { reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
@@ -44,6 +45,35 @@ export const newPublicationBody = z.strictObject({ ...newShape(publicationFields
 
 /** `PATCH /api/publication/:id`. All fields are optional. */
 export const publicationPatchBody = z.strictObject({ ...patchShape(publicationFields), ...patchStoreId });
+
+/** `POST /api/publication/:id/variants`. */
+export const newVariantBody = z.strictObject(patchShape(variantFields));
+
+const ADJUST_MAX = 1_000_000_000;
+
+/** `PATCH /api/variant/:id`. All fields are optional. */
+export const variantPatchBody = newVariantBody.extend({
+  quantity_available: z
+    .union(
+      [
+        z.strictObject({
+          adjust: z
+            .int()
+            .min(-ADJUST_MAX)
+            .max(ADJUST_MAX)
+            .meta({ description: 'Number of units to add, below 0 to subtract.', example: -1 }),
+        }),
+        newVariantBody.shape.quantity_available.unwrap(),
+      ],
+      'an integer, null or an object with adjust',
+    )
+    .optional()
+    .meta({
+      description:
+        'Number of units in stock, or `{"adjust": n}` to add n to it, so that two sales at once are both counted. An adjustment below 0 is refused without `allow_backorder`.',
+      example: { adjust: -1 },
+    }),
+});
 
 /** `POST /api/listing`. */
 export const newListingBody = z.strictObject({ ...newShape(listingFields), ...newStoreId });

@@ -3,6 +3,7 @@ import { exampleOf } from '../../catalog/fields';
 import { listingFields } from '../../catalog/listing/fields';
 import { mediaFields } from '../../catalog/media/fields';
 import { publicationFields } from '../../catalog/publication/fields';
+import { variantFields } from '../../catalog/publication/variants';
 import { storeFields } from '../../catalog/store/fields';
 import { permissionsOf } from '../../catalog/vocabulary';
 import type {
@@ -14,6 +15,7 @@ import type {
   Publication,
   Review,
   Store,
+  Variant,
 } from './resources';
 import type { validationSchema } from './service';
 
@@ -23,6 +25,7 @@ export const ids = {
   store: '0195d4a2-8a00-7c1e-9f31-5b0c7a6e1d01',
   listing: '0195d4a2-8a01-7c1e-9f31-5b0c7a6e1d02',
   publication: '0195d4a2-8a02-7c1e-9f31-5b0c7a6e1d03',
+  variant: '0195d4a2-8a02-7c1e-9f31-5b0c00000001',
   media: '0195d4a2-8a03-7c1e-9f31-5b0c7a6e1d04',
   account: '0195d4a2-8a04-7c1e-9f31-5b0c7a6e1d05',
   api_key: '0195d4a2-8a05-7c1e-9f31-5b0c7a6e1d06',
@@ -91,7 +94,23 @@ export const newPublication: Publication = {
   media_ids: [],
 };
 
-const variant = (name: 'thumb' | 'small' | 'medium' | 'large', width: number, digit: string) => ({
+export const variant: Variant = {
+  id: ids.variant,
+  object: 'variant',
+  publication_id: ids.publication,
+  ...exampleOf(variantFields),
+};
+/** A body of a new variant. */
+export const variantSample = {
+  ...{ option_values: { Talla: 'M', Color: 'Azul' }, sku: 'CAMISA-M-AZUL' },
+  ...{ price_amount: 8900, quantity_available: 12 },
+};
+export const newVariant: Variant = {
+  ...{ id: ids.variant, object: 'variant', publication_id: ids.publication },
+  ...{ ...variantSample, allow_backorder: false, position: 1 },
+};
+
+const mediaVariant = (name: 'thumb' | 'small' | 'medium' | 'large', width: number, digit: string) => ({
   ...{ name, width, height: (width * 3) / 4, mime_type: 'image/webp' as const },
   url: `/media/live/9be2570c1d46af8${digit}9be2570c1d46af8${digit}9be2570c1d46af8${digit}9be2570c1d46af8${digit}.webp`,
 });
@@ -107,8 +126,8 @@ export const media: Media = {
   ...exampleOf(mediaFields),
   url: '/media/live/4f1d9c0e7ab3d2584f1d9c0e7ab3d2584f1d9c0e7ab3d2584f1d9c0e7ab3d258.jpg',
   variants: [
-    ...[variant('thumb', 200, '1'), variant('small', 480, '2')],
-    ...[variant('medium', 960, '3'), variant('large', 1600, '4')],
+    ...[mediaVariant('thumb', 200, '1'), mediaVariant('small', 480, '2')],
+    ...[mediaVariant('medium', 960, '3'), mediaVariant('large', 1600, '4')],
   ],
   placeholder: 'data:image/webp;base64,UklGRhYAAABXRUJQVlA4TAoAAAAvAAAAAEX/I/ofAA==',
   ...times,
@@ -122,6 +141,7 @@ const collection = <Item>(item: Item, url: string) => ({
   url,
 });
 export const listings = collection(listing, `/api/store-listings?store_id=${ids.store}`);
+export const variants = collection(variant, `/api/publication/${ids.publication}/variants`);
 export const publications = collection(publication, `/api/listing/${ids.listing}/publications`);
 export const mediaCollection = collection(
   media,

@@ -4,6 +4,7 @@ import { LISTING_MEDIA_MAX, LISTING_RESPONSE_NAMES, listingFields } from '../../
 import { LISTING_LEVELS_MAX } from '../../catalog/listing/tree';
 import { mediaFields } from '../../catalog/media/fields';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../catalog/publication/fields';
+import { OPTIONS_MAX, SHOWN_VARIANTS_MAX, variantFields } from '../../catalog/publication/variants';
 import { storeFields } from '../../catalog/store/fields';
 import {
   imageTypeSchema,
@@ -33,14 +34,14 @@ const typeOf = <const Name extends string>(name: Name) => z.literal(name).descri
 /** An absolute URL, or a path of this service. */
 const address = z.string().min(1);
 
-/** Returns the schema of an expanded collection: the first items of the list at `url`, at most 20 and 2 MB. */
-function collectionOf<Item extends z.ZodType>(item: Item) {
+/** Returns the schema of an expanded collection: the first items of the list at `url`, at most `max` and 2 MB. */
+function collectionOf<Item extends z.ZodType>(item: Item, max = 20) {
   return z.strictObject({
     object: z.literal('collection').describe('Type of the object.'),
     data: z
       .array(item)
-      .max(20)
-      .describe('The first items, at most 20, and fewer if they are larger than 2 MB.'),
+      .max(max)
+      .describe(`The first items, at most ${max}, and fewer if they are larger than 2 MB.`),
     total_count: count.describe('Number of all items.'),
     has_more: z.boolean().describe('Whether the list at `url` has more items than `data`.'),
     url: z.string().describe('Path of the complete list, in the same order.'),
@@ -84,6 +85,15 @@ export const mediaSchema = z.strictObject({
 
 export const mediaCollectionSchema = collectionOf(mediaSchema);
 
+export const variantSchema = z.strictObject({
+  id,
+  object: typeOf('variant'),
+  publication_id: id.describe('Id of its publication.'),
+  ...answerShape(variantFields),
+});
+
+export const variantCollectionSchema = collectionOf(variantSchema, SHOWN_VARIANTS_MAX);
+
 export const publicationSchema = z
   .strictObject({
     id,
@@ -98,6 +108,32 @@ export const publicationSchema = z
       })
       .optional()
       .describe('Numbers of the publication.'),
+    options: z
+      .array(
+        z.strictObject({
+          name: z.string().meta({ description: 'The name of the option.', example: 'Talla' }),
+          values: z
+            .array(z.string())
+            .meta({ description: 'Its values, in display order.', example: ['S', 'M'] }),
+        }),
+      )
+      .max(OPTIONS_MAX)
+      .optional()
+      .describe('In what its variants differ. Omitted if it has no options.'),
+    price_range: z
+      .strictObject({
+        min: count.meta({ description: 'The lowest price, which is `price_amount`.', example: 3400 }),
+        max: count.meta({ description: 'The highest price.', example: 5900 }),
+      })
+      .optional()
+      .describe('The prices of its variants, in hundredths of the major unit. Omitted if it has none.'),
+    variant_count: count
+      .optional()
+      .meta({ description: 'Number of variants. Omitted if it has none.', example: 6 }),
+    in_stock: z.boolean().optional().meta({
+      description: 'Whether any variant can be bought. Omitted if it has no variants.',
+      example: true,
+    }),
     media_ids: z.array(id).max(PUBLICATION_MEDIA_MAX).describe('The ids of all its media, in display order.'),
     listing_id: id
       .optional()
@@ -110,6 +146,9 @@ export const publicationSchema = z
         .describe('Present with `expand=listing` if the publication has a listing that is visible.');
     },
     media: mediaCollectionSchema.optional().describe('Present with `expand=media`.'),
+    variants: variantCollectionSchema
+      .optional()
+      .describe('Present with `expand=variants`: the first 250 of one publication, and 50 in lists.'),
   });
 
 export const publicationCollectionSchema = collectionOf(publicationSchema);
@@ -240,6 +279,8 @@ export const deletedListingSchema = deletedOf('listing').extend({
     ),
 });
 
+export const deletedVariantSchema = deletedOf('variant');
+
 export const deletedMediaSchema = deletedOf('media');
 
 /** `POST /api/listing/:id/featured`. */
@@ -275,6 +316,7 @@ export const listingPublicationsSchema = z.strictObject({
 
 export type Media = z.infer<typeof mediaSchema>;
 export type Publication = z.infer<typeof publicationSchema>;
+export type Variant = z.infer<typeof variantSchema>;
 export type Listing = z.infer<typeof listingSchema>;
 export type Store = z.infer<typeof storeSchema>;
 export type PaymentMethod = z.infer<typeof paymentMethodSchema>;

@@ -6,6 +6,7 @@ import type { CollectionSpec, Document, KeysOf } from '../stored-document';
 import { type Visibility, visibilitySchema } from '../vocabulary';
 import { publicationFields } from './fields';
 import type { Publication } from './publication';
+import { summaryOf, type Variant } from './variants';
 
 const keys = {
   store_id: 'text',
@@ -47,7 +48,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     aggregate: 'publication',
     fields: [...Object.keys(publicationFields), 'id', 'store_id', 'version', 'created_at', 'updated_at'],
     // If free shipping is unknown, the body has no `free_shipping`. The default must be null, because the key is 0 then.
-    aggregate_defaults: { free_shipping: null, view_count: 0 },
+    aggregate_defaults: { free_shipping: null, view_count: 0, options: [], variants: [] },
     state_defaults: { reviews: NO_REVIEWS, page_views: 0, revision: 0 },
   },
   lists: {
@@ -119,7 +120,7 @@ function discountOf(publication: Publication): { discount_from: number; discount
 
 /** Returns the keys. `listing_id` is null if the publication is in no listing that exists. */
 export function publicationKeys(publication: Publication, listing_id: string | null): PublicationKeys {
-  const { price_active, price_amount, quantity_available } = publication;
+  const { price_active, price_amount, quantity_available, variants } = publication;
   return {
     store_id: publication.store_id,
     listing_id,
@@ -130,8 +131,8 @@ export function publicationKeys(publication: Publication, listing_id: string | n
     price_down: price_active ? price_amount : INACTIVE_PRICE_DOWN,
     name_fold: foldText(publication.title),
     free_shipping: publication.free_shipping ? 1 : 0,
-    in_stock: quantity_available === null || quantity_available > 0 ? 1 : 0,
     ...discountOf(publication),
+    in_stock: +(summaryOf(variants)?.in_stock ?? (quantity_available === null || quantity_available > 0)),
     external_id: publication.external_id,
     version: publication.version,
   };
@@ -175,6 +176,8 @@ export interface PublicationExpansions {
   readonly listing: ListingEmbed | null;
   /** All media of the publication that exist, in the order of its `media_ids`. */
   readonly media: readonly MediaEmbed[];
+  /** The first `LISTED_VARIANTS_MAX` variants. All of them are in the state. */
+  readonly variants: readonly Variant[];
 }
 
 export type PublicationDocument = Document<

@@ -1,32 +1,37 @@
 import { z } from 'zod';
 import { field } from '../fields';
 import {
+  ATTRIBUTES_MAX,
   amountField,
+  attributesField,
+  attributesSchema,
   currencyField,
   idField,
   lineField,
   linesField,
   mediaIdsField,
-  namedValuesField,
   nullIfEmpty,
   textField,
   timeField,
 } from '../input-rules';
 import { visibilitySchema } from '../vocabulary';
+import {
+  OPTIONS_EXAMPLE,
+  OPTIONS_MAX,
+  optionSchema,
+  optionsField,
+  VARIANTS_EXAMPLE,
+  VARIANTS_MAX,
+  variantSchema,
+  variantsField,
+} from './variants';
 
 /** Maximum length of `description_html`, in code points. */
 export const HTML_MAX = 50_000;
 export const PUBLICATION_MEDIA_MAX = 50;
 const TAGS_MAX = 250;
-const ATTRIBUTES_MAX = 50;
-/** Maximum length of a vendor, a type, a tag and a text of an attribute. */
+/** Maximum length of a vendor, a type and a tag. */
 const LABEL_MAX = 255;
-
-const attributeSchema = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]);
-const attributeInput = z.union(
-  [lineField(LABEL_MAX), z.number(), z.boolean(), linesField(50, LABEL_MAX)],
-  `a line of at most ${LABEL_MAX} characters, a number, true or false, or a list of at most 50 such lines`,
-);
 
 const seo = {
   title: { description: 'Title for search engines.', example: 'Chanchamayo coffee, whole bean' },
@@ -47,6 +52,8 @@ export const PUBLICATION_CHANGES = [
   'PublicationSaleSet',
   'PublicationSeoSet',
   'PublicationNamed',
+  'PublicationOptionsChanged',
+  'VariantsReplaced',
 ] as const;
 
 /** The writable fields of a publication, in the order of event data and responses (docs/interface.md#writes). */
@@ -162,9 +169,9 @@ export const publicationFields = {
     doc: `Words by which customers find the product. Maximum ${TAGS_MAX}. Omitted if there are none.`,
     example: ['organic', 'whole bean'],
   }),
-  attributes: field(z.record(z.string(), attributeSchema).nullable(), {
+  attributes: field(attributesSchema, {
     event: 'PublicationClassified',
-    input: namedValuesField(attributeInput, ATTRIBUTES_MAX, 60).nullable().transform(nullIfEmpty),
+    input: attributesField,
     initial: null,
     added: true,
     doc: `Properties of the product, by name. Maximum ${ATTRIBUTES_MAX}. A value is a text, a number, true or false, or a list of texts. Omitted if there are none.`,
@@ -226,5 +233,23 @@ export const publicationFields = {
     unique: true,
     doc: 'The id of the publication in another system, such as an ERP. Unique among the publications of the store.',
     example: 'erp-10442',
+  }),
+  options: field(z.array(optionSchema), {
+    event: 'PublicationOptionsChanged',
+    input: optionsField,
+    initial: [],
+    added: true,
+    answer: false,
+    doc: `In what the variants differ, such as size and colour. Maximum ${OPTIONS_MAX}. A new name for an option keeps its variants.`,
+    example: OPTIONS_EXAMPLE,
+  }),
+  variants: field(z.array(variantSchema), {
+    event: 'VariantsReplaced',
+    input: variantsField,
+    initial: [],
+    added: true,
+    answer: false,
+    doc: `All variants, at most ${VARIANTS_MAX}. Changes those with the same \`id\` or \`option_values\`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants.`,
+    example: VARIANTS_EXAMPLE,
   }),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

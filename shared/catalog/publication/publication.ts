@@ -1,16 +1,35 @@
 import { z } from 'zod';
+import { accept, type Decision, type Rejection, reject, rejectFaults } from '../../kernel/decision';
+import type { Fault } from '../../kernel/errors';
 import type { ListingId, MediaId, PublicationId } from '../../kernel/ids';
+import { isSameValue } from '../../kernel/same-value';
+import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { type FieldCommand, type FieldResource, fieldAggregate } from '../field-aggregate';
 import { type Changes, changeEvents, type Input, resourceOf, responseNames, storedShape } from '../fields';
 import { PUBLICATION_CHANGES, publicationFields } from './fields';
+import {
+  arrangeVariants,
+  inOrder,
+  summaryOf,
+  type Variant,
+  type VariantChanges,
+  variantSchema,
+} from './variants';
 
 const fieldEvents = changeEvents(publicationFields, PUBLICATION_CHANGES);
 
 export const publicationEvents = [
   defineEvent('PublicationCreated', z.object({ store_id: z.string(), ...storedShape(publicationFields) })),
   ...fieldEvents,
+  /**
+   * Changes of single variants. A write that changes more than `SINGLE_CHANGES_MAX` of them appends `VariantsReplaced`
+   * instead, because one event for each would be larger than an append may be.
+   */
+  defineEvent('VariantAdded', z.object({ variant: variantSchema })),
+  defineEvent('VariantChanged', z.object({ variant: variantSchema })),
+  defineEvent('VariantRemoved', z.object({ variant_id: z.string() })),
   /** Only in logs of earlier releases. Views are now in streams of their own (`page-views.ts`). */
   defineEvent('PublicationViewed', z.object({ count: z.int().min(1) })),
   defineEvent('PublicationDeleted', z.object({})),
@@ -29,18 +48,25 @@ export interface Publication
   readonly view_count: number;
 }
 
+const SINGLE_CHANGES_MAX = 100;
+
 /** Values of some fields. A field that is missing stays unchanged. */
 export type PublicationChanges = Changes<typeof publicationFields>;
 /** Values for a new publication: all required fields and any optional fields. */
 export type PublicationInput = Input<typeof publicationFields>;
-export type PublicationCommand = FieldCommand<typeof publicationFields>;
+export type PublicationCommand =
+  | FieldCommand<typeof publicationFields>
+  | { readonly type: 'AddVariant'; readonly variant: VariantChanges }
+  /** `adjust` is added to the stock, instead of setting it. */
+  | {
+      readonly type: 'ChangeVariant';
+      readonly variant_id: string;
+      readonly changes: VariantChanges;
+      readonly adjust?: number | undefined;
+    }
+  | { readonly type: 'RemoveVariant'; readonly variant_id: string };
 
-export const publicationAggregate = fieldAggregate<
-  typeof publicationFields,
-  Publication,
-  PublicationEvent,
-  PublicationId
->({
+const withFields = fieldAggregate<typeof publicationFields, Publication, PublicationEvent, PublicationId>({
   category: 'publication',
   state_version: 1,
   not_found: 'publication_not_found',
@@ -52,7 +78,161 @@ export const publicationAggregate = fieldAggregate<
     event.type === 'PublicationViewed'
       ? { ...before, view_count: before.view_count + event.data.count }
       : undefined,
+  complete: completeVariants,
 });
+
+export const publicationAggregate: Aggregate<
+  Publication,
+  PublicationEvent,
+  PublicationId,
+  PublicationCommand
+> = {
+  ...withFields,
+  evolve: (state, event, id, occurred_at) => {
+    const after = withFields.evolve(state, asReplacement(state, event), id, occurred_at);
+    if (after.tag !== 'present') return after;
+    const summary = summaryOf(after.resource.variants);
+    if (!summary) return after;
+    const { price_range, quantity_available } = summary;
+    return present({ ...after.resource, price_amount: price_range.min, quantity_available });
+  },
+  decide: (state, command) => {
+    switch (command.type) {
+      case 'AddVariant':
+      case 'ChangeVariant':
+      case 'RemoveVariant':
+        return decideVariant(state, command);
+      default:
+        return decideFields(state, command);
+    }
+  },
+};
+
+/** Decides a command that sends fields. Splits a small change of the variants into an event for each variant. */
+function decideFields(
+  state: State<Publication>,
+  command: FieldCommand<typeof publicationFields>,
+): Decision<PublicationEvent> {
+  const decision = withFields.decide(state, command);
+  if (!decision.ok || state.tag !== 'present') return decision;
+  const { variants } = state.resource;
+  return accept(
+    ...decision.events.flatMap((event) =>
+      event.type === 'VariantsReplaced' ? changesOfVariants(variants, event) : [event],
+    ),
+  );
+}
+
+/** Decides a command for one variant: as an update with the whole list, whose faults name only the field. */
+function decideVariant(
+  state: State<Publication>,
+  command: Exclude<PublicationCommand, FieldCommand<typeof publicationFields>>,
+): Decision<PublicationEvent> {
+  const is_new = command.type === 'AddVariant';
+  if (state.tag !== 'present') return reject(is_new ? 'publication_not_found' : 'variant_not_found');
+  const { variants } = state.resource;
+  const index = is_new ? variants.length : variants.findIndex(({ id }) => id === command.variant_id);
+  if (index === -1) return reject('variant_not_found');
+  const list: object[] = [...variants];
+  if (command.type === 'RemoveVariant') list.splice(index, 1);
+  else if (command.type === 'AddVariant') list.push(command.variant);
+  else {
+    const { id, quantity_available } = variants[index]!;
+    const { adjust, changes } = command;
+    if (adjust !== undefined && quantity_available === null)
+      return rejectFaults([
+        fault('quantity_available', 'a number first: the stock of this variant is not tracked'),
+      ]);
+    const after = { ...variants[index]!, ...withoutUndefined(changes) };
+    if (adjust !== undefined) after.quantity_available = quantity_available! + adjust;
+    if (adjust !== undefined && adjust < 0 && after.quantity_available! < 0 && !after.allow_backorder)
+      return reject('insufficient_stock', `The variant has ${quantity_available} in stock`);
+    list[index] = { ...after, id };
+  }
+  const decision = decideFields(state, { type: 'Update', changes: { variants: list as Variant[] } });
+  if (decision.ok || !decision.faults) return decision;
+  return rejectFaults(
+    decision.faults.map((each) => ({ ...each, field: each.field.replace(`variants.${index}.`, '') })),
+  );
+}
+
+const fault = (field: string, constraint: string): Fault => ({
+  condition: 'field_invalid',
+  field,
+  constraint,
+});
+const withoutUndefined = <Values extends object>(values: Values): Values =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values;
+
+/**
+ * Completes options and variants, and leaves out a price and a stock that follow from the variants. Rejects another price
+ * or stock for a publication that has variants, unless the variants are sent, too.
+ */
+function completeVariants(
+  sent: PublicationChanges,
+  id: string,
+  before?: Publication,
+): PublicationChanges | Rejection {
+  const { options, variants, price_amount, media_ids } = sent;
+  if (!options && !variants && !before?.variants.length) return sent;
+  const arranged = arrangeVariants(
+    id,
+    { options, variants },
+    {
+      options: before?.options ?? [],
+      variants: before?.variants ?? [],
+      price_amount: price_amount ?? before?.price_amount ?? 0,
+      media_ids: media_ids ?? before?.media_ids ?? [],
+      version: before?.version ?? 0,
+    },
+  );
+  if (arranged.faults) return rejectFaults(arranged.faults);
+  const summary = summaryOf(arranged.variants);
+  if (!summary) return { ...sent, ...arranged };
+  if (before && !variants)
+    for (const name of ['price_amount', 'quantity_available'] as const)
+      if (sent[name] !== undefined && sent[name] !== before[name])
+        return rejectFaults([fault(name, 'no other value than that of its variants, which can be changed')]);
+  const derived = before
+    ? { price_amount: undefined, quantity_available: undefined }
+    : { price_amount: summary.price_range.min, quantity_available: summary.quantity_available };
+  return { ...sent, ...arranged, ...derived };
+}
+
+/** Returns an event for each changed variant, or `replaced` if that are too many. */
+function changesOfVariants(
+  before: readonly Variant[],
+  replaced: Extract<PublicationEvent, { type: 'VariantsReplaced' }>,
+): PublicationEvent[] {
+  const old = new Map(before.map((variant) => [variant.id, variant]));
+  const events: PublicationEvent[] = [];
+  for (const variant of replaced.data.variants) {
+    const type = old.has(variant.id) ? 'VariantChanged' : 'VariantAdded';
+    if (!isSameValue(old.get(variant.id), variant)) events.push({ type, data: { variant } });
+    old.delete(variant.id);
+  }
+  for (const variant_id of old.keys()) events.push({ type: 'VariantRemoved', data: { variant_id } });
+  return events.length > SINGLE_CHANGES_MAX ? [replaced] : events;
+}
+
+/** Returns the change of a variant as a replacement of the list, and every other event as it is. */
+function asReplacement(state: State<Publication>, event: PublicationEvent): PublicationEvent {
+  if (state.tag !== 'present') return event;
+  const { variants } = state.resource;
+  const replacedBy = (removed_id: string, ...added: Variant[]): PublicationEvent => ({
+    type: 'VariantsReplaced',
+    data: { variants: inOrder([...variants.filter(({ id }) => id !== removed_id), ...added]) },
+  });
+  switch (event.type) {
+    case 'VariantAdded':
+    case 'VariantChanged':
+      return replacedBy(event.data.variant.id, event.data.variant);
+    case 'VariantRemoved':
+      return replacedBy(event.data.variant_id);
+    default:
+      return event;
+  }
+}
 
 const RESPONSE_NAMES = responseNames(publicationFields);
 
@@ -73,6 +253,14 @@ export function publicationResource(
   view_count: number | undefined,
 ): JsonObject {
   const resource = resourceOf('publication', RESPONSE_NAMES, publication);
+  const { options, variants } = publication;
+  if (options.length > 0)
+    resource.options = options.map(({ name, values }) => ({ name, values: [...values] }));
+  const summary = summaryOf(variants);
+  if (summary) {
+    const { price_range, variant_count, in_stock } = summary;
+    Object.assign(resource, { price_range, variant_count, in_stock });
+  }
   if (view_count !== undefined) resource.stats = { media_count: media_ids.length, view_count };
   resource.media_ids = [...media_ids];
   if (listing_id !== null) resource.listing_id = listing_id;

@@ -24,6 +24,12 @@ import {
   type PublicationInput,
   publicationAggregate,
 } from '../../../shared/catalog/publication/publication';
+import {
+  type Variant,
+  type VariantChanges,
+  variantFields,
+  variantId,
+} from '../../../shared/catalog/publication/variants';
 import { type ReviewFields, reviewAggregate } from '../../../shared/catalog/review/review';
 import {
   type StoreChanges,
@@ -236,6 +242,79 @@ describe('a publication', () => {
     expect(decide(given, interrupt)).toEqual([event]);
     expect(decide([...given, event], interrupt)).toEqual([event]);
   });
+
+  const publication_id = newId();
+  const variant = (n: number, data: Partial<Variant> = {}): Variant => ({
+    ...(initialValues(variantFields) as unknown as Variant),
+    ...{ id: variantId(publication_id, 0, n), option_values: { Size: String(n) }, price_amount: 1_250 },
+    position: n + 1,
+    ...data,
+  });
+  const options = [{ name: 'Size', values: ['0', '1'] }];
+  const of_sizes = creation({ options, variants: [variant(0), variant(1, { quantity_available: 1 })] });
+  const [variant_id, stocked_id] = [variant(0).id, variant(1).id];
+  const changed = (data: Partial<Variant>): PublicationEvent => ({
+    type: 'VariantChanged',
+    data: { variant: variant(0, data) },
+  });
+  const change = (changes: VariantChanges) => ({ type: 'ChangeVariant', variant_id, changes }) as const;
+  const sell = (adjust: number) =>
+    ({ type: 'ChangeVariant', variant_id: stocked_id, changes: {}, adjust }) as const;
+  const replaced = Array.from({ length: 102 }, (_, n) => variant(n, { price_amount: 1 }));
+
+  decides(publicationAggregate, [
+    [
+      'is created with variants',
+      [],
+      {
+        ...{ ...create, id: publication_id },
+        input: { ...input, variants: [{ option_values: { Size: '0' } }] as unknown as Variant[] },
+      },
+      [creation({ options: [{ name: 'Size', values: ['0'] }], variants: [variant(0)] })],
+    ],
+    ['one event for a change of a variant', [of_sizes], change({ sku: 'A' }), [changed({ sku: 'A' })]],
+    ['no event for the same values', [of_sizes], change({ sku: null }), []],
+    [
+      'the price of one below that of the publication',
+      [of_sizes],
+      change({ price_amount: 1 }),
+      [changed({ price_amount: 1 })],
+    ],
+    ['a change of an unknown variant', [created], change({}), 'variant_not_found'],
+    ['values of another variant', [of_sizes], change({ option_values: { Size: '1' } }), 'field_invalid'],
+    ['a sale of more than there is', [of_sizes], sell(-2), 'insufficient_stock'],
+    ['an adjustment of no stock', [of_sizes], { ...sell(1), variant_id }, 'field_invalid'],
+    [
+      'its removal',
+      [of_sizes],
+      { type: 'RemoveVariant', variant_id },
+      [{ type: 'VariantRemoved', data: { variant_id } }],
+    ],
+    [
+      'options that keep their variants',
+      [of_sizes],
+      update({ options: [{ name: 'Number', values: ['1', '0'] }] }),
+      [
+        { type: 'PublicationOptionsChanged', data: { options: [{ name: 'Number', values: ['1', '0'] }] } },
+        changed({ option_values: { Number: '0' } }),
+        {
+          type: 'VariantChanged',
+          data: { variant: variant(1, { option_values: { Number: '1' }, quantity_available: 1 }) },
+        },
+      ],
+    ],
+    [
+      'one event for a change of more than 100',
+      [
+        creation({
+          options: [{ name: 'Size', values: replaced.map((_, n) => String(n)) }],
+          variants: replaced.map((_, n) => variant(n)),
+        }),
+      ],
+      update({ variants: replaced }),
+      [{ type: 'VariantsReplaced', data: { variants: replaced } }],
+    ],
+  ]);
 });
 
 describe('a listing', () => {

@@ -1,0 +1,140 @@
+import { writes } from '../../shared/api/operations/writes';
+import { newVariantBody, variantPatchBody } from '../../shared/api/requests/writes';
+import {
+  type Publication,
+  type PublicationCommand,
+  publicationAggregate,
+} from '../../shared/catalog/publication/publication';
+import { type Variant, variantIdPrefix, variantResource } from '../../shared/catalog/publication/variants';
+import type { Environment } from '../../shared/catalog/realm';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
+import { parseBody } from '../../shared/http/validation';
+import { CatalogError, type Condition } from '../../shared/kernel/errors';
+import type { PublicationId } from '../../shared/kernel/ids';
+import { isSameValue } from '../../shared/kernel/same-value';
+import { execute, type Written, withResource } from './execute';
+import { findInLog, streamIn } from './load';
+import { existingMedia } from './references';
+import { awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
+
+/** Returns the routes of the writes of single variants, which are parts of publications. */
+export function variantRoutes(deps: RouteDeps): Route[] {
+  return [
+    routeOf(writes.createVariant, async (request) => {
+      const variant = parseBody(newVariantBody, request.body);
+      const id = request.params.id as PublicationId;
+      const written = await write(deps, request, id, 'publication_not_found', {
+        type: 'AddVariant',
+        variant,
+      });
+      // No other variant has its values. Also found if an earlier run of the request has added it.
+      const { option_values = {} } = variant;
+      const answer = await answerWith(deps, request, written, (each) =>
+        isSameValue(each.option_values, option_values),
+      );
+      return {
+        ...answer,
+        status: 201,
+        headers: { ...answer.headers, Location: `/api/publication/${id}/variants` },
+      };
+    }),
+    routeOf(writes.updateVariant, async (request) => {
+      const { quantity_available: sent, ...fields } = parseBody(variantPatchBody, request.body);
+      const variant_id = request.params.id!;
+      const adjust = typeof sent === 'object' && sent !== null ? sent.adjust : undefined;
+      const quantity_available = typeof sent === 'object' && sent !== null ? undefined : sent;
+      const changes = { ...fields, quantity_available };
+      const written = await writeVariant(deps, request, {
+        type: 'ChangeVariant',
+        variant_id,
+        changes,
+        adjust,
+      });
+      return answerWith(deps, request, written, ({ id }) => id === variant_id);
+    }),
+    routeOf(writes.deleteVariant, async (request) => {
+      const variant_id = request.params.id!;
+      const written = await writeVariant(deps, request, { type: 'RemoveVariant', variant_id });
+      const headers = await awaitProjection(deps, request, written.value.store_id, written);
+      return { data: { id: variant_id, object: 'variant', deleted: true }, headers };
+    }),
+  ];
+}
+
+/** Executes a command on the variant that the path names. */
+async function writeVariant(
+  deps: RouteDeps,
+  request: ApiRequest,
+  command: PublicationCommand & { readonly variant_id: string },
+): Promise<Written<Publication>> {
+  const id = await publicationOf(deps, request.principal.environment, command.variant_id);
+  return write(deps, request, id, 'variant_not_found', command);
+}
+
+async function write(
+  deps: RouteDeps,
+  request: ApiRequest,
+  id: PublicationId,
+  not_found: Condition,
+  command: PublicationCommand,
+): Promise<Written<Publication>> {
+  const guard = guardFor(request, deps.stores, not_found);
+  const written = await execute<Publication, PublicationCommand>({
+    ...streamIn(deps, request.principal.environment, publicationAggregate, id),
+    context: writeContextOf(request),
+    check: async (state) => {
+      if (state.tag === 'present') await guard(state.resource);
+      return command;
+    },
+  });
+  return withResource(written);
+}
+
+/**
+ * Returns the publication of a variant. Their ids begin with the same digits. Throws `variant_not_found` if no projected
+ * publication has them.
+ */
+async function publicationOf(
+  deps: RouteDeps,
+  environment: Environment,
+  variant_id: string,
+): Promise<PublicationId> {
+  const current = await deps.views[environment].current();
+  if (!current) throw new CatalogError('unavailable');
+  const prefix = variantIdPrefix(variant_id);
+  const found = await (current.upToDate ?? current).scan('publications', {
+    after_id: prefix,
+    limit: SAME_PREFIX_MAX,
+  });
+  const ids = found
+    .filter(({ id, document }) => id.startsWith(prefix) && document)
+    .map(({ id }) => id as PublicationId);
+  for (const id of ids) {
+    if (ids.length === 1) return id;
+    const publication = await findInLog(deps, environment, publicationAggregate, id);
+    if (publication?.variants.some((variant) => variant.id === variant_id)) return id;
+  }
+  throw new CatalogError('variant_not_found');
+}
+
+/** More than the publications whose ids have the same first 24 digits. Nearly always there is one. */
+const SAME_PREFIX_MAX = 4;
+
+/** Returns the answer with the variant after the write. Its version is that of the publication. */
+async function answerWith(
+  deps: RouteDeps,
+  request: ApiRequest,
+  written: Written<Publication>,
+  isWritten: (variant: Variant) => boolean,
+): Promise<Answer> {
+  const { id, store_id, version, variants, media_ids } = written.value;
+  const variant = variants.find(isWritten);
+  if (!variant) throw new CatalogError('variant_not_found');
+  const headers = await awaitProjection(deps, request, store_id, written);
+  const shown = await existingMedia(
+    deps,
+    request.principal.environment,
+    media_ids.filter((media_id) => media_id === variant.media_id),
+  );
+  return { data: variantResource(variant, id, shown), version, headers };
+}

@@ -1,0 +1,347 @@
+import { z } from 'zod';
+import type { Fault } from '../../kernel/errors';
+import { isSameValue } from '../../kernel/same-value';
+import type { JsonObject } from '../events/envelope';
+import { type Changes, field, initialValues, patchShape, storedShape, withoutNulls } from '../fields';
+import {
+  ATTRIBUTES_MAX,
+  amountField,
+  attributesField,
+  attributesSchema,
+  idField,
+  lineField,
+} from '../input-rules';
+import { parseBarcode } from './barcode';
+
+export const OPTIONS_MAX = 5;
+export const VARIANTS_MAX = 2_048;
+/** How many variants an item of a list shows, and how many a single publication shows. Documents repeat the former. */
+export const LISTED_VARIANTS_MAX = 50;
+export const SHOWN_VARIANTS_MAX = 250;
+/** Maximum length of all variants as JSON, so that one event can contain them (`APPEND_BYTES_MAX`). */
+const VARIANTS_LENGTH_MAX = 900_000;
+const COUNT_MAX = 1_000_000_000;
+
+const event = 'VariantChanged';
+
+/** The writable fields of a variant, in the order of responses. All are optional in requests. */
+export const variantFields = {
+  sku: field(z.string().nullable(), {
+    event,
+    input: lineField(100).nullable(),
+    initial: null,
+    doc: "The merchant's article number. No two variants of a publication have the same.",
+    example: 'CAMISA-M-AZUL',
+  }),
+  barcode: field(z.string().nullable(), {
+    event,
+    input: lineField(50)
+      .transform((text) => parseBarcode(text) ?? INVALID)
+      .refine((code) => code !== INVALID, {
+        params: { condition: 'field_invalid' },
+        error: 'a code whose check digit is right',
+      })
+      .nullable(),
+    initial: null,
+    doc: 'The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are.',
+    example: '7750182003834',
+  }),
+  option_values: field(z.record(z.string(), z.string()), {
+    event,
+    input: z.record(z.string(), lineField(120)),
+    initial: {},
+    doc: 'The value of each option, by the name of the option. No two variants have the same values.',
+    example: { Talla: 'M', Color: 'Azul' },
+  }),
+  price_amount: field(z.int().min(0), {
+    event,
+    input: amountField,
+    initial: 0,
+    doc: 'The price in hundredths of the major unit of the currency of the publication. Default: the price of the publication.',
+    example: 8900,
+  }),
+  compare_at_amount: field(z.int().min(0).nullable(), {
+    event,
+    input: amountField.nullable(),
+    initial: null,
+    doc: 'The price before a discount, in hundredths of the major unit.',
+    example: 9900,
+  }),
+  quantity_available: field(z.int().nullable(), {
+    event,
+    input: z.int().min(-COUNT_MAX).max(COUNT_MAX).nullable(),
+    initial: null,
+    doc: 'Number of units in stock. Below 0 only with `allow_backorder`. Omitted if stock is not tracked.',
+    example: 12,
+  }),
+  allow_backorder: field(z.boolean(), {
+    event,
+    input: z.boolean(),
+    initial: false,
+    doc: 'Whether customers can order more than is in stock.',
+    example: false,
+  }),
+  position: field(z.int().min(1), {
+    event,
+    input: z.int().min(1).max(1_000_000),
+    initial: 1,
+    doc: 'Variants are sorted by it, from low to high. Default: after the variant before it.',
+    example: 1,
+  }),
+  media_id: field(z.string().nullable(), {
+    event,
+    input: idField.nullable(),
+    initial: null,
+    doc: "The id of the variant's picture: one of the `media_ids` of the publication.",
+    example: '0195d4a2-8a03-7c1e-9f31-5b0c7a6e1d04',
+  }),
+  weight_grams: field(z.int().min(0).nullable(), {
+    event,
+    input: z.int().min(0).max(COUNT_MAX).nullable(),
+    initial: null,
+    doc: 'The weight in grams.',
+    example: 240,
+  }),
+  attributes: field(attributesSchema, {
+    event,
+    input: attributesField,
+    initial: null,
+    doc: `Further properties by name. Maximum ${ATTRIBUTES_MAX}. A value is a text, a number, true or false, or a list of texts. Omitted if there are none.`,
+    example: { material: 'algodón' },
+  }),
+};
+/** Stands for a barcode with a wrong check digit. No valid code is empty. */
+const INVALID = '';
+
+export const variantSchema = z.object({ id: z.string(), ...storedShape(variantFields) });
+export type Variant = z.output<typeof variantSchema>;
+export const optionSchema = z.object({ name: z.string(), values: z.array(z.string()) });
+export type Option = z.output<typeof optionSchema>;
+
+const VARIANT_ID_DOC =
+  'The id of a variant of the publication. Without it, the variant with these `option_values`.';
+
+/** A variant in the list of a publication's body. */
+export const listedVariantBody = z.strictObject({
+  id: idField
+    .optional()
+    .meta({ description: VARIANT_ID_DOC, example: '0195d4a2-8a02-7c1e-9f31-5b0c00000001' }),
+  ...patchShape(variantFields),
+});
+export const optionBody = z.strictObject({
+  name: lineField(60).meta({ description: 'The name of the option, shown to customers.', example: 'Talla' }),
+  values: z
+    .array(lineField(120))
+    .max(VARIANTS_MAX)
+    .optional()
+    .transform((values) => values ?? [])
+    .meta({
+      description:
+        'Its values, in the order to show them. Other values that variants have are added at the end.',
+      example: ['S', 'M', 'L'],
+    }),
+});
+
+/** The options in a publication's body. */
+export const optionsField = z
+  .array(optionBody)
+  .max(OPTIONS_MAX)
+  .refine((options) => new Set(options.map(({ name }) => name)).size === options.length, {
+    params: { condition: 'field_invalid' },
+    error: 'no name more than once',
+  })
+  .nullable()
+  .transform((options) => options ?? []);
+
+/** The variants in a publication's body. `arrangeVariants` completes them, which is why the type says that they are complete. */
+export const variantsField = z
+  .array(listedVariantBody)
+  .max(VARIANTS_MAX)
+  .nullable()
+  .transform((variants) => variants ?? []) as unknown as z.ZodType<Variant[]>;
+
+export const OPTIONS_EXAMPLE: Option[] = [{ name: 'Talla', values: ['S', 'M'] }];
+export const VARIANTS_EXAMPLE = [
+  { option_values: { Talla: 'S' }, price_amount: 8900, quantity_available: 3 },
+  { option_values: { Talla: 'M' }, price_amount: 8900, quantity_available: 12 },
+] as unknown as Variant[];
+
+/** The fields of a variant that a request sends. The others keep their values, or get their defaults in a new variant. */
+export type VariantChanges = Changes<typeof variantFields>;
+type ListedVariant = VariantChanges & { readonly id?: string | undefined };
+
+/** What variants depend on in their publication. */
+interface Owner {
+  readonly options: readonly Option[];
+  readonly variants: readonly Variant[];
+  readonly price_amount: number;
+  readonly media_ids: readonly string[];
+  readonly version: number;
+}
+
+/** The options and variants after a request, or what is wrong with it. */
+type Arranged =
+  | { readonly faults?: undefined; readonly options: Option[]; readonly variants: Variant[] }
+  | { readonly faults: readonly Fault[] };
+
+const DEFAULTS = initialValues(variantFields) as unknown as Omit<Variant, 'id'>;
+
+/**
+ * Returns the options and the variants of publication `id` after a request that sends the whole list of either.
+ *
+ * - An item with the `id` or the option values of an existing variant changes that variant. Fields that it does not have
+ *   stay. Variants that are not in the list are removed.
+ * - An option keeps its variants by its name. One with a new name takes the place of an old one whose used values it has.
+ */
+export function arrangeVariants(
+  id: string,
+  sent: {
+    readonly options?: readonly Option[] | undefined;
+    readonly variants?: readonly ListedVariant[] | undefined;
+  },
+  owner: Owner,
+): Arranged {
+  const faults: Fault[] = [];
+  const fault = (at: string, constraint: string, condition: Fault['condition'] = 'field_invalid') =>
+    faults.push({ condition, field: at, constraint });
+  const kept = sent.options ? renameOptions(owner, sent.options) : owner.variants;
+  const items: readonly ListedVariant[] = sent.variants ?? kept;
+  const names = namesOf(sent.options ?? owner.options, items);
+  const combination = ({ option_values = {} }: ListedVariant): string =>
+    JSON.stringify(names.map((name) => option_values[name]));
+  const by_id = new Map(kept.map((variant) => [variant.id, variant]));
+  const by_values = new Map(kept.map((variant) => [combination(variant), variant]));
+  const seen = { id: new Set<string>(), values: new Set<string>(), sku: new Set<string>() };
+  const isRepeated = (set: Set<string>, value: string): boolean => set.size === set.add(value).size;
+
+  if (items.length > VARIANTS_MAX) fault('variants', `at most ${VARIANTS_MAX}`, 'field_too_long');
+  let position = 0;
+  const variants = items.slice(0, VARIANTS_MAX).map((item, index) => {
+    const at = (name: string) => `variants.${index}.${name}`;
+    const before = item.id === undefined ? by_values.get(combination(item)) : by_id.get(item.id);
+    if (item.id !== undefined && !before) fault(at('id'), 'the id of a variant of the publication');
+    const base = before ?? {
+      ...DEFAULTS,
+      price_amount: owner.price_amount,
+      id: variantId(id, owner.version, index),
+    };
+    const variant: Variant = { ...base, position: Math.max(position + 1, before?.position ?? 1) };
+    for (const [name, value] of Object.entries(item))
+      if (value !== undefined) variant[name as 'sku'] = value as string;
+    position = Math.max(position, variant.position);
+
+    if (isRepeated(seen.id, variant.id)) fault(at('id'), 'no variant more than once');
+    for (const name of names)
+      if (variant.option_values[name] === undefined)
+        fault(at(`option_values.${name}`), 'required', 'field_required');
+    for (const name of Object.keys(variant.option_values))
+      if (!names.includes(name)) fault(at(`option_values.${name}`), 'an option of the publication');
+    if (isRepeated(seen.values, combination(variant)))
+      fault(
+        sent.variants ? at('option_values') : 'options',
+        'values that differ from those of every other variant',
+      );
+    if (variant.sku !== null && isRepeated(seen.sku, variant.sku))
+      fault(at('sku'), 'another one than every other variant');
+    if ((variant.quantity_available ?? 0) < 0 && !variant.allow_backorder)
+      fault(at('quantity_available'), 'at least 0 without allow_backorder');
+    const is_new_picture = variant.media_id !== null && variant.media_id !== before?.media_id;
+    if (is_new_picture && !owner.media_ids.includes(variant.media_id!))
+      fault(at('media_id'), 'one of the media_ids of the publication');
+    return before && isSameValue(before, variant) ? before : variant;
+  });
+  if (JSON.stringify(variants).length > VARIANTS_LENGTH_MAX)
+    fault('variants', 'fewer characters in all variants together', 'field_too_long');
+  if (faults.length > 0) return { faults };
+  const options = names.map((name) => {
+    const { values } = (sent.options ?? owner.options).find((option) => option.name === name) ?? {
+      values: [],
+    };
+    return {
+      name,
+      values: [...new Set([...values, ...variants.map(({ option_values }) => option_values[name]!)])],
+    };
+  });
+  return { options, variants: inOrder(variants) };
+}
+
+/** Returns the names of the options: without any, those that the first variant has. */
+function namesOf(options: readonly Option[], [first]: readonly ListedVariant[]): string[] {
+  return options.length > 0 ? options.map(({ name }) => name) : Object.keys(first?.option_values ?? {});
+}
+
+/** Returns the variants with the values of the new options. A value of a new option is missing. */
+function renameOptions({ options, variants }: Owner, next: readonly Option[]): readonly Variant[] {
+  const gone = options.filter(({ name }) => !next.some((option) => option.name === name));
+  const renamed = new Map<string, string>();
+  for (const { name, values } of next) {
+    if (options.some((option) => option.name === name)) renamed.set(name, name);
+    else {
+      const index = gone.findIndex((old) =>
+        variants.every(({ option_values }) => values.includes(option_values[old.name]!)),
+      );
+      if (index >= 0) renamed.set(name, gone.splice(index, 1)[0]!.name);
+    }
+  }
+  const is_same = [...renamed].every(([name, old]) => name === old) && renamed.size === options.length;
+  if (is_same) return variants;
+  return variants.map((variant) => ({
+    ...variant,
+    option_values: Object.fromEntries([...renamed].map(([name, old]) => [name, variant.option_values[old]!])),
+  }));
+}
+
+/** Returns the variants by their position. Those with the same position are sorted by id. */
+export function inOrder(variants: readonly Variant[]): Variant[] {
+  return [...variants].sort((a, b) => a.position - b.position || (a.id < b.id ? -1 : 1));
+}
+
+/** The digits of a variant's id that are its own. Those before are the ones of its publication. */
+const OWN_DIGITS = 8;
+
+/**
+ * Returns the id of a new variant. It begins as the id of the publication, so that the publication is found by it. The rest
+ * is a number that no variant of the publication had before, because the version of the publication grows.
+ */
+export function variantId(publication_id: string, version: number, index: number): string {
+  const number = (version * 2 * VARIANTS_MAX + index) % 16 ** OWN_DIGITS;
+  return variantIdPrefix(publication_id) + number.toString(16).padStart(OWN_DIGITS, '0');
+}
+
+/** Returns the part of an id that the ids of a publication and of all its variants have in common. */
+export const variantIdPrefix = (id: string): string => id.slice(0, -OWN_DIGITS);
+
+/** Returns whether the variant can be bought. */
+const isAvailable = ({ quantity_available, allow_backorder }: Variant): boolean =>
+  allow_backorder || quantity_available === null || quantity_available > 0;
+
+/** Price and stock of a publication, which follow from its variants. Undefined if it has none. */
+export function summaryOf(variants: readonly Variant[]) {
+  if (variants.length === 0) return undefined;
+  const prices = variants.map(({ price_amount }) => price_amount);
+  const is_tracked = variants.every(({ quantity_available }) => quantity_available !== null);
+  return {
+    price_range: { min: Math.min(...prices), max: Math.max(...prices) },
+    variant_count: variants.length,
+    quantity_available: is_tracked
+      ? variants.reduce((sum, { quantity_available }) => sum + Math.max(0, quantity_available!), 0)
+      : null,
+    in_stock: variants.some(isAvailable),
+  };
+}
+
+/** Returns the resource. `media_ids`: the media that the publication shows; without another one, it has no picture. */
+export function variantResource(
+  variant: Variant,
+  publication_id: string,
+  media_ids: readonly string[],
+): JsonObject {
+  const { id, media_id, ...fields } = variant;
+  return withoutNulls({
+    id,
+    object: 'variant',
+    publication_id,
+    ...fields,
+    media_id: media_id !== null && media_ids.includes(media_id) ? media_id : null,
+  });
+}
