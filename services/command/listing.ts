@@ -50,20 +50,22 @@ export const listings = defineResource({
     const children = childrenCount(counts?.children ?? 0);
     return { ...listingResource(listing), ...stats, media_ids, ...children, ...placeInTree(above) };
   },
-  beforeUpdate: async (deps, request, { id, store_id }, { parent_id }) => {
+  beforeUpdate: async (deps, request, { id }, { parent_id }) => {
     if (!parent_id) return;
     const { environment } = request.principal;
-    // The listings below, as far as they are projected.
-    const levels = await readCount(deps, environment, (version) =>
-      listingsBelow(id, (ids) =>
-        version.find('listings', {
-          where: { store_id, parent_id: { in: ids } },
-          order: [['id', 'asc']],
-          limit: LISTINGS_BELOW_MAX,
-        }),
-      ),
-    );
-    await checkLevels(deps, environment, parent_id, levels?.length ?? 0);
+    await checkLevels(deps, environment, id, parent_id, async () => {
+      // As far as they are projected.
+      const levels = await readCount(deps, environment, (version) =>
+        listingsBelow(id, (ids) =>
+          version.find('listings', {
+            where: { parent_id: { in: ids } },
+            order: [['id', 'asc']],
+            limit: LISTINGS_BELOW_MAX,
+          }),
+        ),
+      );
+      return levels?.length ?? 0;
+    });
   },
   beforeDelete: (deps, request, id) => {
     const { if_empty = false } = parseQuery(deleteListingSchema, request.query);

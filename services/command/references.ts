@@ -63,17 +63,21 @@ async function faultOfParent(
   return chain.length < LISTING_LEVELS_MAX ? undefined : TOO_MANY_LEVELS;
 }
 
-/** Throws `field_invalid` if a listing with this many levels below it cannot have this parent. */
+/** Throws `field_invalid` if the levels below a listing would be too many under this parent. */
 export async function checkLevels(
   deps: Pick<StoreDeps, 'events'>,
   environment: Environment,
+  id: ListingId,
   parent_id: string,
-  levels_below: number,
+  countLevelsBelow: () => Promise<number>,
 ): Promise<void> {
   const parent = await findListing(deps, environment, parent_id);
   if (!parent) return;
-  const above = await findListingsAbove(deps, environment, parent);
-  if (above.length + levels_below + 2 > LISTING_LEVELS_MAX) throw CatalogError.ofFaults([TOO_MANY_LEVELS]);
+  const chain = [parent, ...(await findListingsAbove(deps, environment, parent))];
+  // `checkReferences` refuses a circle.
+  if (chain.some((listing) => listing.id === id)) return;
+  if (chain.length + 1 + (await countLevelsBelow()) > LISTING_LEVELS_MAX)
+    throw CatalogError.ofFaults([TOO_MANY_LEVELS]);
 }
 
 const TOO_MANY_LEVELS = fault(

@@ -57,13 +57,13 @@ async function findVisible(
 /** Returns the listings below one that the filter shows, with their states. What is below a hidden listing is hidden. */
 export async function visibleListingsBelow(
   version: DocumentReader,
-  { body, keys }: Pick<ListingDocument, 'body' | 'keys'>,
+  { body }: Pick<ListingDocument, 'body'>,
   filter: VisibilityFilter,
 ): Promise<Stored[]> {
   const visibility = filter === 'public' ? { visibility: visibilityKey(filter) } : {};
   const levels = await listingsBelow(body.id, (ids) =>
     version.find('listings', {
-      where: { store_id: keys.store_id, parent_id: { in: ids }, ...visibility },
+      where: { parent_id: { in: ids }, ...visibility },
       order: [['id', 'asc']],
       limit: LISTINGS_BELOW_MAX,
       parts: ['state'],

@@ -108,7 +108,9 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
     ...(parent_id !== undefined && { parent_id }),
     ...(external_id !== undefined && { external_id }),
   };
-  const where = { store_id, visibility: visibilityKey(visibility), ...filters };
+  // By parent or by store, not by both, as in `whereOf`. But the listings at the top of all stores have no parent.
+  const container = parent_id ? {} : { store_id };
+  const where = { ...container, visibility: visibilityKey(visibility), ...filters };
   const [store, parent, counted_total, page] = await Promise.all([
     version.get('stores', store_id, ['state']),
     findFilterListing(version, { listing_id: parent_id ?? undefined, visibility }, store_id),

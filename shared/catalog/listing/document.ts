@@ -31,7 +31,8 @@ export const listingCollection: CollectionSpec<typeof keys> = {
     ['store_id', 'visibility', 'created_at', 'id'],
     ['store_id', 'visibility', 'name_fold', 'id'],
     ['store_id', 'visibility', 'id'],
-    ['store_id', 'parent_id', 'visibility', 'created_at', 'id'],
+    // The parent comes first, so that SQLite does not take this for an index that `lists` replace.
+    ['parent_id', 'store_id', 'visibility', 'created_at', 'id'],
     ['store_id', 'visibility', 'external_id', 'id'],
   ],
 };
