@@ -3,7 +3,6 @@ import {
   type LabelFilters,
   type ListingPublicationsQuery,
   type ListQuery,
-  labelFilters,
   type MediaListQuery,
   type PriceBounds,
   type PublicationsQuery,
@@ -24,7 +23,6 @@ import {
 } from '../../shared/catalog/publication/document';
 import { countFacets, FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
 import { variantResource } from '../../shared/catalog/publication/variants';
-import { labelTerm } from '../../shared/catalog/search/words';
 import {
   compareByOrder,
   featuredFirst,
@@ -39,7 +37,8 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import type { ViewQuery, WordTerms } from '../../shared/ports/view-store';
+import type { ViewQuery } from '../../shared/ports/view-store';
+import { facetsOf, labelTerms } from './facets';
 import { visibleListingsBelow, withPlaces } from './listing-tree';
 import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
 import { countListings, EXPANSIONS, type Presented } from './present';
@@ -149,15 +148,19 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     query.page === 1 && !is_labelled ? findPage() : undefined,
   ]);
   const { facets } = assertActive(store).state;
-  if (listing === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
-  if (found) return pageAnswer({ version, request }, 'publication', found.documents, query, found.total);
+  const scope = wordScope(store_id, query.visibility);
+  const counts = await facetsOf(version, query, listing === null ? undefined : { scope, where });
+  if (listing === null) return { data: [], meta: { ...pageMeta({ ...query, total: 0 }), ...counts } };
 
   const total =
-    counted_total ?? countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
+    found?.total ??
+    counted_total ??
+    countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
   // Nothing is looked for behind the last page, which may be far away.
   const is_empty = pageOf(query).skip >= total;
-  const page = first_page ?? (is_empty ? [] : await findPage());
-  return pageAnswer({ version, request }, 'publication', page, query, total);
+  const page = found?.documents ?? first_page ?? (is_empty ? [] : await findPage());
+  const answer = await pageAnswer({ version, request }, 'publication', page, query, total);
+  return { ...answer, meta: { ...answer.meta, ...counts } };
 }
 
 /** Whether the list is sorted by `featured_position`, as the featured publications of a listing are. */
@@ -176,18 +179,6 @@ function whereOf(
 ): ViewQuery['where'] {
   const container = query.listing_id === undefined ? { store_id } : { listing_id: query.listing_id };
   return { ...container, visibility: visibilityKey(query.visibility), ...filterKeys(query, mode, now_ms) };
-}
-
-/** Returns the terms that the filters by labels demand: one of the values of each. */
-export function labelTerms(query: LabelFilters): WordTerms {
-  const { 'attributes.<name>': attributes = {}, ...others } = query;
-  const named = Object.entries(attributes).map(([name, values]) => [`attributes.${name}`, values] as const);
-  const single = (Object.keys(labelFilters) as (keyof typeof others)[])
-    .filter((name) => others[name] !== undefined)
-    .map((name) => [name, others[name]!] as const);
-  return [...single, ...named].map(([name, values]) =>
-    values.map((value) => ({ word: labelTerm(name, value) })),
-  );
 }
 
 /** Returns a page of the publications that match the labels and the other conditions, and counts all of them. */
@@ -297,6 +288,8 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   } = is_precomputed && precomputed.length >= Math.min(limit, maintained_total)
     ? { items: precomputed, cuts: {} }
     : await findPage({ version, request }, found, query, effective_sort_mode);
+  const scope = wordScope(found.store_id, visibility);
+  const counts = await facetsOf(version, query, { scope, where });
   const resourcesWhere = (featured: boolean): Presented[] =>
     items
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
@@ -306,7 +299,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
     data: {
       featured: resourcesWhere(true),
       others: resourcesWhere(false),
-      meta: { default_sort_mode, effective_sort_mode, pagination },
+      meta: { default_sort_mode, effective_sort_mode, pagination, ...counts },
     },
   };
 }

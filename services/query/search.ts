@@ -8,8 +8,15 @@ import { orderOf } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import type { ViewQuery, WordScope, WordSearch, WordSearchResult } from '../../shared/ports/view-store';
-import { filterKeys, labelTerms, pageOf, sortModeOf } from './lists';
+import type {
+  ViewQuery,
+  WordScope,
+  WordSearch,
+  WordSearchResult,
+  WordTerms,
+} from '../../shared/ports/view-store';
+import { facetsOf, labelTerms } from './facets';
+import { filterKeys, pageOf, sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
 import { EXPANSIONS } from './present';
 import {
@@ -50,11 +57,17 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   ]);
   assertActive(store);
   const tokens = queryTokens(query.q);
-  if (listing === null || tokens.length === 0) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
+  if (listing === null || tokens.length === 0) {
+    const counts = await facetsOf(version, query, undefined);
+    return { data: [], meta: { ...pageMeta({ ...query, total: 0 }), ...counts } };
+  }
 
-  const found = await firstMatching(version, query, filterOf(query, store_id, deps.now()), tokens);
+  const filter = filterOf(query, store_id, deps.now());
+  const found = await firstMatching(version, query, filter, tokens);
+  const counts = await facetsOf(version, query, { ...filter, terms: found.terms });
   const answer = await pageAnswer({ version, request }, 'publication', found.documents, query, found.total);
-  return found.is_complete ? answer : { ...answer, meta: { ...answer.meta, is_complete: false } };
+  const is_complete = found.is_complete ? {} : { is_complete: false };
+  return { ...answer, meta: { ...answer.meta, ...is_complete, ...counts } };
 }
 
 /**
@@ -75,6 +88,9 @@ function filterOf(query: SearchQuery, store_id: string, now_ms: number): SearchF
   };
 }
 
+/** A page, and the terms of the words that all matches have. */
+type Matching = WordSearchResult<StoredDocument<PublicationDocument>> & { readonly terms: WordTerms };
+
 /**
  * Returns the page of the first attempt with a match. The attempts are: the tokens as typed; with adjacent tokens joined
  * as alternatives; with terms at edit distance 1 as alternatives. A long query, or one whose words are so frequent that
@@ -85,17 +101,18 @@ async function firstMatching(
   query: SearchQuery,
   filter: SearchFilter,
   tokens: readonly string[],
-): Promise<WordSearchResult<StoredDocument<PublicationDocument>>> {
+): Promise<Matching> {
   const labels = labelTerms(query);
   const page = {
     ...{ ...filter, ...pageOf(query), total_max: MATCHES_MAX },
     order: orderOf(sortModeOfSearch(query)),
     parts: partsOfPage('publication', query),
   };
-  const find = (alternatives: readonly QueryToken[]) => {
-    const tiers = searchTiers(tokens, alternatives).map((terms) => [...labels, ...terms]);
+  const find = async (alternatives: readonly QueryToken[]): Promise<Matching> => {
+    const all = searchTiers(tokens, alternatives);
     // The last tier contains all matches. It is enough for a query with `sort`, which ignores relevance.
-    return version.search('publications', { ...page, tiers: query.sort ? tiers.slice(-1) : tiers });
+    const tiers = (query.sort ? all.slice(-1) : all).map((terms) => [...labels, ...terms]);
+    return { ...(await version.search('publications', { ...page, tiers })), terms: all.at(-1)! };
   };
   const found = await find(exactTokens(tokens));
   if (found.total > 0 || !found.is_complete || tokens.length > ATTEMPTED_TOKENS_MAX) return found;

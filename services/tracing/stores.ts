@@ -37,7 +37,16 @@ export function traceEventStore(store: EventStore, realm: Realm, system: string)
 }
 
 /** Methods of a view version that read documents. All have the collection as their first argument. */
-const READS = ['get', 'getMany', 'find', 'count', 'search', 'related', 'matchingWords'] as const;
+const READS = [
+  'get',
+  'getMany',
+  'find',
+  'count',
+  'search',
+  'related',
+  'matchingWords',
+  'countWords',
+] as const;
 
 /** Wraps the active version of a realm: each read of documents within a span is a span. */
 export function traceView(view: ActiveView, realm: Realm, system: string): ActiveView {

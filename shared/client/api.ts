@@ -454,6 +454,8 @@ export interface SearchQuery {
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `attributes.<name>`. */
+  facets?: readonly string[] | undefined;
 }
 
 /** Response with a page of publications. */
@@ -493,6 +495,22 @@ export interface PageMeta {
   };
   /** Only in a search that did not look at all publications, because its words are too frequent. */
   is_complete?: false;
+  /** With `facets` only: how many publications match, by the values of these filters. */
+  facets?: {
+    /** The name of the filter. */
+    name: string;
+    /** The most frequent values, at most 100. */
+    values: {
+      /** The value. */
+      value: string;
+      /** Number of publications with this value that match all other filters. */
+      count: number;
+      /** The query parameter that selects it. */
+      query: string;
+    }[];
+    /** Whether there are other values. */
+    has_more: boolean;
+  }[];
 }
 
 export interface ListingsQuery {
@@ -622,6 +640,8 @@ export interface ListingPublicationsQuery {
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `attributes.<name>`. */
+  facets?: readonly string[] | undefined;
 }
 
 /** Response with a page of the publications of a listing. */
@@ -661,6 +681,22 @@ export interface ListingPublications {
       /** Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none. */
       shortened_items?: number;
     };
+    /** With `facets` only: how many publications match, by the values of these filters. */
+    facets?: {
+      /** The name of the filter. */
+      name: string;
+      /** The most frequent values, at most 100. */
+      values: {
+        /** The value. */
+        value: string;
+        /** Number of publications with this value that match all other filters. */
+        count: number;
+        /** The query parameter that selects it. */
+        query: string;
+      }[];
+      /** Whether there are other values. */
+      has_more: boolean;
+    }[];
   };
 }
 
@@ -703,6 +739,8 @@ export interface PublicationsQuery {
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `attributes.<name>`. */
+  facets?: readonly string[] | undefined;
 }
 
 /** Response with a publication. */
@@ -820,6 +858,22 @@ export interface ReviewsMeta {
   };
   /** Only in a search that did not look at all publications, because its words are too frequent. */
   is_complete?: false;
+  /** With `facets` only: how many publications match, by the values of these filters. */
+  facets?: {
+    /** The name of the filter. */
+    name: string;
+    /** The most frequent values, at most 100. */
+    values: {
+      /** The value. */
+      value: string;
+      /** Number of publications with this value that match all other filters. */
+      count: number;
+      /** The query parameter that selects it. */
+      query: string;
+    }[];
+    /** Whether there are other values. */
+    has_more: boolean;
+  }[];
   /** Summary of all reviews of the publication, not only those of this page. */
   summary: {
     /** Average rating with two decimals; 0 if there are no reviews. */

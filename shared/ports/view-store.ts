@@ -167,6 +167,18 @@ export interface MatchingWordsQuery extends Pick<WordSearch, 'scope'> {
   readonly limit: number;
 }
 
+/** Which documents to count, by each of their labels that begins with `prefix`. */
+export interface WordCountsQuery extends Pick<WordSearch, 'scope' | 'where'> {
+  readonly terms: WordTerms;
+  readonly prefix: string;
+}
+
+/** A word, and the number of documents that have it. */
+export interface WordCount {
+  readonly word: string;
+  readonly count: number;
+}
+
 /** A write of a document. Its position is after the stored position of the document. */
 export interface DocumentWrite extends StoredDocument {
   readonly collection: CollectionName;
@@ -279,13 +291,15 @@ export interface CheckpointMove {
  * - `find` returns one page of documents in the query's order.
  * - `count` counts matching documents. Used only for filters without a maintained count.
  *
- * `search`, `related`, `matchingWords`
+ * `search`, `related`, `matchingWords`, `countWords`
  * - `search` returns one page of a word search. It reads the documents of the page, and only index entries of the
  *   others. A store may limit the number of entries. What it finds then depends on the stored documents only, and not on
  *   the page.
  * - `related` returns one page of the documents that match `where`, the ones that share the most words first.
  * - `matchingWords` returns those matches, in their order and at most `limit`, that some document of the scope has. Its
  *   time depends on the number of matches only.
+ * - `countWords` returns the labels with the prefix that some matching document has, each with the exact number of these
+ *   documents, in no order. A label is a word that begins with `==`.
  *
  * `scan`
  * - Returns documents in order of id, with all parts and with tombstones.
@@ -333,6 +347,7 @@ export interface ViewVersion {
   search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult>;
   related(collection: CollectionName, query: RelatedQuery): Promise<StoredDocument[]>;
   matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]>;
+  countWords(collection: CollectionName, query: WordCountsQuery): Promise<WordCount[]>;
   scan(
     collection: CollectionName,
     options: { where?: ViewQuery['where']; after_id?: string; limit: number },

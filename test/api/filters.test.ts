@@ -196,3 +196,139 @@ describe('filters by labels', () => {
     expect(reply.headers.get('x-catalog-ignored')).toBe('attributes, attributes.');
   });
 });
+
+interface Facet {
+  readonly name: string;
+  readonly values: readonly { readonly value: string; readonly count: number; readonly query: string }[];
+  readonly has_more: boolean;
+}
+
+describe('facets', () => {
+  const LISTS = () => ['publications?', `listing/${teas}/publications?`, 'store/search?q=sencha&'];
+  const NAMES = [
+    'vendor',
+    'product_type',
+    'tag',
+    'attributes.origin',
+    'attributes.notes',
+    'attributes.grams',
+  ];
+
+  /** Returns the facets of a list and its total. */
+  const facetsIn = async (path: string): Promise<{ facets: Facet[]; total: number }> => {
+    const { data, meta } = await read(`/api/${path}`);
+    const found = meta ?? data.meta;
+    return { facets: found.facets, total: found.item_count ?? found.pagination.total };
+  };
+  const countsOf = ({ values }: Facet) => values.map(({ value, count }) => [value, count]);
+
+  test('count the publications by value, the most frequent first', async () => {
+    const { facets } = await facetsIn(
+      'publications?facets=vendor,tag,attributes.notes&facets=attributes.organic',
+    );
+    expect(facets).toEqual([
+      {
+        name: 'vendor',
+        values: [
+          { value: 'Uji & Co.', count: 2, query: 'vendor=Uji+%26+Co.' },
+          { value: 'Rímac', count: 1, query: 'vendor=R%C3%ADmac' },
+          { value: 'uji & co.', count: 1, query: 'vendor=uji+%26+co.' },
+        ],
+        has_more: false,
+      },
+      {
+        name: 'tag',
+        values: [
+          { value: 'new', count: 3, query: 'tag=new' },
+          { value: 'Mild, sweet', count: 1, query: 'tag=Mild%2C+sweet' },
+          { value: 'sale', count: 1, query: 'tag=sale' },
+        ],
+        has_more: false,
+      },
+      {
+        name: 'attributes.notes',
+        values: [
+          { value: 'nori', count: 2, query: 'attributes.notes=nori' },
+          { value: 'grass', count: 1, query: 'attributes.notes=grass' },
+        ],
+        has_more: false,
+      },
+      expect.objectContaining({ name: 'attributes.organic' }),
+    ]);
+    expect(countsOf(facets[3]!)).toEqual([
+      ['false', 1],
+      ['true', 1],
+    ]);
+  });
+
+  test('ignore their own filter and respect all others, and each query selects what was counted', async () => {
+    const filters = [
+      [],
+      ['vendor=Uji+%26+Co.'],
+      ['tag=new', 'attributes.grams=100'],
+      ['tag=new', 'tag=sale', 'vendor=Uji+%26+Co.', 'max_price=1000'],
+      ['product_type=Green', 'visibility=all'],
+      ['in_stock=false'],
+      ['attributes.origin=none'],
+    ];
+    let counted = 0;
+    for (const list of LISTS())
+      for (const all of filters) {
+        const { facets } = await facetsIn(`${list}${[...all, `facets=${NAMES.join()}`].join('&')}`);
+        expect(facets.map(({ name }) => name)).toEqual(NAMES);
+        for (const { name, values } of facets)
+          for (const { count, query } of values) {
+            const others = all.filter((filter) => !filter.startsWith(`${name}=`));
+            const { total } = await facetsIn(`${list}${[...others, query].join('&')}`);
+            expect([list, all, query, total]).toEqual([list, all, query, count]);
+            counted++;
+          }
+      }
+    expect(counted).toBeGreaterThan(100);
+  });
+
+  test('are empty where nothing can be found, and absent if nobody asks', async () => {
+    const empty = [{ name: 'tag', values: [], has_more: false }];
+    for (const query of [`publications?listing_id=${shop.store_id}`, 'store/search?q=!'])
+      expect((await facetsIn(`${query}&facets=tag`)).facets).toEqual(empty);
+    for (const list of LISTS()) expect((await facetsIn(list)).facets).toBeUndefined();
+  });
+
+  test('follow every change', async () => {
+    const merchant = harness.client(shop.secret);
+    const clay = async () => (await facetsIn('publications?facets=attributes.clay')).facets.map(countsOf);
+    const jar = { title: 'Jar', price_currency: 'EUR', price_amount: 1 };
+    const { id } = await merchant.publications.create({ ...jar, attributes: { clay: 'red' } });
+    expect(await clay()).toEqual([[['red', 1]]]);
+    await merchant.publications.update(id, { attributes: { clay: 'white' } });
+    expect(await clay()).toEqual([[['white', 1]]]);
+    await merchant.publications.delete(id);
+    expect(await clay()).toEqual([[]]);
+  });
+
+  test('show the 100 most frequent values', async () => {
+    const own = await harness.newShop();
+    const merchant = harness.client(own.secret);
+    const tags = Array.from({ length: 101 }, (_, n) => `tag ${String(n).padStart(3, '0')}`);
+    for (const some of [tags, tags.slice(50)])
+      await merchant.publications.create({
+        title: 'Jar',
+        price_currency: 'EUR',
+        price_amount: 1,
+        tags: some,
+      });
+    const { meta } = await read('/api/publications?facets=tag', own.secret.token);
+    const [facet] = meta.facets as [Facet];
+    expect(facet.has_more).toBe(true);
+    expect(facet.values.map(({ value }) => value)).toEqual([...tags.slice(50), ...tags.slice(0, 49)]);
+  });
+
+  test.each([
+    ['price', 'a comma-separated list of: vendor, product_type, tag, attributes.<name>'],
+    ['attributes', 'a comma-separated list of: vendor, product_type, tag, attributes.<name>'],
+    [Array.from({ length: 11 }, (_, n) => `attributes.${n}`).join(), 'at most 10 names'],
+  ])('of %s are refused', async (facets, constraint) => {
+    const { status, body } = await harness.request('GET', `/api/publications?facets=${facets}`, shop.public);
+    expect([status, body.error?.details]).toMatchObject([400, { field: 'facets', constraint }]);
+  });
+});

@@ -165,6 +165,36 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect([idsOf(found.documents), found.total, found.is_complete]).toEqual([['b'], 3, true]);
     });
 
+    test('countWords counts the matching documents by their labels with a prefix', async () => {
+      await publications(
+        { id: 'a', words: ['mug', '==tag=a=', '==tag=é=', '==tags=a='], keys: { price_up: 5 } },
+        { id: 'b', words: ['mug', '==tag=a='], keys: { listing_id: 'l2' } },
+        { id: 'c', words: ['==tag=a=', '==vendor=a='], keys: { visibility: 'private' } },
+        { id: 'd', words: ['mug', '==tag=b='], keys: { store_id: 'store-2' } },
+      );
+      const counts = async (
+        terms: WordTerms = [],
+        scope: WordScope = STOREFRONT,
+        where: WordSearch['where'] = scope,
+      ) => {
+        const found = await view.countWords('publications', { scope, where, terms, prefix: '==tag=' });
+        return Object.fromEntries(found.map(({ word: one, count: of_word }) => [one, of_word]));
+      };
+      expect(await counts()).toEqual({ '==tag=a=': 2, '==tag=é=': 1 });
+      expect(await counts([], BOTH)).toEqual({ '==tag=a=': 3, '==tag=é=': 1 });
+      expect(await counts([[word('mug')]], BOTH)).toEqual({ '==tag=a=': 2, '==tag=é=': 1 });
+      expect(await counts([[word('==vendor=a=')]], BOTH)).toEqual({ '==tag=a=': 1 });
+      expect(await counts([], STOREFRONT, { ...STOREFRONT, price_up: { lte: 5 } })).toEqual({
+        '==tag=a=': 1,
+        '==tag=é=': 1,
+      });
+      const listed = { listing_id: 'l2', visibility: 'public' };
+      expect(await counts([], STOREFRONT, listed)).toEqual({ '==tag=a=': 1 });
+      expect(await counts([], { store_id: 'store-3', visibility: 'public' })).toEqual({});
+      await put(view, aWrite('publications', 'a', 2n, null));
+      expect(await counts()).toEqual({ '==tag=a=': 1 });
+    });
+
     test('follows every change of a document, including its deletion', async () => {
       const has = async (): Promise<unknown> => [
         await search([[[word('old')]]]),

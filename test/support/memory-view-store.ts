@@ -124,6 +124,7 @@ export class MemoryViewVersion implements ViewVersion {
   }
   readonly related = this.search;
   readonly matchingWords = this.search;
+  readonly countWords = this.search;
 
   async deadLetters(): Promise<DeadLetter[]> {
     return [...this.dead_letters.values()].sort((a, b) => Number(a.position - b.position));

@@ -25,6 +25,8 @@ import {
   type RelatedQuery,
   type ViewQuery,
   type ViewVersion,
+  type WordCount,
+  type WordCountsQuery,
   type WordMatch,
   type WordSearch,
   type WordSearchResult,
@@ -317,6 +319,23 @@ export class MongoViewVersion implements ViewVersion {
       remaining = matches.slice(0, end).filter((match) => !matched.has(match));
     }
     return matches.filter((match) => matched.has(match)).slice(0, limit);
+  }
+
+  async countWords(
+    collection: CollectionName,
+    { terms, prefix, ...query }: WordCountsQuery,
+  ): Promise<WordCount[]> {
+    const has_prefix = { $and: [{ $gte: ['$$word', prefix] }, { $lt: ['$$word', `${prefix}\u{10ffff}`] }] };
+    const pipeline = [
+      { $match: { $and: [...this.filtersOf(collection, query), termsFilter(terms)] } },
+      { $project: { words: { $filter: { input: '$words', as: 'word', cond: has_prefix } } } },
+      { $unwind: '$words' },
+      { $group: { _id: '$words', count: { $sum: 1 } } },
+    ];
+    const counts = await this.connection.run(() =>
+      this.documents(collection).aggregate<{ _id: string; count: number }>(pipeline).toArray(),
+    );
+    return counts.map(({ _id, count }) => ({ word: _id, count: Number(count) }));
   }
 
   private filtersOf(collection: CollectionName, { scope, where }: Pick<WordSearch, 'scope' | 'where'>) {

@@ -16,6 +16,8 @@ import {
   type RelatedQuery,
   type ViewQuery,
   type ViewVersion,
+  type WordCount,
+  type WordCountsQuery,
   type WordMatch,
   type WordSearch,
   type WordSearchResult,
@@ -40,7 +42,7 @@ import { addIndexes, earlySchema, hasBuckets, isIndexed } from './indexes';
 import { BucketWriter } from './list-buckets';
 import { ListReader } from './list-pages';
 import { readStoredKeys, type Table, type Tables, tablesOf } from './tables';
-import { matchingWords, relatedPage, searchPage } from './words';
+import { countWords, matchingWords, relatedPage, searchPage } from './words';
 
 /**
  * Column `lane` is the partition, and table `parked` is the dead-letter list: names in storage are kept
@@ -303,6 +305,11 @@ export class SqliteViewVersion implements ViewVersion {
   async matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]> {
     await this.createIndexes();
     return matchingWords(this.connection, this.table(collection), query);
+  }
+
+  async countWords(collection: CollectionName, query: WordCountsQuery): Promise<WordCount[]> {
+    await this.createIndexes();
+    return countWords(this.connection, this.table(collection), query);
   }
 
   async scan(

@@ -15,7 +15,7 @@ export interface IndexTables {
   readonly entries: string;
   /** A number for each scope. In the index, each term begins with it. */
   readonly scopes: string;
-  /** The words of each scope. Some of very long texts may belong to no document any more. */
+  /** The words and labels of each scope. Some of very long texts may belong to no document any more. */
   readonly vocabulary: string;
 }
 
@@ -41,6 +41,9 @@ export const EVERY_TERM = '@';
 /** Returns the term of the documents with this value of the key, the nth of `words.filters`. */
 export const filterTerm = (n: number, value: string | number): string =>
   `@${n}${Buffer.from(String(value)).toString('hex')}`;
+
+/** How the terms of labels begin (`labelTerm`). */
+const LABEL = '==';
 
 const MARKED = /^(.*[:=])?([^:=]*)$/u;
 
@@ -95,7 +98,8 @@ export function indexStatements(table: Table): string[] {
       SELECT s.tag, substr(t.term, ${TAG_LENGTH + 1} + (substr(t.term, ${TAG_LENGTH + 1}, 1) = ':'))
       FROM ${scopes} AS s CROSS JOIN temp.${terms}_all AS t
         ON t.term >= ${tag} AND t.term < ${tag} || char(1114111)
-      WHERE substr(t.term, ${TAG_LENGTH + 1}, 1) NOT IN ('=', '@')`,
+      WHERE substr(t.term, ${TAG_LENGTH + 1}, 1) NOT IN ('=', '@')
+        OR substr(t.term, ${TAG_LENGTH + 1}, ${LABEL.length}) = '${LABEL}'`,
     `DROP TABLE temp.${terms}_all`,
   ];
 }
@@ -164,9 +168,11 @@ export function updateEntry(
   else index.add(after);
 }
 
-/** Returns the words of a document, without their markers. */
+/** Returns the words of a document, without their markers, and its labels. */
 function vocabularyOf({ words }: Pick<Entry, 'words'>): Set<string> {
-  const found = new Set(words.split(' ').map((term) => splitTerm(term).word));
+  const found = new Set(
+    words.split(' ').map((term) => (term.startsWith(LABEL) ? term : splitTerm(term).word)),
+  );
   found.delete('');
   return found;
 }

@@ -6,6 +6,8 @@ import type {
   MatchingWordsQuery,
   RelatedQuery,
   ViewQuery,
+  WordCount,
+  WordCountsQuery,
   WordMatch,
   WordScope,
   WordSearch,
@@ -91,6 +93,16 @@ export async function matchingWords(
 ): Promise<WordMatch[]> {
   const index = await WordReader.open(connection, table, { scope: query.scope, where: query.scope });
   return index?.existing(query.matches, query.limit) ?? [];
+}
+
+/** Counts the documents that match, by each of their labels that begins with the prefix. */
+export async function countWords(
+  connection: SqliteConnection,
+  table: Table,
+  query: WordCountsQuery,
+): Promise<WordCount[]> {
+  const index = matchesNothing(query.where) ? undefined : await WordReader.open(connection, table, query);
+  return index?.counts(query) ?? [];
 }
 
 function isByAge(table: Table, order: SortOrder, direction: SortDirection): boolean {
@@ -370,6 +382,22 @@ class WordReader {
       if (found !== undefined) existing.push(match);
     }
     return existing;
+  }
+
+  /** Counts the documents of each label that begins with the prefix. The vocabulary may also have former labels. */
+  async counts({ terms, prefix }: WordCountsQuery): Promise<WordCount[]> {
+    const sql = `SELECT DISTINCT word FROM ${this.names.vocabulary}
+      WHERE tag IN (SELECT value FROM json_each(?)) AND word >= ? AND word < ? || char(1114111)`;
+    const parameters = [JSON.stringify(this.tags), checkWord(prefix), prefix];
+    const rows = await this.run(() => this.connection.all(sql, parameters));
+    const counts: WordCount[] = [];
+    for (const [label] of rows) {
+      const word = String(label);
+      const matches = this.matchesOf([[{ word }], ...terms], new Budget(Number.POSITIVE_INFINITY));
+      const { length: count } = await matches.highest(Number.POSITIVE_INFINITY);
+      if (count > 0) counts.push({ word, count });
+    }
+    return counts;
   }
 
   private inVocabulary(matches: readonly WordMatch[]): WordMatch[] {

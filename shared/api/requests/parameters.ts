@@ -46,6 +46,22 @@ export function commaList<const Value extends string>(
   description?: string,
 ): z.ZodType<Value[], string | undefined> {
   const isAllowed = (text: string): text is Value => (allowed as readonly string[]).includes(text);
+  return listOfNames(isAllowed, allowed, { type: 'string', enum: [...allowed] }, description);
+}
+
+/** The same for the declared names of parameters, with `anyNames`. At most `max`. */
+export function parameterList(declared: readonly string[], max: number, description: string) {
+  const isAllowed = (text: string): text is string => declared.includes(declaredName(text));
+  return listOfNames(isAllowed, declared, { type: 'string' }, description, max);
+}
+
+function listOfNames<Value extends string>(
+  isAllowed: (text: string) => text is Value,
+  allowed: readonly string[],
+  items: { readonly type: 'string'; readonly enum?: string[] },
+  description: string | undefined,
+  max = allowed.length,
+): z.ZodType<Value[], string | undefined> {
   const schema = z
     .string()
     .prefault('')
@@ -54,9 +70,10 @@ export function commaList<const Value extends string>(
       error: `a comma-separated list of: ${allowed.join(', ')}`,
     })
     .transform((values) => [...new Set(values.filter(isAllowed))])
+    .refine((values) => values.length <= max, { error: `at most ${max} names` })
     .meta({
       type: 'array',
-      items: { type: 'string', enum: [...allowed] },
+      items,
       ...(description === undefined ? {} : { description }),
     });
   comma_lists.add(schema);

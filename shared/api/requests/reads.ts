@@ -1,7 +1,16 @@
 import { z } from 'zod';
 import { reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
-import { anyNames, commaList, flag, paginationSchema, priceBound, queryId, valueList } from './parameters';
+import {
+  anyNames,
+  commaList,
+  flag,
+  paginationSchema,
+  parameterList,
+  priceBound,
+  queryId,
+  valueList,
+} from './parameters';
 
 // Query parameters of the reads (docs/interface.md#query-parameters).
 
@@ -146,7 +155,16 @@ export const labelFilters = {
 
 export type LabelFilters = z.infer<z.ZodObject<typeof labelFilters>>;
 
-const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds };
+/** The most facets of one answer. */
+const FACETS_MAX = 10;
+
+const facets = parameterList(
+  Object.keys(labelFilters),
+  FACETS_MAX,
+  'Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `attributes.<name>`.',
+);
+
+const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds, facets };
 
 /** Parameters of `GET /api/publications`: those of every list, and filters (docs/interface.md#filters). */
 export const publicationsSchema = listSchema

@@ -44,6 +44,29 @@ export const pageCutsShape = {
 };
 export type PageCuts = Readonly<Partial<Record<keyof typeof pageCutsShape, number>>>;
 
+const facetValue = {
+  value: z.string().meta({ description: 'The value.', examples: ['Taller Rímac'] }),
+  count: count
+    .describe('Number of publications with this value that match all other filters.')
+    .meta({ examples: [12] }),
+  query: z
+    .string()
+    .meta({ description: 'The query parameter that selects it.', examples: ['vendor=Taller+R%C3%ADmac'] }),
+};
+/** Counts of the values of some filters (docs/interface.md#facets). */
+export const facetsShape = {
+  facets: z
+    .array(
+      z.strictObject({
+        name: z.string().meta({ description: 'The name of the filter.', examples: ['vendor'] }),
+        values: z.array(z.strictObject(facetValue)).describe('The most frequent values, at most 100.'),
+        has_more: z.boolean().describe('Whether there are other values.'),
+      }),
+    )
+    .optional()
+    .describe('With `facets` only: how many publications match, by the values of these filters.'),
+};
+
 export const pageMetaSchema = z.strictObject({
   page,
   take: limit,
@@ -61,6 +84,7 @@ export const pageMetaSchema = z.strictObject({
     .literal(false)
     .optional()
     .describe('Only in a search that did not look at all publications, because its words are too frequent.'),
+  ...facetsShape,
 });
 
 const ratedWith = (rating: number) => count.describe(`Number of reviews with the rating ${rating}.`);

@@ -15,7 +15,7 @@ import {
   storeStatusSchema,
   variantNameSchema,
 } from '../../catalog/vocabulary';
-import { pageCutsShape } from './envelopes';
+import { facetsShape, pageCutsShape } from './envelopes';
 
 // Resources in responses (docs/interface.md#resources). Objects are strict: other fields are never sent. An optional
 // field without a value is absent, never null. Fields that `expand` adds are in a separate `extend`, because
@@ -310,6 +310,7 @@ export const listingPublicationsSchema = z.strictObject({
           ...pageCutsShape,
         })
         .describe('Position of this page in the whole sequence.'),
+      ...facetsShape,
     })
     .describe('Order and pages of the publications.'),
 });

@@ -38,8 +38,16 @@ export const titleWordsOf = (words: readonly string[]): string[] =>
  * Returns the term of a label: a name and one of its values. Equal labels have equal terms, and others do not. The term
  * begins with `START` twice and ends with `START`, so no word and no title has it or begins it.
  */
-export const labelTerm = (name: string, value: string): string =>
-  `${START}${START}${escaped(name)}${START}${escaped(value)}${START}`;
+export const labelTerm = (name: string, value: string): string => labelPrefix(name) + escaped(value) + START;
+
+/** Returns the text with which the terms of all labels of this name begin, and no others. */
+export const labelPrefix = (name: string): string => START + START + escaped(name) + START;
+
+/** Returns the value of the label whose term begins with `prefix`. */
+export const labelValue = (term: string, prefix: string): string =>
+  term
+    .slice(prefix.length, -START.length)
+    .replace(/:([0-9a-f]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
 /** Replaces all ASCII characters other than digits and small letters by their codes: `Acme` becomes `:41cme`. */
 const escaped = (text: string): string =>

@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import {
   distinctQueryTokens,
   isPlainWord,
+  labelPrefix,
   labelTerm,
+  labelValue,
   publicationWords,
 } from '../../../shared/catalog/search/words';
 
@@ -124,6 +126,8 @@ describe('the terms of labels', () => {
           const distinct = new Set(labels.map(([name, value]) => JSON.stringify([name, value.normalize()])));
           const terms = new Set(labels.map(([name, value]) => labelTerm(name, value)));
           expect(terms.size).toBe(distinct.size);
+          for (const [name, value] of labels)
+            expect(labelValue(labelTerm(name, value), labelPrefix(name))).toBe(value.normalize());
           for (const term of terms) expect(term).toMatch(/^==[a-z0-9:=\u0080-\u{10ffff}]*=$/u);
         },
       ),
