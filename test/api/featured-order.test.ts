@@ -1,3 +1,4 @@
+import { CatalogError } from '../../shared/kernel/errors';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
 import { namesOf } from './reads-shop';
 import { expectError } from './replies';
@@ -60,6 +61,24 @@ describe('POST /api/listing/:id/featured', () => {
     const second = await arrange([ids.Pan, ids.Mug], headers);
     expect([second.body, second.headers.get('idempotent-replayed')]).toEqual([first.body, 'true']);
     expectError(await arrange([ids.Mug], headers), 409, 'DUPLICATE_OPERATION');
+  });
+
+  test('that failed on the way is completed by the same request', async () => {
+    const { live } = harness.service.runtime.events;
+    const append = live.append.bind(live);
+    let appends = 0;
+    const failing = jest.spyOn(live, 'append').mockImplementation(async (...args) => {
+      appends += 1;
+      if (appends > 1) throw new CatalogError('unavailable');
+      return append(...args);
+    });
+    const headers = { 'Idempotency-Key': 'order-2' };
+    const first = await arrange([ids.Pan, ids.Cup], headers);
+    failing.mockRestore();
+    expectError(first, 503, 'SERVICE_UNAVAILABLE');
+    expect((await arrange([ids.Pan, ids.Cup], headers)).status).toBe(200);
+    expect(await featured()).toEqual(['Pan', 'Cup']);
+    expect((await arrange([ids.Pan, ids.Cup])).body.data.changed_count).toBe(0);
   });
 
   test.each([
