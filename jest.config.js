@@ -29,7 +29,7 @@ const compiled = {
 
 module.exports = {
   // The last resort: each wait of a test has a shorter limit of its own and says what it waited for (`wait-for.ts`).
-  testTimeout: 300_000,
+  testTimeout: 900_000,
   maxWorkers: 2,
   reporters: ['default', '<rootDir>/.ci/duration-reporter.js'],
   projects: [

@@ -206,7 +206,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         () => null,
       );
       await expectExact();
-    }, 120_000);
+    });
 
     test('count agrees with find', async () => {
       await publications({ visibility: 'public' }, { visibility: 'private' }, { visibility: 'public' });

@@ -342,7 +342,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
         ),
         { numRuns: under_test.list_length === undefined ? 12 : 8 },
       );
-    }, 60_000);
+    });
 
     test('the documents that share the most words are exact while documents of another store arrive between them', async () => {
       const created_at = '2026-01-01';

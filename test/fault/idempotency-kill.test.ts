@@ -146,4 +146,4 @@ test('two processes on one folder of which one is killed, then the other, write 
     expect(fleet.faults).toEqual([]);
     await fleet.stop();
   });
-}, 240_000);
+});

@@ -8,7 +8,7 @@ import { flatPicture } from '../support/pictures';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
 import { Dice, type RawCase, RawRequests } from '../support/raw-requests';
 import { withTempDir } from '../support/temp-dir';
-import { waitFor } from '../support/wait-for';
+import { FAILS_WITHIN_MS, waitFor } from '../support/wait-for';
 
 /*
  * Random requests over raw connections: no 5xx, no connection that is left open, no file descriptor and no memory that
@@ -24,7 +24,7 @@ const CONNECTIONS = 48;
 /** Memory that may stay in use after all requests. */
 const GROWTH_BYTES_MAX = 5_000_000;
 /** Limit for the response to a complete request, and for the end of a connection that the client has half closed. */
-const ANSWER_MS = 20_000;
+const ANSWER_MS = FAILS_WITHIN_MS;
 /** How long the client waits for a response to bytes that may be incomplete before it closes its side. */
 const QUIET_MS = 100;
 /** The same after a first response, because others may follow. */
@@ -237,7 +237,7 @@ test(`${REQUESTS} random requests are answered without 5xx, and leave no connect
         bytes_after = await usedBytes();
         return bytes_after - bytes_before < GROWTH_BYTES_MAX;
       },
-      { timeout_ms: 30_000, what: `less than ${GROWTH_BYTES_MAX} bytes more than ${bytes_before}` },
+      { what: `less than ${GROWTH_BYTES_MAX} bytes more than ${bytes_before}` },
     ).catch((error: Error) => {
       throw new Error(`${error.message}; found ${bytes_after}`);
     });

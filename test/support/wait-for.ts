@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 5;
-/** Limit for each wait of a test. Long enough for a busy machine, and well below jest's `testTimeout`. */
-export const WAIT_MS_MAX = 60_000;
+/**
+ * Limit for each wait of a test, well below jest's `testTimeout`. Long enough for a machine that is ten times as slow as
+ * usual, because it is busy. Nothing waits that long unless it fails.
+ */
+export const WAIT_MS_MAX = 180_000;
 
 /**
- * Limit for a call to a server that is unreachable or silent. The service promises 5 s; the tests allow five times that,
+ * Limit for a call to a server that is unreachable or silent. The service promises 5 s; the tests allow twelve times that,
  * because the machine may be busy. `npm run bench` measures the promise itself.
  */
-export const FAILS_WITHIN_MS = 25_000;
+export const FAILS_WITHIN_MS = 60_000;
 /** Limit until everything works again after a server's return. The service promises 2 s; see `FAILS_WITHIN_MS`. */
-export const RECOVERS_WITHIN_MS = 20_000;
+export const RECOVERS_WITHIN_MS = 60_000;
 
 /**
  * Calls `check` until it returns a truthy value, and returns that value. Calls it again if it throws, but rejects at once

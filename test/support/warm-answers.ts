@@ -162,5 +162,5 @@ export function warmAnswersEqualColdOnes(namesOf?: () => OwnNames): void {
           for (const url of urls()) expect([path, await read(url, path, key)]).toEqual([path, cold]);
         }
     }
-  }, 180_000);
+  });
 }
