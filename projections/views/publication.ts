@@ -29,6 +29,7 @@ const PLACEHOLDER: PublicationDocument = {
   body: {} as PublicationBody,
   state: {
     publication: null,
+    deleted: null,
     reviews: NO_REVIEWS,
     page_views: 0,
     revision: -1,
@@ -42,16 +43,18 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
   aggregate: 'publication',
   placeholder: PLACEHOLDER,
   fold: (before, event, { id, revision, occurred_at }: EventContext<PublicationId>) => {
-    const current = before?.state.publication;
-    const after = publicationAggregate.evolve(stateOf(current), event, id, occurred_at);
-    if (after.tag === 'deleted') return null;
+    const base = before ?? PLACEHOLDER;
+    const current = base.state.deleted ?? stateOf(base.state.publication);
+    const after = publicationAggregate.evolve(current, event, id, occurred_at);
+    // The counts stay, because reviews that are written meanwhile are counted for a publication that may be restored.
+    if (after.tag === 'deleted' && after !== current)
+      return { ...PLACEHOLDER, state: { ...base.state, publication: null, deleted: after, revision } };
     if (after.tag !== 'present') return before;
     const publication = after.resource;
-    const base = before ?? PLACEHOLDER;
     return {
       keys: publicationKeys(publication, base.keys.listing_id),
       body: bodyOf(publication, base),
-      state: { ...base.state, publication, revision },
+      state: { ...base.state, publication, deleted: null, revision },
       expansions: withVariants(base.expansions, publication),
       words: wordsAfter(base, publication),
     };

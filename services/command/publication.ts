@@ -38,6 +38,7 @@ export const publications = defineResource({
     update: writes.updatePublication,
     put: writes.putPublication,
     delete: writes.deletePublication,
+    restore: writes.restorePublication,
   },
   faultsOf: (valueAfter) => {
     const [from, to] = [valueAfter('sale_from'), valueAfter('sale_to')];

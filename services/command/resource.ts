@@ -25,7 +25,15 @@ import {
   omitUnchangedReferences,
   type References,
 } from './references';
-import { awaitProjection, guardFor, type RouteDeps, readCount, storeForNew, writeContextOf } from './request';
+import {
+  accessGuardFor,
+  awaitProjection,
+  guardFor,
+  type RouteDeps,
+  readCount,
+  storeForNew,
+  writeContextOf,
+} from './request';
 
 /** Where to create a resource. The caller must check that the store exists. */
 export interface NewTarget<Id> {
@@ -75,7 +83,10 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
   readonly patch: z.ZodType<Patch>;
   /** The maximum number of media. */
   readonly media_max: number;
-  readonly operations: Readonly<Record<'create' | 'update' | 'put' | 'delete', ApiOperation>>;
+  readonly operations: Readonly<Record<'create' | 'update' | 'put' | 'delete', ApiOperation>> & {
+    /** Set if the aggregate has an event that undoes a deletion. */
+    readonly restore?: ApiOperation;
+  };
   /** The kind of the ids that are derived from external ids. */
   readonly derived_kind: string;
   /** Returns what is wrong with the values together. `valueAfter` returns a value as it is after the write. */
@@ -376,11 +387,43 @@ export function defineResource<
     return { data, version: value.version, headers };
   }
 
+  /** Undoes a deletion. Reserves the names of the resource again, which another one may have taken meanwhile. */
+  async function answerRestore(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+    const context = writeContextOf(request);
+    const { environment } = request.principal;
+    const id = request.params.id as Id;
+    const guard = accessGuardFor(request, deps.stores, aggregate.not_found);
+    const written = withResource(
+      await execute<Resource, FieldCommand<F>>({
+        ...streamIn(deps, environment, aggregate, id),
+        context,
+        check: async (state) => {
+          if (state.tag !== 'absent') await guard(state.tag === 'deleted' ? state : state.resource);
+          if (state.tag === 'deleted' && state.resource)
+            await reserveNames(
+              deps,
+              context,
+              { environment, store_id: state.store_id, id },
+              state,
+              state.resource,
+            );
+          return { type: 'Restore', now_ms: deps.system.now() };
+        },
+      }),
+    );
+    const { value } = written;
+    const headers = await awaitProjection(deps, request, value.store_id, written);
+    const counted = await readCount(deps, environment, (version) => count(version, value.id));
+    const data = await present(deps, environment, value, counted);
+    return { data, version: value.version, headers };
+  }
+
   const routes = (deps: RouteDeps): Route[] => [
     routeOf(operations.create, (request) => answerCreate(deps, request)),
     routeOf(operations.update, (request) => answerUpdate(deps, request)),
     routeOf(operations.put, (request) => answerPut(deps, request)),
     deletionRoute(deps, operations.delete, aggregate, beforeDelete),
+    ...(operations.restore ? [routeOf(operations.restore, (request) => answerRestore(deps, request))] : []),
   ];
 
   return { create, update, put, remove, addMedia, find, routes };

@@ -3,7 +3,7 @@ import { accept, type Decision, type Rejection, reject } from '../kernel/decisio
 import { assertNever, type Condition } from '../kernel/errors';
 import type { AnyId, StoreId } from '../kernel/ids';
 import { isSameValue } from '../kernel/same-value';
-import { type Aggregate, present, type State } from './events/aggregate';
+import { type Aggregate, type Deleted, present, type State } from './events/aggregate';
 import type { Category } from './events/envelope';
 import type { EventDefinition } from './events/event-definition';
 import { type Changes, changesOf, dataOfNew, type Fields, type Input, initialValues } from './fields';
@@ -26,7 +26,12 @@ export type FieldCommand<F extends Fields> =
   | { readonly type: 'Update'; readonly changes: Changes<F> }
   /** Changes nothing, but appends an event, so that a write that is under way loses the race. */
   | { readonly type: 'Interrupt'; readonly field: keyof F & string }
-  | { readonly type: 'Delete' };
+  | { readonly type: 'Delete' }
+  /** Undoes a deletion of the last `RESTORABLE_DAYS`. Changes nothing if the resource is not deleted. */
+  | { readonly type: 'Restore'; readonly now_ms: number };
+
+export const RESTORABLE_DAYS = 30;
+const RESTORABLE_MS = RESTORABLE_DAYS * 24 * 3_600_000;
 
 interface FieldAggregate<F extends Fields, Resource, Event extends { readonly type: string }> {
   readonly category: Category;
@@ -35,6 +40,8 @@ interface FieldAggregate<F extends Fields, Resource, Event extends { readonly ty
   readonly fields: F;
   /** All events. The first one creates the resource, the last one deletes it. */
   readonly events: readonly [EventDefinition, ...EventDefinition[], EventDefinition];
+  /** The event that undoes a deletion, with all fields. Without it, a deletion is for good. */
+  readonly restored?: string;
   /** The events that change fields. */
   readonly changes: readonly EventDefinition<string, z.ZodObject>[];
   /** Values of a new resource that are in no event. */
@@ -47,7 +54,7 @@ interface FieldAggregate<F extends Fields, Resource, Event extends { readonly ty
 
 /**
  * Defines the aggregate of a resource that is created, put, patched and deleted by its fields. Creating it again with the
- * same fields appends nothing. A deleted resource stays deleted.
+ * same fields appends nothing. A deleted resource stays deleted, unless it is restored.
  */
 export function fieldAggregate<
   F extends Fields,
@@ -55,7 +62,8 @@ export function fieldAggregate<
   Event extends { readonly type: string; readonly data: object },
   Id extends AnyId,
 >(definition: FieldAggregate<F, Resource, Event>): Aggregate<Resource, Event, Id, FieldCommand<F>> {
-  const { category, events, state_version, not_found, fields, changes, initial, evolveOther } = definition;
+  const { category, events, state_version, not_found, fields, changes, initial, evolveOther, restored } =
+    definition;
   const { complete = (sent) => sent } = definition;
   const created = events[0].type;
   const deleted = events.at(-1)!.type;
@@ -68,20 +76,42 @@ export function fieldAggregate<
   };
 
   const evolve = (state: State<Resource>, event: Event, id: Id, occurred_at: string): State<Resource> => {
-    if (event.type === created) {
+    if (event.type === created && state.tag !== 'deleted') {
       const times = { created_at: occurred_at, updated_at: occurred_at };
       // `id` comes first, because V8 takes twenty times as long for an object literal that begins with a spread.
       return present({ id, ...event.data, ...initial, version: 1, ...times } as unknown as Resource);
     }
+    if (event.type === restored && state.tag === 'deleted' && state.resource)
+      return present({
+        ...state.resource,
+        ...event.data,
+        version: state.resource.version + 2,
+        updated_at: occurred_at,
+      });
     if (state.tag !== 'present') return state;
     const before = state.resource;
-    if (event.type === deleted) return { tag: 'deleted', store_id: before.store_id };
+    if (event.type === deleted) {
+      const { store_id } = before;
+      const kept = restored !== undefined && { resource: before, deleted_at: occurred_at };
+      return { tag: 'deleted', store_id, ...kept };
+    }
     const other = evolveOther?.(before, event);
     if (other) return present(other);
     return present({ ...before, ...event.data, version: before.version + 1, updated_at: occurred_at });
   };
 
+  const restore = ({ resource, deleted_at }: Deleted<Resource>, now_ms: number): Decision<Event> => {
+    if (restored === undefined || resource === undefined || deleted_at === undefined)
+      return reject(not_found);
+    if (now_ms - Date.parse(deleted_at) > RESTORABLE_MS)
+      return reject(not_found, `The ${category} was deleted more than ${RESTORABLE_DAYS} days ago`);
+    const values = resource as Readonly<Record<string, unknown>>;
+    const names = ['store_id', ...Object.keys(fields)];
+    return accept(eventOf(restored, Object.fromEntries(names.map((name) => [name, values[name]]))));
+  };
+
   const decide = (state: State<Resource>, command: FieldCommand<F>): Decision<Event> => {
+    if (state.tag === 'deleted' && command.type === 'Restore') return restore(state, command.now_ms);
     // A put leaves a deleted resource as it is.
     if (state.tag === 'deleted')
       return command.type === 'Put' || command.type === 'Interrupt' ? accept() : reject(not_found);
@@ -109,6 +139,8 @@ export function fieldAggregate<
       }
       case 'Delete':
         return accept(eventOf(deleted, {}));
+      case 'Restore':
+        return accept();
       default:
         return assertNever(command, `${category} command`);
     }

@@ -1771,6 +1771,7 @@ export interface Operations {
   createVariant: { query: WriteQuery; body: NewVariant; answer: NewVariantAnswer };
   updateVariant: { query: WriteQuery; body: VariantPatch; answer: VariantAnswer };
   deleteVariant: { query: WriteQuery; answer: DeletedVariantAnswer };
+  restorePublication: { query: WriteQuery; answer: PublicationAnswer };
   uploadMedia: { query: UploadQuery; body: Upload; answer: NewMediaAnswer };
   updateMedia: { query: WriteQuery; body: MediaPatch; answer: MediaAnswer };
   deleteMedia: { query: WriteQuery; answer: DeletedMediaAnswer };
@@ -1812,6 +1813,7 @@ export const endpoints = {
   createVariant: ['POST', '/api/publication/:id/variants'],
   updateVariant: ['PATCH', '/api/variant/:id'],
   deleteVariant: ['DELETE', '/api/variant/:id'],
+  restorePublication: ['POST', '/api/publication/:id/restore'],
   uploadMedia: ['POST', '/api/media'],
   updateMedia: ['PATCH', '/api/media/:id'],
   deleteMedia: ['DELETE', '/api/media/:id'],

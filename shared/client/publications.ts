@@ -116,6 +116,16 @@ export class PublicationCalls {
     return this.calls.write('putPublication', { id: external_id, body }, options);
   }
 
+  /**
+   * Undoes the deletion of a publication, for 30 days after it.
+   *
+   * @example
+   * await client.publications.restore(id);
+   */
+  restore(id: string, options: WriteOptions = {}): Promise<Publication> {
+    return this.calls.write('restorePublication', { id }, options);
+  }
+
   /** Deletes a publication. */
   delete(id: string, options: WriteOptions = {}): Promise<DeletedPublication> {
     return this.calls.write('deletePublication', { id }, options);

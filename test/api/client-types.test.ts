@@ -104,6 +104,9 @@ const USES: Readonly<Record<string, string>> = {
   'publications.put': `
     const { result, id }: PutPublication = await client.publications.put('erp-1', { price_amount: 1 }, { store_id: 'id' });
     console.log(id, result === 'created');`,
+  'publications.restore': `
+    const restored: Publication = await client.publications.restore('id');
+    console.log(restored.title);`,
   'publications.delete': `
     const deleted: DeletedPublication = await client.publications.delete('id', { ifMatch: '"1"' });
     console.log(deleted.id);`,

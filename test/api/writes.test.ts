@@ -473,3 +473,75 @@ describe('the store of a write', () => {
     expectError(reply, 404, 'STORE_NOT_FOUND');
   });
 });
+
+describe('a deleted publication', () => {
+  const restore = (id: string, options: RequestOptions = {}) =>
+    send('POST', `/api/publication/${id}/restore`, options);
+
+  test('is restored as it was, with its listing and its reviews, and is found again', async () => {
+    const client = harness.client(shop.secret);
+    const listing_id = await listings.make();
+    const title = 'Restorable sencha';
+    const created = await publications.post({ ...TEA, title, listing_id, featured_position: 2 });
+    const id = idOf(created);
+    await client.reviews.create(id, { rating: 4, author_name: 'Ann' });
+    await publications.remove(id);
+    expectError(await publications.get(id), 404, 'PUBLICATION_NOT_FOUND');
+    expect((await client.store.search('restorable').page()).data).toEqual([]);
+
+    const restored = await restore(id);
+    const { updated_at } = restored.body.data;
+    expect([restored.status, restored.body.data]).toEqual([200, { ...created.body.data, updated_at }]);
+    expect(restored.headers.get('etag')).toMatch(/^"3-/);
+    const read = await publications.get(id);
+    expect([read.body.data, read.headers.get('etag')]).toEqual([
+      restored.body.data,
+      restored.headers.get('etag'),
+    ]);
+    expect((await client.store.search('restorable').page()).data).toMatchObject([{ id }]);
+    expect((await client.listings.publications(listing_id).page()).featured).toMatchObject([{ id }]);
+    expect((await client.listings.get(listing_id)).stats).toMatchObject({ publication_count: 1 });
+    expect((await client.publications.reviews(id).page()).meta.summary).toMatchObject({
+      count: 1,
+      average: 4,
+    });
+
+    const again = await restore(id);
+    expect([again.status, again.headers.get('etag')]).toEqual([200, restored.headers.get('etag')]);
+    expect((await publications.patch(id, { title: 'Tea' })).body.data.title).toBe('Tea');
+  });
+
+  test('is restored without its listing if that was deleted meanwhile', async () => {
+    const listing_id = await listings.make();
+    const id = await publications.make({ listing_id });
+    await publications.remove(id);
+    await listings.remove(listing_id);
+    expect((await restore(id)).body.data).not.toHaveProperty('listing_id');
+    expect((await publications.get(id)).body.data).not.toHaveProperty('listing_id');
+  });
+
+  test('keeps its external id, unless another one has it now', async () => {
+    const external_id = 'restored-1';
+    const id = await publications.make({ external_id });
+    await publications.remove(id);
+    const other = await publications.make({ external_id });
+    const refused = await restore(id);
+    expect([refused.status, refused.body.error.details.field]).toEqual([409, 'external_id']);
+    await publications.remove(other);
+    expect((await restore(id)).body.data.external_id).toBe(external_id);
+    expect((await restore(other)).status).toBe(409);
+  });
+
+  test('is restored within 30 days, with the permission, in a store of the token', async () => {
+    const id = await publications.make();
+    await publications.remove(id);
+    const { token } = await harness.newKey('secret', [shop.store_id], ['write:listings']);
+    for (const refused of [token, shop.public.token])
+      expectError(await restore(id, { token: refused }), 403, 'INSUFFICIENT_PERMISSIONS');
+    const { secret } = await harness.newShop();
+    expectError(await restore(id, { token: secret.token }), 404, 'PUBLICATION_NOT_FOUND');
+    expectError(await restore(UNKNOWN), 404, 'PUBLICATION_NOT_FOUND');
+    expectError(await restore('tea'), 400, 'INVALID_UUID', 'id');
+    expect((await restore(id)).status).toBe(200);
+  });
+});

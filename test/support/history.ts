@@ -144,6 +144,12 @@ export const publicationCreated = (n: number, fields: JsonObject = {}): Step =>
     ...fields,
   });
 
+/** Undoes a deletion. The fields are those of a new publication. */
+export const publicationRestored = (n: number, fields: JsonObject = {}): Step => ({
+  ...publicationCreated(n, fields),
+  type: 'PublicationRestored',
+});
+
 export const reviewPosted = (n: number, publication_n: number, rating: number): Step => ({
   category: 'review',
   id: reviewId(n),
@@ -298,6 +304,10 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
     },
     { weight: 2, arbitrary: fc.constant(publication(n, 'PublicationViewed', { count: 1 })) },
     { weight: 3, arbitrary: fc.constant(publication(n, 'PublicationDeleted', {})) },
+    {
+      weight: 3,
+      arbitrary: someMediaIds.map(({ media_ids }) => publicationRestored(n, { media_ids })),
+    },
     {
       weight: 2,
       arbitrary: fc.tuple(word, fc.boolean()).map(([title, free_shipping]) =>

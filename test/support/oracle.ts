@@ -1,4 +1,4 @@
-import { stateOf } from '../../shared/catalog/events/aggregate';
+import { type Deleted, stateOf } from '../../shared/catalog/events/aggregate';
 import { decodeEvent } from '../../shared/catalog/events/codec';
 import { parseStreamName, type RecordedEvent } from '../../shared/catalog/events/envelope';
 import {
@@ -39,11 +39,13 @@ interface Product {
   listing_id: string | null;
 }
 
+const isProduct = (product: Product | Deleted<Publication>): product is Product => 'publication' in product;
+
 export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const stores = new Map<string, Store>();
   const listings = new Map<string, Listing>();
   const deleted = new Set<string>();
-  const products = new Map<string, Product | 'deleted'>();
+  const products = new Map<string, Product | Deleted<Publication>>();
   const reviews = new Map<string, ReviewFields | 'deleted'>();
   const page_views = new Map<string, number>();
   const media = new Map<string, Media | 'deleted'>();
@@ -65,20 +67,17 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         listings.delete(id);
         deleted.add(id);
         for (const product of products.values())
-          if (product !== 'deleted' && product.listing_id === id) product.listing_id = null;
+          if (isProduct(product) && product.listing_id === id) product.listing_id = null;
       }
-    } else if (category === 'publication' && products.get(id) !== 'deleted') {
-      const before = products.get(id) as Product | undefined;
-      const after = publicationAggregate.evolve(
-        stateOf(before?.publication),
-        event as PublicationEvent,
-        id as never,
-        at,
-      );
-      if (after.tag === 'deleted') products.set(id, 'deleted');
+    } else if (category === 'publication') {
+      const known = products.get(id);
+      const before = known && isProduct(known) ? known : undefined;
+      const state = known && !before ? (known as Deleted<Publication>) : stateOf(before?.publication);
+      const after = publicationAggregate.evolve(state, event as PublicationEvent, id as never, at);
+      if (after.tag === 'deleted') products.set(id, after);
       if (after.tag === 'present') {
         const publication = after.resource;
-        const put = event.type === 'PublicationCreated' || event.type === 'PublicationMovedToListing';
+        const put = /Created|MovedToListing|Restored/.test(event.type);
         const usable = publication.listing_id !== null && !deleted.has(publication.listing_id);
         const named = usable ? publication.listing_id : null;
         products.set(id, { publication, listing_id: put ? named : (before?.listing_id ?? null) });
@@ -103,7 +102,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       throw new Error(`the oracle does not know the documents of ${category}`);
     }
   }
-  const alive = [...products.values()].filter((product): product is Product => product !== 'deleted');
+  const alive = [...products.values()].filter(isProduct);
   const inListing = (id: string): Product[] => alive.filter((product) => product.listing_id === id);
   const keptReviews = [...reviews].filter((entry): entry is [string, ReviewFields] => entry[1] !== 'deleted');
   const present = [...media.values()].filter((one): one is Media => one !== 'deleted');

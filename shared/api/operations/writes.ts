@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { RESTORABLE_DAYS } from '../../catalog/field-aggregate';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import * as requests from '../requests/writes';
@@ -112,6 +113,25 @@ function remove(
       },
     },
     conditions: [...COMMON_CONDITIONS, not_found, 'precondition_failed', ...refusals],
+  };
+}
+
+/** A POST without a body, to a resource by its id. */
+function act(
+  options: Write & { readonly not_found: Condition; readonly refusals?: readonly Condition[] },
+): Unnamed<ApiOperation> {
+  const { answer, example, not_found, refusals = [], ...rest } = options;
+  return {
+    ...{ ...rest, ...common },
+    method: 'POST',
+    successes: {
+      200: {
+        description: 'The resource.',
+        headers: ['ETag', ...WRITE_HEADERS],
+        content: json(answer, example),
+      },
+    },
+    conditions: [...COMMON_CONDITIONS, not_found, ...refusals],
   };
 }
 
@@ -243,6 +263,15 @@ export const writes = withIds({
     summary: 'Delete a variant',
     answer: answers.DeletedVariantAnswer,
     not_found: 'variant_not_found',
+  }),
+  restorePublication: act({
+    ...publication,
+    path: '/api/publication/:id/restore',
+    summary: 'Restore a deleted publication',
+    description: `Undoes a deletion of the last ${RESTORABLE_DAYS} days. Changes nothing if the publication is not deleted.`,
+    answer: answers.PublicationAnswer,
+    not_found: 'publication_not_found',
+    refusals: ['name_taken'],
   }),
   uploadMedia: {
     ...{ ...media, ...common },

@@ -10,7 +10,15 @@ import type { EventDefinition } from './event-definition';
 export type State<Resource> =
   | { readonly tag: 'absent' }
   | { readonly tag: 'present'; readonly resource: Resource }
-  | { readonly tag: 'deleted'; readonly store_id: StoreId };
+  | Deleted<Resource>;
+
+/** `resource`: what it was before, if it can be restored. */
+export interface Deleted<Resource> {
+  readonly tag: 'deleted';
+  readonly store_id: StoreId;
+  readonly resource?: Resource;
+  readonly deleted_at?: string;
+}
 
 export const ABSENT: State<never> = { tag: 'absent' };
 export const present = <Resource>(resource: Resource): State<Resource> => ({ tag: 'present', resource });

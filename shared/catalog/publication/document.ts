@@ -1,4 +1,5 @@
 import { foldText } from '../../kernel/text';
+import type { Deleted } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import type { ListingEmbed } from '../listing/document';
 import type { MediaEmbed } from '../media/document';
@@ -49,7 +50,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     fields: [...Object.keys(publicationFields), 'id', 'store_id', 'version', 'created_at', 'updated_at'],
     // If free shipping is unknown, the body has no `free_shipping`. The default must be null, because the key is 0 then.
     aggregate_defaults: { free_shipping: null, view_count: 0, options: [], variants: [] },
-    state_defaults: { reviews: NO_REVIEWS, page_views: 0, revision: 0 },
+    state_defaults: { deleted: null, reviews: NO_REVIEWS, page_views: 0, revision: 0 },
   },
   lists: {
     filters: {
@@ -164,6 +165,8 @@ export interface ReviewCounts {
  */
 export interface PublicationDocumentState {
   readonly publication: Publication | null;
+  /** Set if the publication is deleted. The document is a placeholder then, and becomes one again if it is restored. */
+  readonly deleted: Deleted<Publication> | null;
   readonly reviews: ReviewCounts;
   /** Views counted in the streams of views. `publication.view_count` counts views in the publication's own stream. */
   readonly page_views: number;

@@ -20,8 +20,10 @@ import {
 
 const fieldEvents = changeEvents(publicationFields, PUBLICATION_CHANGES);
 
+const created = { store_id: z.string(), ...storedShape(publicationFields) };
+
 export const publicationEvents = [
-  defineEvent('PublicationCreated', z.object({ store_id: z.string(), ...storedShape(publicationFields) })),
+  defineEvent('PublicationCreated', z.object(created)),
   ...fieldEvents,
   /**
    * Changes of single variants. A write that changes more than `SINGLE_CHANGES_MAX` of them appends `VariantsReplaced`
@@ -32,6 +34,8 @@ export const publicationEvents = [
   defineEvent('VariantRemoved', z.object({ variant_id: z.string() })),
   /** Only in logs of earlier releases. Views are now in streams of their own (`page-views.ts`). */
   defineEvent('PublicationViewed', z.object({ count: z.int().min(1) })),
+  /** With all fields, because the projection loads the documents that an event names. */
+  defineEvent('PublicationRestored', z.object(created)),
   defineEvent('PublicationDeleted', z.object({})),
 ] as const;
 
@@ -68,11 +72,12 @@ export type PublicationCommand =
 
 const withFields = fieldAggregate<typeof publicationFields, Publication, PublicationEvent, PublicationId>({
   category: 'publication',
-  state_version: 1,
+  state_version: 2,
   not_found: 'publication_not_found',
   fields: publicationFields,
   events: publicationEvents,
   changes: fieldEvents,
+  restored: 'PublicationRestored',
   initial: { view_count: 0 },
   evolveOther: (before, event) =>
     event.type === 'PublicationViewed'

@@ -127,6 +127,9 @@ describe('a publication', () => {
   });
   const viewed: PublicationEvent = { type: 'PublicationViewed', data: { count: 3 } };
   const deleted: PublicationEvent = { type: 'PublicationDeleted', data: {} };
+  const restored: PublicationEvent = { type: 'PublicationRestored', data: full.data as PublicationFields };
+  const restore = (days: number) =>
+    ({ type: 'Restore', now_ms: Date.parse(AT) + days * 24 * 3_600_000 }) as const;
   const text = { title: 'Tea', description: '', description_html: null, free_shipping: null };
   const create = { type: 'Create', store_id, input } as const;
   const put = { type: 'Put', store_id, input } as const;
@@ -180,6 +183,10 @@ describe('a publication', () => {
     ['is created with the defaults', [], create, [created]],
     ['is created with every field', [], { ...create, input: all }, [creation({ ...all, media_ids })]],
     ['is not created twice, even with views', [created, viewed], create, []],
+    ['is restored', [full, deleted], restore(30), [restored]],
+    ['is not restored when it is present', [full, deleted, restored], restore(0), []],
+    ['is not restored after 30 days', [full, deleted], restore(31), 'publication_not_found'],
+    ['is not restored before its creation', [], restore(0), 'publication_not_found'],
     ['is no other one', [created], { ...create, input: { ...input, title: 'Coffee' } }, 'lost_race'],
     ['is none of another store', [created], { ...create, store_id: newId() }, 'lost_race'],
     ['stays deleted', [created, deleted], create, 'publication_not_found'],

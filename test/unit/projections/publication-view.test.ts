@@ -14,6 +14,7 @@ import {
   onPublication,
   publicationCreated,
   publicationId,
+  publicationRestored,
   publicationsViewed,
   reviewPosted,
   storeCreated,
@@ -159,11 +160,9 @@ describe('the document of a publication', () => {
     expect(document!.body.stats).toEqual({ media_count: 0, view_count: 9 });
   });
 
-  test('counts views from before its creation, and none after its deletion', async () => {
+  test('counts views from before its creation', async () => {
     const viewed = publicationsViewed([1, 4]);
     expect((await publication(viewed, publicationCreated(1)))!.body.stats).toMatchObject({ view_count: 4 });
-    const deleted = onPublication(1, 'PublicationDeleted', {});
-    expect(await publication(publicationCreated(1), deleted, viewed)).toBeNull();
   });
 
   test('has the count, sum and distribution of its reviews', async () => {
@@ -178,13 +177,37 @@ describe('the document of a publication', () => {
     expect(document!.state.reviews).toEqual({ count: 3, sum: 14, distribution });
   });
 
-  test('becomes a tombstone when it is deleted, and later events do not restore it', async () => {
+  test('becomes a placeholder when it is deleted, and only its restoration brings it back, with all counts', async () => {
     const deleted = onPublication(1, 'PublicationDeleted', {});
     const priced = onPublication(1, 'PublicationPriced', {
       price_currency: 'USD',
       price_amount: 1,
       price_active: true,
     });
-    expect(await publication(publicationCreated(1), deleted, reviewPosted(1, 1, 5), priced)).toBeNull();
+    const created = publicationCreated(1, { media_ids: [mediaId(0)] });
+    const { data } = created;
+    const before = [mediaUploaded(0), created, publicationsViewed([1, 4])];
+    const steps = [...before, deleted, reviewPosted(1, 1, 5), priced, created, deleted];
+    const document = await publication(...steps);
+    expect(document).toMatchObject({ body: {}, state: { publication: null, reviews: { count: 1 } } });
+    expect(new Set(Object.values(document!.keys))).toEqual(new Set([null]));
+    expect(document!.words).toBeUndefined();
+
+    const restored = await publication(...steps, publicationRestored(1, data), priced);
+    expect(restored).toMatchObject({
+      keys: { store_id: storeId(0), listing_id: listingId(0), visibility: 'public', version: 4 },
+      body: { title: 'Publication 1', price_amount: 1, stats: { media_count: 1, view_count: 4 } },
+      state: { deleted: null, reviews: { count: 1 } },
+      expansions: { listing: { id: listingId(0) }, media: [{ id: mediaId(0) }] },
+    });
+    for (const [collection, id, counts] of [
+      ['listings', listingId(0), { facets: { 'public:f0s0i1': 1 } }],
+      ['media', mediaId(0), { uses: { public: 1, private: 0 } }],
+    ] as const)
+      expect(
+        await documentAfter([...shop, ...steps, publicationRestored(1, data)], collection, id),
+      ).toMatchObject({
+        state: counts,
+      });
   });
 });
