@@ -62,7 +62,12 @@ export class Images {
     );
     const uploaded = media_ids.filter((id) => id !== null);
     if (this.fetch && uploaded.length > 0) {
-      this.tally.addEffects(item, await this.writer.attachMedia(publication_id, [...new Set(uploaded)]));
+      const pictures = (item.variant_images ?? []).flatMap(({ url, option_values }) => {
+        const media_id = media_ids[images.findIndex((image) => image.url === url)];
+        return media_id ? [{ option_values, media_id }] : [];
+      });
+      const unique = [...new Set(uploaded)];
+      this.tally.addEffects(item, await this.writer.attachMedia(publication_id, unique, pictures));
       attached = await this.writer.attachedMedia(publication_id);
     }
     const reported = images.map((image, index) => ({

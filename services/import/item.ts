@@ -22,6 +22,12 @@ export interface ImageAddress {
  */
 export type Fields = JsonObject;
 
+/** The picture of a variant, which `images` contains, too. */
+export interface VariantImage {
+  readonly url: string;
+  readonly option_values: Readonly<Record<string, string>>;
+}
+
 export interface ReviewRow {
   /** The id of the review in the other system. Without one, the import identifies the review by its content. */
   readonly external_id: string | null;
@@ -37,6 +43,7 @@ export interface PublicationItem {
   /** The name of the listing. Null removes the publication from its listing; undefined keeps it there. */
   readonly listing?: string | null;
   readonly images: readonly ImageAddress[];
+  readonly variant_images?: readonly VariantImage[];
   readonly reviews: readonly ReviewRow[];
 }
 

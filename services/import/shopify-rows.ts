@@ -11,8 +11,17 @@ const COLUMNS = {
   tags: ['Tags'],
   published: ['Published', 'Published on online store'],
   status: ['Status'],
-  option: ['Option1 Value', 'Option1 value'],
+  option1_name: ['Option1 Name'],
+  option1: ['Option1 Value'],
+  option2_name: ['Option2 Name'],
+  option2: ['Option2 Value'],
+  option3_name: ['Option3 Name'],
+  option3: ['Option3 Value'],
   sku: ['Variant SKU', 'SKU'],
+  barcode: ['Variant Barcode', 'Barcode'],
+  grams: ['Variant Grams', 'Weight value (grams)'],
+  policy: ['Variant Inventory Policy', 'Continue selling when out of stock'],
+  compare_at: ['Variant Compare At Price', 'Compare-at price'],
   tracker: ['Variant Inventory Tracker', 'Inventory tracker'],
   quantity: ['Variant Inventory Qty', 'Inventory quantity'],
   price: ['Variant Price', 'Price'],
@@ -24,7 +33,7 @@ const COLUMNS = {
 type Column = keyof typeof COLUMNS;
 const REQUIRED: readonly Column[] = ['handle', 'title', 'price'];
 /** Columns that only identify something. Their values are not stored. */
-const NOT_STORED: readonly Column[] = ['handle', 'option', 'sku'];
+const NOT_STORED: readonly Column[] = ['handle'];
 
 /** Control characters from spreadsheets and editors, such as vertical tabs. The command services would reject them. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;

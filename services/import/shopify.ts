@@ -1,4 +1,7 @@
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { parseBarcode } from '../../shared/catalog/publication/barcode';
 import type { Visibility } from '../../shared/catalog/vocabulary';
+import { isSameValue } from '../../shared/kernel/same-value';
 import { htmlToText } from './html-text';
 import {
   type FailedRow,
@@ -60,17 +63,22 @@ const productKey = (row: ShopifyRow): string => (row.handle === '' ? `\u0000${ro
 
 const QUANTITY = /^[+-]?\d{1,15}$/;
 
+/** A variant of the file. Its `fields` have the names of the interface. */
 interface Variant {
+  readonly row: ShopifyRow;
   /** Hundredths of the currency unit. */
   readonly amount: number;
+  readonly compare_at: number | null;
   /** Below zero if more was sold than was in stock. Null if Shopify does not track the quantity. */
   readonly quantity: number | null;
+  readonly fields: JsonObject;
 }
 
 /**
- * Combines the rows of one handle, in the order of the file, into a publication with the lowest price, the sum of the
- * quantities, and all images. The first row describes the product; the others are further variants and images. An
- * invalid variant is reported and left out. The product fails if it has no title or no variant with a price. A column
+ * Combines the rows of one handle, in the order of the file, into a publication with its variants, the lowest price, the
+ * sum of the quantities, and all images. The first row describes the product; the others are further variants and images.
+ * An invalid variant is reported and left out. A product with one variant has variants only if that has options, a SKU or
+ * a barcode. The product fails if it has no title or no variant with a price. A column
  * that the file does not have sets no field; an empty value clears its field.
  */
 export function foldProduct(rows: readonly ShopifyRow[], currency?: string): ImportItem[] {
@@ -87,18 +95,21 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
     if (first.handle === '') throw new RowError('missing handle');
     if (first.title === '') throw new RowError('missing title in the first row of the handle');
     const visibility = parseVisibility(first);
+    const options = optionsOf(rows);
     for (const row of rows.filter((each) => each === first || isVariant(each)))
       try {
-        const variant = parseVariant(row);
-        variants.push(variant);
-        const reason = `quantity ${row.quantity} was imported as 0`;
-        if ((variant.quantity ?? 0) < 0)
+        const warn = (reason: string) =>
           warnings.push({ kind: 'warning', line: row.line, external_id, reason });
+        variants.push(parseVariant(row, options, variants, warn));
       } catch (error) {
         faults.push(failed(row, null, error));
       }
     if (variants.length === 0)
       throw new RowError(faults.find(({ line }) => line === first.line)?.reason ?? 'no variant with a price');
+    const cheapest = variants.reduce((one, other) => (other.amount < one.amount ? other : one));
+    const is_identified = variants.some(({ fields }) => fields.sku != null || fields.barcode != null);
+    const has_variants = options.length > 0 || (variants.length === 1 && is_identified);
+    const listed = has_variants ? variants : [];
     const publication: PublicationItem = {
       kind: 'publication',
       line: first.line,
@@ -110,10 +121,18 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
           description_html: first.body === '' ? null : first.body,
         }),
         ...(visibility && { visibility }),
-        price_amount: Math.min(...variants.map(({ amount }) => amount)),
+        price_amount: cheapest.amount,
+        ...(first.columns.has('compare_at') && { compare_at_amount: cheapest.compare_at }),
         ...(currency !== undefined && { price_currency: currency }),
-        ...(first.columns.has('quantity') && { quantity_available: sumTracked(variants) }),
+        ...(first.columns.has('quantity') && !has_variants && { quantity_available: sumTracked(variants) }),
+        ...((has_variants || first.columns.has('option1')) && {
+          options: options.map(({ name }) => ({ name })),
+          variants: listed.map(({ fields }) => fields),
+        }),
       },
+      variant_images: listed.flatMap(({ row, fields }) =>
+        row.variant_image === '' ? [] : { url: row.variant_image, option_values: optionValuesOf(fields) },
+      ),
       ...parseListing(first),
       images: imagesOf(rows),
       reviews: [],
@@ -131,17 +150,80 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
 
 /** Returns whether a row has a variant. Otherwise it only adds an image. */
 function isVariant(row: ShopifyRow): boolean {
-  return [row.option, row.sku, row.tracker, row.quantity, row.price].some((value) => value !== '');
+  const { option1, option2, option3, sku, tracker, quantity, price } = row;
+  return [option1, option2, option3, sku, tracker, quantity, price].some((value) => value !== '');
 }
 
-function parseVariant(row: ShopifyRow): Variant {
+interface FileOption {
+  readonly column: 'option1' | 'option2' | 'option3';
+  readonly name: string;
+}
+
+/** Shopify's value of the only variant of a product. */
+const NO_VALUE = 'Default Title';
+
+/** Returns the options that variants have values of. */
+function optionsOf(rows: readonly ShopifyRow[]): FileOption[] {
+  const first = rows[0]!;
+  const columns = (['option1', 'option2', 'option3'] as const).filter((column) =>
+    rows.some((row) => row[column] !== '' && row[column] !== NO_VALUE),
+  );
+  return columns.map((column, index) => {
+    const name = oneLine(first[`${column}_name`]);
+    return { column, name: name === '' ? `Option ${index + 1}` : name };
+  });
+}
+
+/** The quotation mark before a number that spreadsheets would change. */
+const withoutQuote = (text: string): string => text.replace(/^'/, '');
+
+/** Parses a variant. A barcode with a wrong check digit and a SKU of an earlier variant are left out with a warning. */
+function parseVariant(
+  row: ShopifyRow,
+  options: readonly FileOption[],
+  earlier: readonly Variant[],
+  warn: (reason: string) => void,
+): Variant {
   if (row.price === '') throw new RowError('missing price');
   const amount = parsePrice(row.price);
-  if (row.quantity === '') return { amount, quantity: row.tracker === '' ? null : 0 };
-  if (!QUANTITY.test(row.quantity))
+  const compare_at = row.compare_at === '' ? null : parsePrice(row.compare_at);
+  if (row.quantity !== '' && !QUANTITY.test(row.quantity))
     throw new RowError(`quantity "${row.quantity.slice(0, 40)}": must be a whole number`);
-  return { amount, quantity: Number(row.quantity) };
+  const sold_out = row.tracker === '' ? null : 0;
+  const counted = row.quantity === '' ? sold_out : Number(row.quantity);
+  const allow_backorder = ['continue', 'true'].includes(row.policy.toLowerCase());
+  const is_oversold = (counted ?? 0) < 0 && !allow_backorder;
+  if (is_oversold) warn(`quantity ${row.quantity} was imported as 0`);
+  const quantity = is_oversold ? 0 : counted;
+
+  const option_values = Object.fromEntries(
+    options.map(({ column, name }) => [name, oneLine(row[column]) || NO_VALUE]),
+  );
+  const twin = earlier.find(({ fields }) => isSameValue(fields.option_values, option_values));
+  if (twin && options.length > 0) throw new RowError(`the same option values as line ${twin.row.line}`);
+  const sku = oneLine(withoutQuote(row.sku)) || null;
+  const owner = sku === null ? undefined : earlier.find(({ fields }) => fields.sku === sku);
+  if (owner) warn(`SKU ${sku} was left out: it is that of line ${owner.row.line}`);
+  const barcode = withoutQuote(row.barcode);
+  const valid_barcode = barcode === '' ? null : (parseBarcode(barcode) ?? null);
+  if (barcode !== '' && valid_barcode === null)
+    warn(`barcode ${barcode.slice(0, 40)} was left out: its check digit is wrong`);
+  const grams = Math.round(Number(row.grams));
+  const { columns } = row;
+  const fields: JsonObject = {
+    option_values,
+    price_amount: amount,
+    ...(columns.has('sku') && { sku: owner ? null : sku }),
+    ...(columns.has('barcode') && { barcode: valid_barcode }),
+    ...(columns.has('compare_at') && { compare_at_amount: compare_at }),
+    ...(columns.has('quantity') && { quantity_available: quantity }),
+    ...(columns.has('policy') && { allow_backorder }),
+    ...(columns.has('grams') && { weight_grams: grams > 0 ? grams : null }),
+  };
+  return { row, amount, compare_at, quantity, fields };
 }
+
+const optionValuesOf = ({ option_values }: JsonObject) => option_values as Record<string, string>;
 
 /** Returns the sum of the tracked quantities, or null if none is tracked. An oversold variant counts as 0. */
 function sumTracked(variants: readonly Variant[]): number | null {

@@ -6,6 +6,7 @@ import { ALT_MAX } from '../../shared/catalog/media/fields';
 import { mediaAggregate } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
+import { arrangeVariants } from '../../shared/catalog/publication/variants';
 import type { Environment } from '../../shared/catalog/realm';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
@@ -52,7 +53,9 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
   const source = { events: deps.events[environment], realm: environment };
   const historyOf = (category: 'listing' | 'publication', id: string): Promise<FieldHistory> =>
     FieldHistory.read(source.events, streamName(environment, category, id), {
-      fields: category === 'listing' ? listingFields : publicationFields,
+      ...(category === 'listing'
+        ? { aggregate: listingAggregate, fields: listingFields }
+        : { aggregate: publicationAggregate, fields: publicationFields }),
       source: context.source,
     });
   const readHistory = overwrite ? undefined : historyOf;
@@ -79,8 +82,10 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     putPublication: async (id: PublicationId, input: z.output<typeof importedPublication>) => {
       const { price_currency = DEFAULT_CURRENCY } = input;
       const { keep, effects } = keeper('publication', id);
-      const revise = (before: Publication, wanted: NewPublication): Promise<NewPublication> =>
-        keep(before, { ...wanted, price_currency: input.price_currency ?? before.price_currency });
+      const revise = (before: Publication, wanted: NewPublication): Promise<NewPublication> => {
+        const price_currency = input.price_currency ?? before.price_currency;
+        return keep(before, { ...wanted, ...completeVariants(before, wanted), price_currency });
+      };
       const put = { environment, store_id, id, is_probably_new, revise };
       const { outcome } = await putPublication(deps, context, put, { ...input, price_currency });
       // The rows of a file are mostly new, or mostly of an earlier import.
@@ -107,14 +112,19 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
      * Attaches media to a publication. Applies their order if the publication has no other media (`arrangeMedia`). If its
      * media were changed by hand, only adds those that it never had, at the end.
      */
-    attachMedia: async (id: PublicationId, media_ids: readonly MediaId[]): Promise<FieldEffects> => {
+    attachMedia: async (
+      id: PublicationId,
+      media_ids: readonly MediaId[],
+      pictures: readonly VariantPicture[] = [],
+    ): Promise<FieldEffects> => {
       if (!(await findPublication(deps, environment, id))) return NO_EFFECTS;
       let effects = NO_EFFECTS;
       const revise = async (publication: Publication): Promise<PublicationPatch> => {
         effects = NO_EFFECTS;
         const current = await existingMedia(deps, environment, publication.media_ids);
         const wanted = arrangeMedia(current, media_ids);
-        if (isSameValue(wanted, publication.media_ids)) return {};
+        if (isSameValue(wanted, publication.media_ids))
+          return withPictures(publication, {}, media_ids, pictures);
         const changes = (await readHistory?.('publication', id))?.changesOf('media_ids') ?? [];
         const is_by_hand = changes.some(({ by_hand }) => by_hand);
         const earlier = changes.flatMap(({ value }) => value as MediaId[]);
@@ -124,7 +134,7 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
           overwritten: isSameValue(next.slice(0, current.length), current) ? [] : ['media_ids'],
           kept: isSameValue(next, wanted) ? [] : ['media_ids'],
         };
-        return { media_ids: next };
+        return withPictures(publication, { media_ids: next }, media_ids, pictures);
       };
       await updatePublication(deps, context, { environment, id, revise }, {});
       return effects;
@@ -139,6 +149,40 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     media: async (id: MediaId) =>
       presenceOf(await load({ ...source, aggregate: mediaAggregate, id }), store_id),
   };
+}
+
+/** The picture of the variant with these values. */
+interface VariantPicture {
+  readonly option_values: Readonly<Record<string, string>>;
+  readonly media_id: MediaId;
+}
+
+/**
+ * Returns the changes with the pictures of variants. A variant keeps a picture that is not of the file, because someone
+ * else has set it. Only pictures that the publication shows are set.
+ */
+function withPictures(
+  { variants, media_ids }: Publication,
+  changes: PublicationPatch,
+  imported: readonly MediaId[],
+  pictures: readonly VariantPicture[],
+): PublicationPatch {
+  const shown: readonly string[] = changes.media_ids ?? media_ids;
+  const next = variants.map((variant) => {
+    const picture = pictures.find(({ option_values }) => isSameValue(option_values, variant.option_values));
+    const is_own = variant.media_id === null || imported.includes(variant.media_id as MediaId);
+    return picture && is_own && shown.includes(picture.media_id)
+      ? { ...variant, media_id: picture.media_id }
+      : variant;
+  });
+  return isSameValue(next, variants) ? changes : { ...changes, variants: next };
+}
+
+/** Returns the options and variants of a row as they are stored, so that they can be compared. Invalid ones stay. */
+function completeVariants(before: Publication, { options, variants }: NewPublication) {
+  if (!options && !variants) return {};
+  const arranged = arrangeVariants(before.id, { options, variants }, before);
+  return arranged.faults ? {} : arranged;
 }
 
 function presenceOf({ state }: Loaded<{ readonly store_id: StoreId }>, store_id: StoreId): Presence {

@@ -4,12 +4,17 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { openEventStore } from '../../services/boot/open-adapters';
-import { openRuntime } from '../../services/boot/runtime';
-import { type PublicationPatch, updatePublication } from '../../services/command/publication';
+import { openRuntime, type Runtime } from '../../services/boot/runtime';
+import {
+  findPublication,
+  type PublicationPatch,
+  updatePublication,
+} from '../../services/command/publication';
 import { findStore } from '../../services/command/store';
 import { publicationIdOf } from '../../services/import/identity';
+import type { Variant } from '../../shared/catalog/publication/variants';
 import { parseConfig } from '../../shared/kernel/config';
-import type { StoreId } from '../../shared/kernel/ids';
+import type { PublicationId, StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 import { flatPicture } from '../support/pictures';
 import { withTempDir } from '../support/temp-dir';
@@ -134,9 +139,6 @@ test('names every column that is not stored, with the number of rows that have i
       Handle: 3,
       Vendor: 2,
       Tags: 1,
-      'Option1 Value': 2,
-      'Variant SKU': 2,
-      'Variant Compare At Price': 2,
       'column 11': 1,
     };
     expect((await cli.json(...run, '--dry-run')).unused_columns).toEqual(expected);
@@ -176,6 +178,87 @@ test('keeps and lists what was changed by hand since the last import, unless --o
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
   }));
 
+test('imports variants with their pictures, and keeps those that were changed by hand', () =>
+  withShop(async ({ cli, store, file }) => {
+    const picture = await flatPicture('jpeg', { width: 64, height: 48 });
+    const server = createServer((_request, response) => response.end(picture));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const header =
+      'Handle,Title,Option1 Name,Option1 Value,Option2 Name,Option2 Value,Variant SKU,Variant Barcode,Variant Grams,' +
+      'Variant Inventory Qty,Variant Inventory Policy,Variant Price,Variant Compare At Price,Variant Image';
+    const image = `http://127.0.0.1:${port}/red.jpg`;
+    const rows = (price: string) => [
+      `tee,Tee,Size,S,Color,Red,TEE-1,'7750182003834,180,3,deny,25.00,30.00,${image}`,
+      `tee,,,M,,Red,TEE-2,,,4,continue,${price},,`,
+      'card,Card,Title,Default Title,,,CARD,,,,deny,9,,',
+      'pot,Pot,Title,Default Title,,,,,,,deny,8,,',
+    ];
+    const run = async (lines: string[], ...options: string[]) =>
+      cli.json(
+        ...['import', file('x.csv', [header, ...lines].join('\n')), '--format', 'shopify', '--store', store],
+        ...['--allow-private-images', ...options],
+      );
+    try {
+      expect(await run(rows('27'))).toMatchObject({ publications: { created: 3 }, failed: [], warnings: [] });
+      const tee = await stored(cli, store, 'tee');
+      expect(tee).toMatchObject({
+        ...{ price_amount: 2_500, compare_at_amount: 3_000, quantity_available: 7 },
+        options: [
+          { name: 'Size', values: ['S', 'M'] },
+          { name: 'Color', values: ['Red'] },
+        ],
+        variants: [
+          {
+            ...{ option_values: { Size: 'S', Color: 'Red' }, sku: 'TEE-1', barcode: '7750182003834' },
+            ...{ price_amount: 2_500, compare_at_amount: 3_000, quantity_available: 3, weight_grams: 180 },
+            ...{ allow_backorder: false, media_id: tee!.media_ids[0] },
+          },
+          { sku: 'TEE-2', price_amount: 2_700, quantity_available: 4, allow_backorder: true, media_id: null },
+        ],
+      });
+      expect((await stored(cli, store, 'card'))!.variants).toMatchObject([
+        { sku: 'CARD', option_values: {} },
+      ]);
+      expect((await stored(cli, store, 'pot'))!.variants).toEqual([]);
+      const head = await headOf(cli);
+      const again = await run(rows('27'));
+      expect([again.publications.unchanged, again.fields, await headOf(cli)]).toEqual([3, {}, head]);
+
+      const [small, medium] = tee!.variants;
+      const added = {
+        ...medium!,
+        option_values: { Size: 'L', Color: 'Red' },
+        sku: 'TEE-3',
+        price_amount: 2_900,
+      };
+      const { id: _, ...large } = added;
+      const by_hand = [{ ...small!, quantity_available: 1 }, medium!, large] as Variant[];
+      await writeByHand(cli, store, 'tee', { variants: by_hand });
+      const edited = await run(rows('28'));
+      expect(edited.publications).toMatchObject({ updated: 1, unchanged: 2 });
+      expect(edited.kept).toMatchObject([{ line: 2, external_id: 'tee', fields: ['variants'] }]);
+      expect((await stored(cli, store, 'tee'))!.variants).toMatchObject([
+        { id: small!.id, quantity_available: 1 },
+        { id: medium!.id, price_amount: 2_800 },
+        { option_values: { Size: 'L', Color: 'Red' }, price_amount: 2_900 },
+      ]);
+      expect((await run(rows('28'))).publications).toMatchObject({ updated: 0, unchanged: 3 });
+      await run(rows('28').toSpliced(1, 1), '--overwrite');
+      expect((await stored(cli, store, 'tee'))!.variants).toMatchObject([
+        { id: small!.id, quantity_available: 3 },
+      ]);
+      expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+    } finally {
+      server.close();
+    }
+  }));
+
+/** Returns an imported publication from the log. */
+async function stored(cli: Cli, store_id: string, external_id: string) {
+  return withImported(cli, store_id, external_id, (runtime, id) => findPublication(runtime, 'live', id));
+}
+
 /** Updates an imported publication as the API does. */
 async function writeByHand(
   cli: Cli,
@@ -183,13 +266,23 @@ async function writeByHand(
   external_id: string,
   changes: PublicationPatch,
 ): Promise<void> {
+  const context = { source: 'api', request_id: 'by hand' } as const;
+  await withImported(cli, store_id, external_id, (runtime, id) =>
+    updatePublication(runtime, context, { environment: 'live', id }, changes),
+  );
+}
+
+async function withImported<Result>(
+  cli: Cli,
+  store_id: string,
+  external_id: string,
+  use: (runtime: Runtime, id: PublicationId) => Promise<Result>,
+): Promise<Result> {
   const config = parseConfig({ DATA_DIR: cli.folder, DEMO: 'off' });
   const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
   try {
     const store = await findStore(runtime, { environment: 'live', id: store_id as StoreId });
-    const id = publicationIdOf(store!, external_id, 1);
-    const context = { source: 'api', request_id: 'by hand' } as const;
-    await updatePublication(runtime, context, { environment: 'live', id }, changes);
+    return await use(runtime, publicationIdOf(store!, external_id, 1));
   } finally {
     await runtime.close();
   }

@@ -30,7 +30,7 @@ function publicationIn(items: readonly ImportItem[]): PublicationItem {
 const failures = (items: readonly ImportItem[]): [number, string][] =>
   items.flatMap((item) => (item.kind === 'failed' ? [[item.line, item.reason] as [number, string]] : []));
 
-test('combines the variants of a handle into a publication with the lowest price and the sum of quantities', () => {
+test('combines the rows of a handle into a publication with its variants and the lowest price', () => {
   const items = fold(
     { ...mug, 'Variant Inventory Qty': '3', 'Option1 Value': 'S' },
     { Handle: 'mug', 'Variant Price': '8.05', 'Variant Inventory Qty': '4', 'Option1 Value': 'M' },
@@ -40,8 +40,49 @@ test('combines the variants of a handle into a publication with the lowest price
   expect(publicationIn(items)).toMatchObject({
     external_id: 'mug',
     line: 2,
-    fields: { title: 'Mug', price_amount: 805, price_currency: 'EUR', quantity_available: 7 },
+    fields: {
+      ...{ title: 'Mug', price_amount: 805, price_currency: 'EUR', options: [{ name: 'Option 1' }] },
+      variants: [
+        { option_values: { 'Option 1': 'S' }, price_amount: 1_000, quantity_available: 3 },
+        { option_values: { 'Option 1': 'M' }, price_amount: 805, quantity_available: 4 },
+        { option_values: { 'Option 1': 'L' }, price_amount: 1_200, quantity_available: 0 },
+      ],
+    },
   });
+});
+
+test('reports what is wrong with a variant, and leaves it out', () => {
+  const row = (size: string, more: Record<string, string> = {}) => ({
+    ...{
+      Handle: 'mug',
+      'Variant Price': '10',
+      'Option1 Value': size,
+      'Variant SKU': '',
+      'Variant Barcode': '',
+    },
+    ...more,
+  });
+  const items = fold(
+    { ...mug, ...row('S', { 'Option1 Name': 'Size', 'Variant SKU': 'A' }) },
+    row('S'),
+    row('M', { 'Variant SKU': 'A', 'Variant Barcode': '7750182003835' }),
+  );
+  expect(publicationIn(items).fields.variants).toMatchObject([
+    { option_values: { Size: 'S' }, sku: 'A', barcode: null },
+    { option_values: { Size: 'M' }, sku: null, barcode: null },
+  ]);
+  expect(failures(items)).toEqual([[3, 'the same option values as line 2']]);
+  expect(items.filter(({ kind }) => kind === 'warning')).toMatchObject([
+    { line: 4, reason: 'SKU A was left out: it is that of line 2' },
+    { line: 4, reason: 'barcode 7750182003835 was left out: its check digit is wrong' },
+  ]);
+});
+
+test('a product without options, SKU and barcode has no variants', () => {
+  const title = { ...mug, 'Option1 Name': 'Title', 'Option1 Value': 'Default Title' };
+  expect(publicationIn(fold(title)).fields).toMatchObject({ options: [], variants: [] });
+  expect(publicationIn(fold({ ...title, 'Variant SKU': 'M' })).fields.variants).toMatchObject([{ sku: 'M' }]);
+  expect(publicationIn(fold(mug, { ...mug, Title: '' })).fields).not.toHaveProperty('variants');
 });
 
 test('the quantity is null if no variant is tracked, and 0 if one is tracked without a number', () => {
@@ -114,7 +155,10 @@ test('reports an invalid variant and imports the others', () => {
     { Handle: 'mug', 'Option1 Value': 'L' },
     { Handle: 'mug', 'Variant Price': '7', 'Variant Inventory Qty': '1.5' },
   );
-  expect(publicationIn(items).fields).toMatchObject({ price_amount: 1000, quantity_available: null });
+  expect(publicationIn(items).fields).toMatchObject({
+    price_amount: 1000,
+    variants: [{ price_amount: 1000 }],
+  });
   expect(failures(items)).toEqual([
     [3, 'price "free": must be a decimal number such as 12.50'],
     [4, 'missing price'],
