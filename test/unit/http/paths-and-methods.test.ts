@@ -74,7 +74,7 @@ describe('paths and methods', () => {
     ['GET', '/api/publication', 'POST, OPTIONS'],
     ['HEAD', '/api/publication', 'POST, OPTIONS'],
     ['DELETE', '/api/echo', 'GET, HEAD, OPTIONS'],
-    ['POST', '/api/store', 'GET, HEAD, OPTIONS'],
+    ['POST', '/api/store', 'GET, HEAD, PATCH, OPTIONS'],
   ])('%s %s is 405 with Allow, because the path has no such method', async (method, path, allow) => {
     const reply = await app.request(method, path, { token: 'secret' });
     expect([reply.status, reply.headers.allow]).toEqual([405, allow]);
