@@ -116,9 +116,15 @@ function withVariants(
 /** Returns the search words. Keeps the old ones if their fields are unchanged, because splitting a long text is slow. */
 function wordsAfter({ state, words }: PublicationDocument, after: Publication): readonly string[] {
   const before = state.publication;
-  const is_same = before !== null && TERM_FIELDS.every((name) => isSameValue(before[name], after[name]));
+  const is_same =
+    before !== null &&
+    TERM_FIELDS.every((name) => isSameValue(before[name], after[name])) &&
+    isSameValue(codesOf(before), codesOf(after));
   return (is_same && words) || publicationWords(after);
 }
+
+/** Not all of the variants: their stock changes more often than anything else. */
+const codesOf = ({ variants }: Publication) => variants.map(({ sku, barcode }) => [sku, barcode]);
 
 /** Returns the facet under which a listing and a store count the publication. */
 export function facetOf({ keys }: PublicationDocument): string {

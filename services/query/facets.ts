@@ -1,5 +1,7 @@
-import type { LabelFilters } from '../../shared/api/requests/reads';
+import { prefixOf } from '../../shared/api/requests/parameters';
+import { type LabelFilters, labelFilters } from '../../shared/api/requests/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { parseBarcode } from '../../shared/catalog/publication/barcode';
 import { labelPrefix, labelTerm, labelValue } from '../../shared/catalog/search/words';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { WordCountsQuery, WordTerms } from '../../shared/ports/view-store';
@@ -7,19 +9,30 @@ import type { WordCountsQuery, WordTerms } from '../../shared/ports/view-store';
 /** The most values of one facet in an answer: those that most publications have. */
 const VALUES_MAX = 100;
 
+const LABEL_FILTERS = Object.keys(labelFilters) as (keyof LabelFilters)[];
+
 export interface FacetQuery extends LabelFilters {
   readonly facets: readonly string[];
 }
 
 /** Returns the terms that the filters by labels demand, except the one with the name `except`. */
 export function labelTerms(query: LabelFilters, except?: string): WordTerms {
-  const { 'attributes.<name>': attributes = {}, vendor, product_type, tag } = query;
-  const named = Object.entries(attributes).map(([name, values]) => [`attributes.${name}`, values] as const);
-  const all = [...Object.entries({ vendor, product_type, tag }), ...named];
-  return all
-    .filter(([name, values]) => values !== undefined && name !== except)
-    .map(([name, values = []]) => values.map((value) => ({ word: labelTerm(name, value) })));
+  return LABEL_FILTERS.flatMap((filter) => selectedBy(filter, query[filter]))
+    .filter(([name]) => name !== except)
+    .map(([name, values]) => values.map((value) => ({ word: labelTerm(name, storedForm(name, value)) })));
 }
+
+type Selection = readonly [name: string, values: readonly string[]];
+
+function selectedBy(filter: string, selected: LabelFilters[keyof LabelFilters]): Selection[] {
+  if (selected === undefined) return [];
+  if (Array.isArray(selected)) return [[filter, selected]];
+  return Object.entries(selected).map(([name, values]) => [prefixOf(filter) + name, values]);
+}
+
+/** Variants store the digits of a barcode only. */
+const storedForm = (name: string, value: string): string =>
+  name === 'barcode' ? (parseBarcode(value) ?? value) : value;
 
 /**
  * Returns `meta.facets` if the query asks for facets: how many publications have each value of a label, among those that

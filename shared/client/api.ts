@@ -448,13 +448,19 @@ export interface SearchQuery {
   product_type?: readonly string[] | undefined;
   /** Return only publications with one of these tags. */
   tag?: readonly string[] | undefined;
+  /** Return only publications that have a variant with one of these SKUs. */
+  sku?: readonly string[] | undefined;
+  /** Return only publications that have a variant with one of these barcodes. */
+  barcode?: readonly string[] | undefined;
+  /** Return only publications whose option has one of these values, such as `option.Color=Azul`. */
+  [name: `option.${string}`]: readonly string[] | undefined;
   /** Return only publications with one of these values of an attribute, such as `attributes.roast=medium`. Of an attribute that is a list, one of its texts must be equal. */
   [name: `attributes.${string}`]: readonly string[] | undefined;
   /** Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
-  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `attributes.<name>`. */
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `option.<name>`, `attributes.<name>`. */
   facets?: readonly string[] | undefined;
 }
 
@@ -634,13 +640,19 @@ export interface ListingPublicationsQuery {
   product_type?: readonly string[] | undefined;
   /** Return only publications with one of these tags. */
   tag?: readonly string[] | undefined;
+  /** Return only publications that have a variant with one of these SKUs. */
+  sku?: readonly string[] | undefined;
+  /** Return only publications that have a variant with one of these barcodes. */
+  barcode?: readonly string[] | undefined;
+  /** Return only publications whose option has one of these values, such as `option.Color=Azul`. */
+  [name: `option.${string}`]: readonly string[] | undefined;
   /** Return only publications with one of these values of an attribute, such as `attributes.roast=medium`. Of an attribute that is a list, one of its texts must be equal. */
   [name: `attributes.${string}`]: readonly string[] | undefined;
   /** Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
-  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `attributes.<name>`. */
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `option.<name>`, `attributes.<name>`. */
   facets?: readonly string[] | undefined;
 }
 
@@ -733,13 +745,19 @@ export interface PublicationsQuery {
   product_type?: readonly string[] | undefined;
   /** Return only publications with one of these tags. */
   tag?: readonly string[] | undefined;
+  /** Return only publications that have a variant with one of these SKUs. */
+  sku?: readonly string[] | undefined;
+  /** Return only publications that have a variant with one of these barcodes. */
+  barcode?: readonly string[] | undefined;
+  /** Return only publications whose option has one of these values, such as `option.Color=Azul`. */
+  [name: `option.${string}`]: readonly string[] | undefined;
   /** Return only publications with one of these values of an attribute, such as `attributes.roast=medium`. Of an attribute that is a list, one of its texts must be equal. */
   [name: `attributes.${string}`]: readonly string[] | undefined;
   /** Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
-  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `attributes.<name>`. */
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `option.<name>`, `attributes.<name>`. */
   facets?: readonly string[] | undefined;
 }
 

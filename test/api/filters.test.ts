@@ -145,6 +145,44 @@ describe('filters by labels', () => {
     expect(found.meta.item_count).toBe(found.data.length);
   });
 
+  test('find options and the codes of variants', async () => {
+    const own = await harness.newShop();
+    const merchant = harness.client(own.secret);
+    const shirt = (title: string, sku: string, values: string[]) =>
+      merchant.publications.create({
+        ...{ title, price_currency: 'EUR', price_amount: 1_000 },
+        options: [{ name: 'Color', values }],
+        variants: values.map((Color, n) => ({
+          option_values: { Color },
+          sku: `${sku}-${n}`,
+          ...(n === 0 && sku === 'A' ? { barcode: '978-3-16-148410-0' } : {}),
+        })),
+      });
+    const { id } = await shirt('Shirt A', 'A', ['Azul', 'Rojo, claro']);
+    await shirt('Shirt B', 'B', ['Azul']);
+    const names = async (query: string): Promise<string[]> => {
+      const { data, meta } = await read(`/api/publications?${query}&sort=name`, own.secret.token);
+      expect(meta.item_count).toBe(data.length);
+      return namesOf(data);
+    };
+    expect(await names('option.Color=Azul')).toEqual(['Shirt A', 'Shirt B']);
+    expect(await names('option.Color=Rojo,+claro')).toEqual(['Shirt A']);
+    expect(await names('option.Talla=Azul')).toEqual([]);
+    expect(await names('sku=A-1&sku=B-0')).toEqual(['Shirt A', 'Shirt B']);
+    expect(await names('sku=B-1')).toEqual([]);
+    for (const code of ['9783161484100', '978-3-16-148410-0'])
+      expect(await names(`barcode=${code}`)).toEqual(['Shirt A']);
+    const { meta } = await read('/api/publications?facets=option.Color', own.secret.token);
+    expect(meta.facets[0].values).toMatchObject([
+      { value: 'Azul', count: 2, query: 'option.Color=Azul' },
+      { value: 'Rojo, claro', count: 1 },
+    ]);
+    const variant = (await merchant.publications.get(id, { expand: ['variants'] })).variants.data[0]!;
+    const path = `/api/variant/${variant.id}`;
+    await harness.request('PATCH', path, { token: own.secret.token, body: { sku: 'C' } });
+    expect([await names('sku=A-0'), await names('sku=C')]).toEqual([[], ['Shirt A']]);
+  });
+
   test.each([
     ['', ['Sencha cup', 'Darjeeling', 'Sencha']],
     ['&order=asc', ['Sencha', 'Darjeeling', 'Sencha cup']],
@@ -324,8 +362,8 @@ describe('facets', () => {
   });
 
   test.each([
-    ['price', 'a comma-separated list of: vendor, product_type, tag, attributes.<name>'],
-    ['attributes', 'a comma-separated list of: vendor, product_type, tag, attributes.<name>'],
+    ['price', 'a comma-separated list of: vendor, product_type, tag, option.<name>, attributes.<name>'],
+    ['attributes', 'a comma-separated list of: vendor, product_type, tag, option.<name>, attributes.<name>'],
     [Array.from({ length: 11 }, (_, n) => `attributes.${n}`).join(), 'at most 10 names'],
   ])('of %s are refused', async (facets, constraint) => {
     const { status, body } = await harness.request('GET', `/api/publications?facets=${facets}`, shop.public);

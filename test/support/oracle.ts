@@ -237,7 +237,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
 }
 
 /** Returns the terms by which lists are filtered. */
-function labelsOf({ vendor, product_type, tags, attributes }: Publication): string[] {
+function labelsOf({ vendor, product_type, tags, attributes, options, variants }: Publication): string[] {
   const labels: string[] = [];
   if (vendor !== null) labels.push(labelTerm('vendor', vendor));
   if (product_type !== null) labels.push(labelTerm('product_type', product_type));
@@ -245,7 +245,11 @@ function labelsOf({ vendor, product_type, tags, attributes }: Publication): stri
   for (const [name, values] of Object.entries(attributes ?? {}))
     for (const value of Array.isArray(values) ? values : [values])
       labels.push(labelTerm(`attributes.${name}`, `${value}`));
-  return labels;
+  for (const { name, values } of options)
+    for (const value of values) labels.push(labelTerm(`option.${name}`, value));
+  for (const { sku } of variants) if (sku !== null) labels.push(labelTerm('sku', sku));
+  for (const { barcode } of variants) if (barcode !== null) labels.push(labelTerm('barcode', barcode));
+  return [...new Set(labels)];
 }
 
 function countsOf(products: readonly Product[]): Record<string, number> {

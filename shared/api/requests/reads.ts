@@ -146,6 +146,19 @@ export const labelFilters = {
     description: 'Return only publications with one of these tags.',
     example: ['organic'],
   }),
+  sku: valueList.meta({
+    description: 'Return only publications that have a variant with one of these SKUs.',
+    example: ['CAMISA-M-AZUL'],
+  }),
+  barcode: valueList.meta({
+    description: 'Return only publications that have a variant with one of these barcodes.',
+    example: ['7750182003834'],
+  }),
+  'option.<name>': anyNames.meta({
+    description:
+      'Return only publications whose option has one of these values, such as `option.Color=Azul`.',
+    example: ['Azul'],
+  }),
   'attributes.<name>': anyNames.meta({
     description:
       'Return only publications with one of these values of an attribute, such as `attributes.roast=medium`. Of an attribute that is a list, one of its texts must be equal.',
@@ -159,9 +172,9 @@ export type LabelFilters = z.infer<z.ZodObject<typeof labelFilters>>;
 const FACETS_MAX = 10;
 
 const facets = parameterList(
-  Object.keys(labelFilters),
+  ['vendor', 'product_type', 'tag', 'option.<name>', 'attributes.<name>'],
   FACETS_MAX,
-  'Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `attributes.<name>`.',
+  'Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `option.<name>`, `attributes.<name>`.',
 );
 
 const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds, facets };

@@ -69,12 +69,21 @@ export interface Labelled {
   readonly vendor?: string | null;
   readonly product_type?: string | null;
   readonly tags?: readonly string[] | null;
+  readonly options?: readonly { readonly name: string; readonly values: readonly string[] }[];
+  readonly variants?: readonly { readonly sku: string | null; readonly barcode: string | null }[];
   readonly attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null;
 }
 
 /** Returns the labels of a publication, as filters name them. */
-function labelsOf({ vendor, product_type, tags, attributes }: Labelled): [name: string, value: string][] {
-  const all = { vendor, product_type, tag: tags, ...prefixed('attributes.', attributes ?? {}) };
+function labelsOf(publication: Labelled): [name: string, value: string][] {
+  const { vendor, product_type, tags, attributes, options = [], variants = [] } = publication;
+  const of_options = Object.fromEntries(options.map(({ name, values }) => [name, values]));
+  const all = {
+    ...{ vendor, product_type, tag: tags },
+    ...{ ...prefixed('attributes.', attributes ?? {}), ...prefixed('option.', of_options) },
+    sku: variants.flatMap(({ sku }) => sku ?? []),
+    barcode: variants.flatMap(({ barcode }) => barcode ?? []),
+  };
   return Object.entries(all).flatMap(([name, values]) =>
     [values ?? []].flat().map((value): [string, string] => [name, String(value)]),
   );
@@ -83,10 +92,10 @@ function labelsOf({ vendor, product_type, tags, attributes }: Labelled): [name: 
 const prefixed = <Value>(prefix: string, values: Readonly<Record<string, Value>>): Record<string, Value> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [prefix + name, value]));
 
-/** The fields of a publication that its terms are made of. */
+/** The fields of a publication that its terms are made of, besides the codes of its variants. */
 export const TERM_FIELDS = [
   ...(['title', 'description', 'description_html'] as const),
-  ...(['vendor', 'product_type', 'tags', 'attributes'] as const),
+  ...(['vendor', 'product_type', 'tags', 'attributes', 'options'] as const),
 ];
 
 /**
