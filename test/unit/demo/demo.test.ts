@@ -69,6 +69,8 @@ test('an empty folder gets a live store, a smaller test store, and four keys', (
       expect(publications.some(({ featured_position }) => featured_position === 1)).toBe(true);
       expect(publications.some(({ price_active }) => price_active === false)).toBe(true);
       expect(publications.some(({ quantity_available }) => quantity_available === 0)).toBe(true);
+      const sold_in = publications.flatMap(({ options }) => options.map(({ name }) => name));
+      expect(sold_in).toEqual(expect.arrayContaining(['Talla', 'Color']));
       expect(ofType(live, 'PaymentMethodAdded').length).toBeGreaterThanOrEqual(3);
       expect(ofType(live, 'ReviewPosted').length).toBeGreaterThanOrEqual(20);
 
