@@ -59,6 +59,8 @@ test('manages accounts, stores and payment methods while no server runs', () =>
     });
     const named = (await cli.json('store', 'list')).stores.map(({ name }: { name: string }) => name);
     expect(named).toEqual(['Bazar', 'Shop']);
+    expect(await update('--new-reviews', 'pending')).toMatchObject({ new_review_status: 'pending' });
+    expect(await update('--new-reviews', 'default')).not.toHaveProperty('new_review_status');
     expectFailure(await cli.run('store', 'update', store.id), 2, 'Nothing to change');
     expectFailure(await cli.run('store', 'update', store.id, '--name', ''), 1, 'name');
     expectFailure(await cli.run('store', 'update', UNKNOWN, '--name', 'No'), 1, 'does not exist');

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { ENVIRONMENTS } from '../../../shared/catalog/realm';
 import type { Store } from '../../../shared/catalog/store/store';
 import { storeResource } from '../../../shared/catalog/store/store';
@@ -25,6 +25,7 @@ interface FieldOptions {
   readonly returns?: string;
   readonly satisfaction?: string;
   readonly hours?: string[];
+  readonly newReviews?: 'pending' | 'published' | 'default';
   readonly profile?: string;
 }
 
@@ -134,6 +135,11 @@ function fieldOptions(command: Command): Command {
     .option('--returns <text>', 'Returns policy')
     .option('--satisfaction <text>', 'Satisfaction policy')
     .option('--hours <day=hours...>', 'Business hours, such as Monday=9-18 Sunday=closed')
+    .addOption(
+      new Option('--new-reviews <status>', 'Status of new reviews; default: published').choices([
+        ...['pending', 'published', 'default'],
+      ]),
+    )
     .option(
       '--profile <file>',
       'JSON file with the fields of a store (docs/interface.md#store); options override its fields',
@@ -173,6 +179,7 @@ async function buildChanges(
       contact: merged(before.contact, { address, phone, email }),
       policies: merged(before.policies, { shipping, returns, satisfaction }),
       businessHours: options.hours?.map(parseDay),
+      new_review_status: options.newReviews === 'default' ? null : options.newReviews,
     }),
   };
 }
