@@ -9,6 +9,9 @@ const COLUMNS = {
   body: ['Body (HTML)', 'Body HTML', 'Description'],
   type: ['Type', 'Custom Product Type'],
   tags: ['Tags'],
+  vendor: ['Vendor'],
+  seo_title: ['SEO Title', 'SEO title'],
+  seo_description: ['SEO Description', 'SEO description'],
   published: ['Published', 'Published on online store'],
   status: ['Status'],
   option1_name: ['Option1 Name'],
@@ -129,15 +132,10 @@ export function rowReader(
     const row: ShopifyRow = { ...(values as Record<Column, string>), line, columns };
     if (unused)
       for (const [index, value] of record.entries()) {
-        const is_stored = index === found.get('tags') ? areTagsStored(row) : stored.has(index);
-        if (is_stored || clean(value) === '') continue;
+        if (stored.has(index) || clean(value) === '') continue;
         const name = header[index]?.trim() || `column ${index + 1}`;
         unused.set(name, (unused.get(name) ?? 0) + 1);
       }
     return row;
   };
 }
-
-/** Whether the listing is all that the tags say. */
-const areTagsStored = ({ columns, type, tags }: ShopifyRow): boolean =>
-  columns.has('type') && type === '' && !tags.includes(',');

@@ -121,6 +121,7 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
           description_html: first.body === '' ? null : first.body,
         }),
         ...(visibility && { visibility }),
+        ...labelsOf(first),
         price_amount: cheapest.amount,
         ...(first.columns.has('compare_at') && { compare_at_amount: cheapest.compare_at }),
         ...(currency !== undefined && { price_currency: currency }),
@@ -147,6 +148,30 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
     );
   }
 }
+
+/** Returns the vendor, the type, the tags and the texts for search engines, of the columns that the file has. */
+function labelsOf(row: ShopifyRow): JsonObject {
+  const { columns, vendor, type, seo_title, seo_description } = row;
+  const seo = {
+    ...(seo_title !== '' && { title: oneLine(seo_title) }),
+    ...(seo_description !== '' && { description: oneLine(seo_description) }),
+  };
+  return {
+    ...(columns.has('vendor') && { vendor: oneLine(vendor) || null }),
+    ...(columns.has('type') && { product_type: oneLine(type) || null }),
+    ...(columns.has('tags') && { tags: tagsOf(row) }),
+    ...((columns.has('seo_title') || columns.has('seo_description')) && { seo }),
+  };
+}
+
+const tagsOf = ({ tags }: ShopifyRow): string[] => [
+  ...new Set(
+    tags
+      .split(',')
+      .map((tag) => oneLine(tag).trim())
+      .filter((tag) => tag !== ''),
+  ),
+];
 
 /** Returns whether a row has a variant. Otherwise it only adds an image. */
 function isVariant(row: ShopifyRow): boolean {
@@ -250,8 +275,7 @@ function parseVisibility(row: ShopifyRow): Visibility | undefined {
 function parseListing(row: ShopifyRow): Pick<PublicationItem, 'listing'> {
   if (row.type !== '') return { listing: oneLine(row.type) };
   if (!row.columns.has('type') || !row.columns.has('tags')) return {};
-  const tags = row.tags.split(',').map((tag) => tag.trim());
-  const first = tags.find((tag) => tag !== '');
+  const [first] = tagsOf(row);
   return { listing: first === undefined ? null : oneLine(first) };
 }
 

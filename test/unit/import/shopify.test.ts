@@ -104,6 +104,29 @@ test('imports a negative quantity as 0 with a warning', () => {
 });
 
 test.each([
+  [
+    {
+      ...{ Vendor: ' Acme  Inc. ', Type: 'Cups', Tags: 'new, Blue,new,, two  words ' },
+      ...{ 'SEO Title': 'A mug', 'SEO Description': 'For\ntea' },
+    },
+    {
+      ...{ vendor: 'Acme Inc.', product_type: 'Cups', tags: ['new', 'Blue', 'two words'] },
+      seo: { title: 'A mug', description: 'For tea' },
+    },
+  ],
+  [
+    { Vendor: '', Type: '', Tags: '', 'SEO Title': '', 'SEO Description': 'x' },
+    { vendor: null, product_type: null, tags: [], seo: { description: 'x' } },
+  ],
+  [{}, { vendor: undefined, product_type: undefined, tags: undefined, seo: undefined }],
+])('reads the labels and the texts for search engines of %j', (columns, fields) => {
+  const { vendor, product_type, tags, seo } = publicationIn(
+    fold({ ...mug, ...columns } as Record<string, string>),
+  ).fields;
+  expect({ vendor, product_type, tags, seo }).toEqual(fields);
+});
+
+test.each([
   [{ Type: 'Cups', Tags: 'a, b' }, 'Cups'],
   [{ Type: '', Tags: ' , first tag , b' }, 'first tag'],
   [{ Type: '', Tags: '' }, null],
