@@ -24,6 +24,7 @@ export const listings = defineResource({
   aggregate: listingAggregate,
   fields: listingFields,
   derived_kind: 'listing of an external id',
+  handle_from: 'name',
   body: newListingBody,
   patch: listingPatchBody,
   media_max: LISTING_MEDIA_MAX,

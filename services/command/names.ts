@@ -1,6 +1,7 @@
 import { TAKEN } from '../../shared/api/error-catalogue';
 import type { Aggregate } from '../../shared/catalog/events/aggregate';
 import type { DomainEvent } from '../../shared/catalog/events/codec';
+import { slugOf } from '../../shared/catalog/input-rules';
 import { type Name, nameAggregate, nameIdOf } from '../../shared/catalog/name/name';
 import type { Environment } from '../../shared/catalog/realm';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -18,7 +19,8 @@ type Owner<Resource, Event, Id extends AnyId, Field extends string> = Aggregate<
 /**
  * Reserves a name for the resource `owner_id`, whose next append may then use it (docs/decisions/0030-names-are-reserved.md).
  * Throws `name_taken` if another resource has the name. Takes the name over from a resource that has reserved it and does
- * not have it: it was never appended, was changed, or the resource is deleted.
+ * not have it: it was never appended, was changed, or the resource is deleted. With `only_free`, takes over
+ * nothing.
  */
 export async function reserveName<
   Resource,
@@ -32,13 +34,17 @@ export async function reserveName<
   aggregate: Owner<Resource, Event, Id, Field>,
   name: Name & { readonly field: Field },
   owner_id: Id,
+  only_free = false,
 ): Promise<void> {
   await execute({
     ...streamIn(deps, environment, nameAggregate, nameIdOf(name)),
     context,
     check: async (state) => {
       const other_id = state.tag === 'present' ? (state.resource.owner_id as Id) : owner_id;
-      if (other_id !== owner_id) await release(deps, context, environment, aggregate, name, other_id);
+      if (other_id !== owner_id) {
+        if (only_free) throw nameTaken(name.field);
+        await release(deps, context, environment, aggregate, name, other_id);
+      }
       return { ...name, owner_id };
     },
   });
@@ -67,6 +73,32 @@ async function release<Resource, Event extends DomainEvent, Id extends AnyId, Fi
   });
 }
 
+/** How many numbers are tried for a handle before it gets a part of the id. */
+const NUMBERS_MAX = 20;
+
+/**
+ * Makes a handle from a title and reserves it with `reserve`, which throws `name_taken`: the title in letters, digits and
+ * hyphens; if another resource has or had that handle, with `-2`, `-3` and so on behind it.
+ */
+export async function reserveHandle(
+  title: string,
+  id: AnyId,
+  reserve: (handle: string) => Promise<void>,
+): Promise<string> {
+  const slug = slugOf(title);
+  for (let number = 1; ; number++) {
+    const numbered = number === 1 ? slug : `${slug}-${number}`;
+    const handle = slug === '' ? id : number > NUMBERS_MAX ? `${slug}-${id}` : numbered;
+    try {
+      await reserve(handle);
+      return handle;
+    } catch (error) {
+      const is_taken = error instanceof CatalogError && error.condition === 'name_taken';
+      if (!is_taken || handle.endsWith(id)) throw error;
+    }
+  }
+}
+
 /** Returns the id of the resource that reserved the name last. */
 export async function ownerOfName(
   deps: Pick<StoreDeps, 'events'>,
@@ -78,7 +110,7 @@ export async function ownerOfName(
 
 /** Returns the value of a field, null if the resource has none. */
 export const valueIn = (resource: unknown, field: string): unknown =>
-  (resource as Readonly<Record<string, unknown>>)[field] ?? null;
+  (resource as Readonly<Record<string, unknown>> | undefined)?.[field] ?? null;
 
 const nameTaken = (field: string): CatalogError =>
   new CatalogError('name_taken', { faults: [{ condition: 'name_taken', field, constraint: TAKEN }] });

@@ -30,6 +30,7 @@ export const publications = defineResource({
   aggregate: publicationAggregate,
   fields: publicationFields,
   derived_kind: 'publication',
+  handle_from: 'title',
   body: newPublicationSchema,
   patch: publicationPatchSchema,
   media_max: PUBLICATION_MEDIA_MAX,

@@ -17,7 +17,7 @@ import type { DocumentReader } from '../../shared/ports/document-reader';
 import { derivedIdOf, type StoreIdentity } from './derived-ids';
 import { execute, idForNew, type StoreDeps, type WriteContext, type Written, withResource } from './execute';
 import { findInLog, load, streamIn } from './load';
-import { ownerOfName, reserveName, valueIn } from './names';
+import { ownerOfName, reserveHandle, reserveName, valueIn } from './names';
 import {
   addedMedia,
   assertSameStore,
@@ -60,6 +60,8 @@ interface PutTarget<Id, Resource, New> extends Omit<NewTarget<Id>, 'guard'> {
   readonly id: Id;
   /** Whether the resource probably does not exist. Saves reading its stream. */
   readonly is_probably_new?: boolean;
+  /** Whether a new resource without a handle gets one. */
+  readonly makes_handle?: boolean;
   /** Throws if the client must not write to this version of the resource. Undefined: there is none yet. */
   readonly guard?: (before: Resource | undefined) => void | Promise<void>;
   readonly revise?: Revise<Resource, New>;
@@ -73,7 +75,13 @@ export type PutResult<Resource> =
 /** How often a put looks for the resource of an external id. */
 const PUT_ATTEMPTS = 3;
 
-type Content = References & { readonly store_id?: string | null | undefined };
+/** The names of a resource. */
+interface Names {
+  readonly external_id?: string | null | undefined;
+  readonly handle?: string | null | undefined;
+}
+
+type Content = References & Names & { readonly store_id?: string | null | undefined };
 
 interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, Patch, Counts> {
   readonly aggregate: Aggregate<Resource, Event, Id, FieldCommand<F>>;
@@ -89,6 +97,8 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
   };
   /** The kind of the ids that are derived from external ids. */
   readonly derived_kind: string;
+  /** The field that a handle is made from. */
+  readonly handle_from: keyof F & string;
   /** Returns what is wrong with the values together. `valueAfter` returns a value as it is after the write. */
   readonly faultsOf?: (valueAfter: (name: keyof F & string) => unknown) => readonly Fault[];
   /** Returns the counts that only documents contain. Those of a new resource if there is no document yet. */
@@ -124,29 +134,50 @@ export function defineResource<
   Event extends DomainEvent,
   Id extends AnyId,
   New extends Input<F> & Content,
-  Patch extends Changes<F> & Content & { readonly external_id?: string | null | undefined },
+  Patch extends Changes<F> & Content,
   Counts,
 >(definition: Definition<F, Resource, Event, Id, New, Patch, Counts>) {
   const { aggregate, fields, body, patch, media_max, operations, faultsOf, count, present } = definition;
-  const { beforeUpdate, beforeDelete, derived_kind } = definition;
+  const { beforeUpdate, beforeDelete, derived_kind, handle_from } = definition;
   const { category } = aggregate;
   const unique = Object.keys(fields).filter((name) => fields[name]!.unique);
 
-  /** Reserves the names that the write gives to the resource. */
-  async function reserveNames(
+  /**
+   * Reserves the names that the write gives to the resource. Returns the changes with a handle if it has to be made: if
+   * the client sends null, and with `makes_handle` for a new resource without one.
+   */
+  async function withNames<Wanted extends object>(
     deps: StoreDeps,
     context: WriteContext,
-    { environment, store_id, id }: Pick<PutTarget<Id, Resource, New>, 'environment' | 'store_id' | 'id'>,
-    before: State<Resource>,
-    changes: object,
-  ): Promise<void> {
+    target: Pick<PutTarget<Id, Resource, New>, 'environment' | 'store_id' | 'id'>,
+    state: State<Resource>,
+    changes: Wanted,
+    makes_handle = false,
+  ): Promise<Wanted> {
+    const { environment, store_id, id } = target;
+    const before = state.tag === 'present' ? state.resource : undefined;
+    const reserve = (field: string, value: string, only_free?: boolean): Promise<void> =>
+      reserveName(
+        deps,
+        context,
+        environment,
+        aggregate,
+        { store_id, kind: category, field, value },
+        id,
+        only_free,
+      );
     for (const field of unique) {
       const value = valueIn(changes, field);
-      if (typeof value !== 'string') continue;
-      if (before.tag === 'present' && valueIn(before.resource, field) === value) continue;
-      const name = { store_id, kind: category, field, value };
-      await reserveName(deps, context, environment, aggregate, name, id);
+      if (typeof value === 'string' && value !== valueIn(before, field)) await reserve(field, value);
     }
+    const is_wanted = 'handle' in changes && changes.handle !== undefined;
+    if (is_wanted ? changes.handle !== null : before || !makes_handle) return changes;
+    const title = valueIn(changes, handle_from) ?? valueIn(before, handle_from);
+    const current = valueIn(before, 'handle');
+    const handle = await reserveHandle(String(title), id, async (made) => {
+      if (made !== current) await reserve('handle', made, true);
+    });
+    return { ...changes, handle };
   }
 
   /** Throws `field_invalid` if the changes do not go together with each other or with what stays as it was. */
@@ -184,8 +215,10 @@ export function defineResource<
       check: async (state) => {
         await target.guard?.();
         await checkContent(deps, environment, store_id, input);
-        await reserveNames(deps, context, { environment, store_id, id }, state, input);
-        return { type: 'Create', store_id, id, input };
+        const made = state.tag === 'present' && { handle: valueIn(state.resource, 'handle') };
+        const wanted = made && input.handle == null ? { ...input, ...made } : input;
+        const named = await withNames(deps, context, { environment, store_id, id }, state, wanted, true);
+        return { type: 'Create', store_id, id, input: named };
       },
     });
     return withResource(written);
@@ -212,8 +245,8 @@ export function defineResource<
         const changes = await revised(deps, environment, before, patch, revise);
         const { store_id } = before;
         await checkContent(deps, environment, store_id, changes, before);
-        await reserveNames(deps, context, { environment, store_id, id }, state, changes);
-        return { type: 'Update', changes };
+        const named = await withNames(deps, context, { environment, store_id, id }, state, changes);
+        return { type: 'Update', changes: named };
       },
     });
     return withResource(written);
@@ -230,19 +263,20 @@ export function defineResource<
     target: PutTarget<Id, Resource, New>,
     input: New,
   ): Promise<PutResult<Resource>> {
-    const { environment, store_id, id, revise, guard, is_probably_new = false } = target;
+    const { environment, store_id, id, revise, guard, is_probably_new = false, makes_handle } = target;
     const written = await execute<Resource, FieldCommand<F>>({
       ...streamIn(deps, environment, aggregate, id),
       context,
-      fresh: is_probably_new,
+      // Reserving a name appends an event, so it must be known whether the resource has the name.
+      fresh: is_probably_new && !unique.some((field) => valueIn(input, field) !== null),
       check: async (state) => {
         if (state.tag === 'deleted') return { type: 'Put', store_id, id, input };
         const before = state.tag === 'present' ? state.resource : undefined;
         await guard?.(before);
         await checkContent(deps, environment, store_id, input, before);
         const changes = before ? await revised(deps, environment, before, input, revise) : input;
-        await reserveNames(deps, context, target, state, changes);
-        return { type: 'Put', store_id, id, input: changes };
+        const named = await withNames(deps, context, target, state, changes, makes_handle);
+        return { type: 'Put', store_id, id, input: named };
       },
     });
     if (written.value.tag === 'deleted') return { outcome: 'deleted' };
@@ -339,7 +373,7 @@ export function defineResource<
         ...parseBody<object>(is_new ? body : patch, request.body),
         external_id,
       } as unknown as New;
-      const target = { environment, store_id: store.id, id, guard };
+      const target = { environment, store_id: store.id, id, guard, makes_handle: true };
       try {
         const written = await put(deps, writeContextOf(request), target, input);
         if (written.outcome !== 'deleted') return written;
@@ -399,14 +433,11 @@ export function defineResource<
         context,
         check: async (state) => {
           if (state.tag !== 'absent') await guard(state.tag === 'deleted' ? state : state.resource);
-          if (state.tag === 'deleted' && state.resource)
-            await reserveNames(
-              deps,
-              context,
-              { environment, store_id: state.store_id, id },
-              state,
-              state.resource,
-            );
+          if (state.tag === 'deleted') {
+            const names = unique.map((field) => [field, valueIn(state.resource, field) ?? undefined]);
+            const target = { environment, store_id: state.store_id, id };
+            await withNames(deps, context, target, state, Object.fromEntries(names));
+          }
           return { type: 'Restore', now_ms: deps.system.now() };
         },
       }),

@@ -7,6 +7,7 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId, StoreId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
+import { movedFrom } from './handles';
 import { withPlaces } from './listing-tree';
 import { EXPANSIONS, partsFor, presentListing, presentPublication, presentStore } from './present';
 import {
@@ -63,6 +64,8 @@ export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<
     isVisible: isItemVisible,
     parts: partsFor('listing', query),
   });
+  const moved = request.params.handle === undefined ? undefined : movedFrom(request, found.body);
+  if (moved) return moved;
   const [placed] = await withPlaces(version, [{ ...made_from, document: found }], query.visibility);
   const listing = placed!.document!;
   const answer = { data: presentListing(listing, query), version: Number(listing.keys.version) };
@@ -83,6 +86,8 @@ export async function readPublication(deps: ReadDeps, request: ApiRequest): Prom
     isVisible: isItemVisible,
     parts: partsFor('publication', query),
   });
+  const moved = request.params.handle === undefined ? undefined : movedFrom(request, publication.body);
+  if (moved) return moved;
   const { principal, method } = request;
   if (principal.key_type === 'public' && method === 'GET')
     deps.recordPageView({

@@ -5,6 +5,7 @@ import type { CacheObserver } from '../../shared/http/metrics';
 import { type Answer, type ApiRequest, type Pictures, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
+import { byHandle } from './handles';
 import {
   readListingPublications,
   readListings,
@@ -39,9 +40,11 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.listPaymentMethods, readPaymentMethods],
   [reads.listListings, readListings],
   [reads.getListing, readListing],
+  [reads.getListingByHandle, byHandle('listing', readListing)],
   [reads.listListingPublications, readListingPublications],
   [reads.listPublications, readPublications],
   [reads.getPublication, readPublication],
+  [reads.getPublicationByHandle, byHandle('publication', readPublication)],
   [reads.listRelatedPublications, readRelated],
   [reads.listVariants, readVariants],
   [reads.listReviews, readReviews],

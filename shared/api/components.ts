@@ -64,6 +64,11 @@ const namedAnswers = {
   ),
   PutListingAnswer: put(resources.putListingSchema, 'Response to a put of a listing.'),
   PutPublicationAnswer: put(resources.putPublicationSchema, 'Response to a put of a publication.'),
+  MovedAnswer: named(
+    envelopeOf(301, resources.movedSchema),
+    'Response to a request with an earlier handle.',
+    examples.answer(examples.moved, 301),
+  ),
   DeletedPublicationAnswer: answer(
     resources.deletedPublicationSchema,
     'Response to the deletion of a publication.',
@@ -159,6 +164,7 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     ...examples.publication,
     result: 'updated',
   }),
+  Moved: named(resources.movedSchema, 'A resource that has another handle now.', examples.moved),
   PageMeta: named(pageMetaSchema, 'Number and size of the page, and number of all items.', examples.meta),
   ReviewsMeta: named(
     reviewsMetaSchema,

@@ -136,6 +136,10 @@ const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
 /** Path parameters that are not ids. */
 const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
+  handle: {
+    description: 'The handle of the resource, or an earlier one.',
+    schema: { type: 'string', examples: ['chanchamayo-coffee-250-g'] },
+  },
   external_id: {
     description: 'The id of the resource in another system.',
     schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['erp-10442'] },

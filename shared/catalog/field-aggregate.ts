@@ -112,9 +112,10 @@ export function fieldAggregate<
 
   const decide = (state: State<Resource>, command: FieldCommand<F>): Decision<Event> => {
     if (state.tag === 'deleted' && command.type === 'Restore') return restore(state, command.now_ms);
+    // A second deletion is ignored.
+    if (state.tag === 'deleted' && command.type === 'Interrupt') return accept(eventOf(deleted, {}));
     // A put leaves a deleted resource as it is.
-    if (state.tag === 'deleted')
-      return command.type === 'Put' || command.type === 'Interrupt' ? accept() : reject(not_found);
+    if (state.tag === 'deleted') return command.type === 'Put' ? accept() : reject(not_found);
     if (command.type === 'Create' || command.type === 'Put') {
       const { store_id, id = '', input } = command;
       if (state.tag === 'present' && command.type === 'Put')

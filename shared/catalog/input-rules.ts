@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Condition } from '../kernel/errors';
 import { isUuid } from '../kernel/ids';
+import { foldText } from '../kernel/text';
 
 /** Control characters and lone surrogates, which no text may contain. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
@@ -35,6 +36,28 @@ export function lineField(max: number) {
     .refine((text) => VISIBLE.test(text), constraint('field_too_short', 'at least 1 character'))
     .refine((text) => fits(text, max), constraint('field_too_long', `at most ${withCommas(max)} characters`))
     .meta({ minLength: 1, maxLength: max, pattern: LINE_PATTERN });
+}
+
+const HANDLE_MAX = 200;
+const HANDLE = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+
+/** A name in addresses. */
+export const handleField = z
+  .string()
+  .max(HANDLE_MAX)
+  .regex(HANDLE, 'lower-case letters a–z and digits, separated by single hyphens')
+  .meta({ pattern: HANDLE.source });
+
+/** Maximum length of a handle that is made from a title. A number or an id may follow it. */
+const SLUG_MAX = 100;
+
+/** Returns the title as a handle. Empty if it has none of the letters and digits of a handle. */
+export function slugOf(title: string): string {
+  const words =
+    foldText(title)
+      .replace(/['’]/g, '')
+      .match(/[a-z0-9]+/g) ?? [];
+  return words.join('-').slice(0, SLUG_MAX).replace(/-$/, '');
 }
 
 /** Returns the schema of a text of any number of lines, at most `max` code points in total. Does not trim it. */

@@ -166,6 +166,8 @@ export interface Listing {
   default_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
   /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
   external_id?: string;
+  /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
+  handle?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -261,6 +263,8 @@ export interface Publication {
   };
   /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
   external_id?: string;
+  /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
+  handle?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -1011,6 +1015,8 @@ export interface NewListing {
   parent_id?: string | null | undefined;
   /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
   external_id?: string | null | undefined;
+  /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
+  handle?: string | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
@@ -1041,6 +1047,8 @@ export interface ListingPatch {
   parent_id?: string | null | undefined;
   /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
   external_id?: string | null | undefined;
+  /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
+  handle?: string | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -1071,6 +1079,8 @@ export interface PutListing {
   default_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
   /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
   external_id?: string;
+  /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
+  handle?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -1215,6 +1225,8 @@ export interface NewPublication {
   options?: readonly ListedOption[] | null | undefined;
   /** All variants, at most 2048. Changes those with the same `id` or `option_values`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants. */
   variants?: readonly ListedVariant[] | null | undefined;
+  /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
+  handle?: string | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
@@ -1320,6 +1332,8 @@ export interface PublicationPatch {
   options?: readonly ListedOption[] | null | undefined;
   /** All variants, at most 2048. Changes those with the same `id` or `option_values`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants. */
   variants?: readonly ListedVariant[] | null | undefined;
+  /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
+  handle?: string | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -1385,6 +1399,8 @@ export interface PutPublication {
   };
   /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
   external_id?: string;
+  /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
+  handle?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -1768,9 +1784,11 @@ export interface Operations {
   listPaymentMethods: { query: ListQuery; answer: PaymentMethodPage };
   listListings: { query: ListingsQuery; answer: ListingPage };
   getListing: { query: ReadQuery; answer: ListingAnswer };
+  getListingByHandle: { query: ReadQuery; answer: ListingAnswer };
   listListingPublications: { query: ListingPublicationsQuery; answer: ListingPublicationsAnswer };
   listPublications: { query: PublicationsQuery; answer: PublicationPage };
   getPublication: { query: ReadQuery; answer: PublicationAnswer };
+  getPublicationByHandle: { query: ReadQuery; answer: PublicationAnswer };
   listRelatedPublications: { query: ListQuery; answer: PublicationPage };
   listVariants: { query: VariantsQuery; answer: VariantPage };
   listReviews: { query: ReviewsQuery; answer: ReviewPage };
@@ -1810,9 +1828,11 @@ export const endpoints = {
   listPaymentMethods: ['GET', '/api/payment-methods'],
   listListings: ['GET', '/api/listings'],
   getListing: ['GET', '/api/listing/:id'],
+  getListingByHandle: ['GET', '/api/listing/by-handle/:handle'],
   listListingPublications: ['GET', '/api/listing/:id/publications'],
   listPublications: ['GET', '/api/publications'],
   getPublication: ['GET', '/api/publication/:id'],
+  getPublicationByHandle: ['GET', '/api/publication/by-handle/:handle'],
   listRelatedPublications: ['GET', '/api/publication/:id/related'],
   listVariants: ['GET', '/api/publication/:id/variants'],
   listReviews: ['GET', '/api/publication/:id/reviews'],

@@ -49,6 +49,20 @@ export class ListingCalls {
   }
 
   /**
+   * Returns the listing with this handle, also with an earlier one.
+   *
+   * @example
+   * const { id, handle } = await client.listings.getByHandle('tea');
+   */
+  getByHandle<const Values extends Expandable = never>(
+    handle: string,
+    query: Expanding<'getListingByHandle', Values> = {},
+    options: ReadOptions<Expanded<Listing, Values>> = {},
+  ): Promise<Expanded<Listing, Values>> {
+    return this.calls.read('getListingByHandle', { id: handle, query }, options);
+  }
+
+  /**
    * Lists a listing's publications. Iteration yields the featured ones first. A page has `featured` and `others`.
    *
    * @example

@@ -52,6 +52,20 @@ export class PublicationCalls {
   }
 
   /**
+   * Returns the publication with this handle, also with an earlier one.
+   *
+   * @example
+   * const { id, handle } = await client.publications.getByHandle('tea');
+   */
+  getByHandle<const Values extends Expandable = never>(
+    handle: string,
+    query: Expanding<'getPublicationByHandle', Values> = {},
+    options: ReadOptions<Expanded<Publication, Values>> = {},
+  ): Promise<Expanded<Publication, Values>> {
+    return this.calls.read('getPublicationByHandle', { id: handle, query }, options);
+  }
+
+  /**
    * Lists the other publications of the store, most similar first.
    *
    * @example

@@ -275,6 +275,8 @@ class PathTable<Value> {
       const patterns = this.by_length.get(segments.length) ?? [];
       this.by_length.set(segments.length, patterns);
       patterns.push({ path, segments, value });
+      // A fixed segment comes before a parameter: `by-handle` is no id.
+      patterns.sort((a, b) => (rankOf(a.path) < rankOf(b.path) ? -1 : 1));
     }
   }
 
@@ -288,6 +290,9 @@ class PathTable<Value> {
     return undefined;
   }
 }
+
+/** Returns a text that sorts parameters after all fixed segments. */
+const rankOf = (path: string): string => path.replaceAll('/:', '/\uffff');
 
 /** Returns the parameters if the segments match. */
 function matched(

@@ -60,6 +60,9 @@ const USES: Readonly<Record<string, string>> = {
     const patch: ListingPatch = { description: null };
     const listing: Listing = await client.listings.update('id', patch, { ifMatch: await client.listings.get('id') });
     console.log(listing.stats?.publication_count);`,
+  'listings.getByHandle': `
+    const { handle, media }: Listing = await client.listings.getByHandle('tea', { expand: ['media'] });
+    console.log(handle, media?.data);`,
   'listings.put': `
     const { result, id }: PutListing = await client.listings.put('erp-1', { name: 'Tea' });
     console.log(id, result === 'unchanged');`,
@@ -101,6 +104,9 @@ const USES: Readonly<Record<string, string>> = {
     const patch: PublicationPatch = { featured_position: null, media_ids: [] };
     const publication: Publication = await client.publications.update('id', patch, { respondAsync: true });
     console.log(publication);`,
+  'publications.getByHandle': `
+    const { handle }: Publication = await client.publications.getByHandle('tea');
+    console.log(handle);`,
   'publications.put': `
     const { result, id }: PutPublication = await client.publications.put('erp-1', { price_amount: 1 }, { store_id: 'id' });
     console.log(id, result === 'created');`,

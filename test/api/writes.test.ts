@@ -67,6 +67,7 @@ describe.each([
         ...{ code: 201, status: 'OK' },
         data: {
           ...{ ...least, ...shown, object: kind, visibility: 'public', media_ids: [] },
+          handle: expect.stringMatching(/^teas?(-\d+)?$/),
           id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/),
           created_at: expect.stringMatching(ISO),
           updated_at: created_at,
@@ -328,7 +329,8 @@ describe('fields', () => {
     const reply = await publications.patch(id, nothing);
     expect([reply.status, reply.body.data]).toMatchObject([200, { ...TEA, description: '', media_ids: [] }]);
     for (const field of Object.keys(set))
-      if (!['description', 'media_ids'].includes(field)) expect(reply.body.data).not.toHaveProperty(field);
+      if (!['description', 'media_ids', 'handle'].includes(field))
+        expect(reply.body.data).not.toHaveProperty(field);
   });
 
   test('are those of a JSON object', async () => {

@@ -70,7 +70,7 @@ describe('a name that is taken over from a writer that still runs', () => {
   });
 
   const create = (body: Partial<NewPublication>) =>
-    createPublication(world, world.context(), target, { ...TEA, ...body });
+    createPublication(world, world.context(), target, { ...TEA, handle: newId(), ...body });
   const rename = (id: PublicationId, external_id: string) =>
     updatePublication(world, world.context(), { environment, id }, { external_id });
   const outcomeOf = (writing: Promise<unknown>): Promise<string> =>
@@ -82,7 +82,7 @@ describe('a name that is taken over from a writer that still runs', () => {
   const afterReservation = (between: () => Promise<unknown>): void => {
     const { length } = live.log;
     live.beforeAppend = async () => {
-      const is_reserved = live.log.slice(length).some(({ type }) => type === 'NameReserved');
+      const is_reserved = live.log.slice(length).some(({ data }) => data.value === 'erp-1');
       if (!is_reserved) return;
       live.beforeAppend = async () => {};
       await between();

@@ -238,6 +238,10 @@ const someMediaIds = fc
   .map((media_ids) => ({ media_ids }));
 
 const external_id = fc.constantFrom('erp-1', 'erp-2', 'erp-3');
+const names = fc.record({
+  external_id: fc.option(external_id),
+  handle: fc.option(fc.constantFrom('tea', 'mate')),
+});
 const someName = fc
   .tuple(external_id, fc.integer({ min: 0, max: SECOND_STORE_FROM - 1 }))
   .map(([value, n]) => nameReserved(value, n));
@@ -328,7 +332,7 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
     { weight: 1, arbitrary: seo.map((data) => publication(n, 'PublicationSeoSet', { seo: data })) },
     {
       weight: 2,
-      arbitrary: fc.option(external_id).map((to) => publication(n, 'PublicationNamed', { external_id: to })),
+      arbitrary: names.map((data) => publication(n, 'PublicationNamed', data)),
     },
     {
       weight: 3,
@@ -368,7 +372,7 @@ const onSomeListing = fc.integer({ min: 0, max: LISTINGS - 1 }).chain((n) =>
     { weight: 3, arbitrary: anyParent(n).map((parent_id) => listing(n, 'ListingMoved', { parent_id })) },
     {
       weight: 1,
-      arbitrary: fc.option(external_id).map((to) => listing(n, 'ListingNamed', { external_id: to })),
+      arbitrary: names.map((data) => listing(n, 'ListingNamed', data)),
     },
     { weight: 1, arbitrary: fc.constant(listing(n, 'ListingDeleted', {})) },
   ),

@@ -59,6 +59,16 @@ function read<Query extends z.ZodType>(
   };
 }
 
+function readByHandle<Query extends z.ZodType>(options: Read<Query>) {
+  const operation = read(options);
+  const moved = {
+    description: 'The resource has another handle now. `Location` is its address.',
+    headers: ['Location', 'ETag'] as const,
+    content: { 'application/json': { schema: answers.MovedAnswer } },
+  };
+  return { ...operation, successes: { ...operation.successes, 301: moved } };
+}
+
 const mediaRecord = read({
   path: '/api/media/:id',
   tag: 'Media',
@@ -127,6 +137,14 @@ export const reads = withIds({
     answer: answers.ListingAnswer,
     not_found: 'listing_not_found',
   }),
+  getListingByHandle: readByHandle({
+    ...listings,
+    path: '/api/listing/by-handle/:handle',
+    summary: 'Retrieve the listing with a handle',
+    query: readSchema,
+    answer: answers.ListingAnswer,
+    not_found: 'listing_not_found',
+  }),
   listListingPublications: read({
     tag: 'Listings',
     permission: 'read:publications',
@@ -154,6 +172,15 @@ export const reads = withIds({
     query: readSchema,
     answer: answers.PublicationAnswer,
     example: examples.answer({ ...examples.publication, listing: examples.listing }),
+    not_found: 'publication_not_found',
+  }),
+  getPublicationByHandle: readByHandle({
+    ...publications,
+    path: '/api/publication/by-handle/:handle',
+    summary: 'Retrieve the publication with a handle',
+    description: 'A request with a public key counts as one view.',
+    query: readSchema,
+    answer: answers.PublicationAnswer,
     not_found: 'publication_not_found',
   }),
   listRelatedPublications: read({

@@ -3,7 +3,7 @@ import { z } from 'zod';
 // Envelopes of all JSON responses (docs/interface.md#responses).
 
 /** Returns the schema of `{code, status: "OK", data}`. */
-export function envelopeOf<Code extends 200 | 201 | 202, Data extends z.ZodType>(
+export function envelopeOf<Code extends 200 | 201 | 202 | 301, Data extends z.ZodType>(
   code: Code | readonly Code[],
   data: Data,
 ) {

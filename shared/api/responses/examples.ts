@@ -69,6 +69,8 @@ export const publication: Publication = {
   listing_id: ids.listing,
 };
 
+export const moved = { id: ids.publication, object: 'publication', handle: 'chanchamayo-coffee-250-g' };
+
 /** Bodies of writes, and the resources that they make. */
 export const listingSample = {
   ...{ name: 'Coffee', description: 'Roasted on Tuesdays.' },
@@ -87,6 +89,7 @@ export const newListing: Listing = {
   stats: { media_count: 0, publication_count: 0 },
 };
 export const newPublication: Publication = {
+  handle: 'chanchamayo-coffee-250-g',
   ...{ id: ids.publication, object: 'publication', visibility: 'public', price_active: true },
   ...publicationSample,
   ...new_times,

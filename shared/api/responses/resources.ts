@@ -210,6 +210,13 @@ export const listingSchema = z
 
 export const listingCollectionSchema = collectionOf(listingSchema);
 
+/** `GET …/by-handle/:handle` with an earlier handle. */
+export const movedSchema = z.strictObject({
+  id,
+  object: z.enum(['publication', 'listing']).describe('Type of the resource.'),
+  handle: z.string().describe('The handle that the resource has now.'),
+});
+
 const putResult = z
   .enum(['created', 'updated', 'unchanged'])
   .describe('Whether the request created the resource, changed it, or found it as it should be.');

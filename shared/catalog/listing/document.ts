@@ -47,6 +47,8 @@ export function listingKeys(listing: Listing): ListingKeys {
 
 export type ListingBody = JsonObject & {
   readonly id: string;
+  readonly object: 'listing';
+  readonly handle?: string;
   readonly name: string;
   readonly default_sort_mode: SortMode;
   /** The ids of the media in `expansions`. */

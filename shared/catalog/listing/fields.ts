@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { field, responseNames } from '../fields';
-import { idField, lineField, mediaIdsField, textField } from '../input-rules';
+import { handleField, idField, lineField, mediaIdsField, textField } from '../input-rules';
 import { sortModeSchema, visibilitySchema } from '../vocabulary';
 import { LISTING_LEVELS_MAX } from './tree';
 
@@ -70,6 +70,15 @@ export const listingFields = {
     unique: true,
     doc: 'The id of the listing in another system, such as an ERP. Unique among the listings of the store.',
     example: 'erp-coffee',
+  }),
+  handle: field(z.string().nullable(), {
+    event: 'ListingNamed',
+    input: handleField.nullable(),
+    initial: null,
+    added: true,
+    unique: true,
+    doc: 'The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name.',
+    example: 'coffee',
   }),
 } satisfies Record<string, { readonly event: (typeof LISTING_CHANGES)[number] }>;
 

@@ -141,6 +141,8 @@ export function publicationKeys(publication: Publication, listing_id: string | n
 
 export type PublicationBody = JsonObject & {
   readonly id: string;
+  readonly object: 'publication';
+  readonly handle?: string;
   /** Absent if the publication is in no listing that exists, or if its listing is private. */
   readonly listing_id?: string;
   /** The ids of the media in `expansions`. */

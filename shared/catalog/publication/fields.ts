@@ -6,6 +6,7 @@ import {
   attributesField,
   attributesSchema,
   currencyField,
+  handleField,
   idField,
   lineField,
   linesField,
@@ -251,5 +252,14 @@ export const publicationFields = {
     answer: false,
     doc: `All variants, at most ${VARIANTS_MAX}. Changes those with the same \`id\` or \`option_values\`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants.`,
     example: VARIANTS_EXAMPLE,
+  }),
+  handle: field(z.string().nullable(), {
+    event: 'PublicationNamed',
+    input: handleField.nullable(),
+    initial: null,
+    added: true,
+    unique: true,
+    doc: 'The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title.',
+    example: 'chanchamayo-coffee-250-g',
   }),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

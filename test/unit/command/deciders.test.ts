@@ -112,6 +112,7 @@ describe('a publication', () => {
     ...{ sale_from: '2026-11-27T00:00:00.000Z', sale_to: '2026-12-01T00:00:00.000Z' },
     seo: { title: 'Green tea' },
     external_id: 'erp-1',
+    handle: 'tea',
   } satisfies PublicationInput;
   const creation = (data: Partial<PublicationFields>): PublicationEvent => ({
     type: 'PublicationCreated',
@@ -174,7 +175,11 @@ describe('a publication', () => {
       { seo: { title: 'Tea' } },
       { type: 'PublicationSeoSet', data: { seo: { title: 'Tea' } } },
     ],
-    ['its names', { external_id: 'erp-1' }, { type: 'PublicationNamed', data: { external_id: 'erp-1' } }],
+    [
+      'its names',
+      { external_id: 'erp-1' },
+      { type: 'PublicationNamed', data: { external_id: 'erp-1', handle: null } },
+    ],
   ];
   const cleared = { quantity_available: null, featured_position: null, listing_id: null };
   const reversed = media_ids.toReversed();
@@ -237,14 +242,14 @@ describe('a publication', () => {
     ['a row of another store', [created], { ...put, store_id: newId() }, 'publication_not_found'],
     ['its deletion', [created], remove, [deleted]],
     ['its creation after that', [deleted], create, [created]],
-    ['an interruption of a deleted one', [created, deleted], interrupt, []],
     ['a deletion of none', [], remove, 'publication_not_found'],
     ['a second deletion', [created, deleted], remove, 'publication_not_found'],
   ]);
 
   test.each<[string, PublicationEvent[], PublicationEvent]>([
-    ['repeats its names', [full], { type: 'PublicationNamed', data: { external_id: null } }],
+    ['repeats its names', [full], { type: 'PublicationNamed', data: { external_id: null, handle: null } }],
     ['is a deletion without effect if there is none', [], deleted],
+    ['is a second deletion if it is deleted', [created, deleted], deleted],
   ])('interrupted %s, each time', (_, given, event) => {
     expect(decide(given, interrupt)).toEqual([event]);
     expect(decide([...given, event], interrupt)).toEqual([event]);
@@ -326,7 +331,15 @@ describe('a publication', () => {
 
 describe('a listing', () => {
   const fields: ListingFields = {
-    ...{ store_id, name: 'Teas', description: null, media_ids: [], parent_id: null, external_id: null },
+    ...{
+      store_id,
+      name: 'Teas',
+      description: null,
+      media_ids: [],
+      parent_id: null,
+      external_id: null,
+      handle: null,
+    },
     ...{ visibility: 'public', default_sort_mode: 'created_at_desc' },
   };
   const created: ListingEvent = { type: 'ListingCreated', data: fields };
@@ -342,7 +355,7 @@ describe('a listing', () => {
     ],
     [{ media_ids }, { type: 'ListingMediaArranged', data: { media_ids } }],
     [{ parent_id }, { type: 'ListingMoved', data: { parent_id } }],
-    [{ external_id: 'erp-1' }, { type: 'ListingNamed', data: { external_id: 'erp-1' } }],
+    [{ external_id: 'erp-1' }, { type: 'ListingNamed', data: { external_id: 'erp-1', handle: null } }],
   ];
   decides(listingAggregate, [
     ['is created with the defaults', [], { type: 'Create', store_id, input: { name: 'Teas' } }, [created]],

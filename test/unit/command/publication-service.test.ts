@@ -46,7 +46,7 @@ class Shop {
   }
 
   get written(): number {
-    return this.world.events.live.log.length;
+    return this.world.events.live.log.filter(({ type }) => type !== 'NameReserved').length;
   }
 }
 
@@ -57,16 +57,16 @@ describe('a publication', () => {
     const readStream = live.readStream.bind(live);
     let reads = 0;
     live.readStream = async (...args) => {
-      reads++;
+      if (!args[0].includes('.name-')) reads++;
       return readStream(...args);
     };
     await shop.create();
     expect(reads).toBe(0);
     const id = newId<PublicationId>();
-    await shop.create({}, id);
+    await shop.create({ title: 'Mate' }, id);
     expect(reads).toBe(1);
-    expect(await shop.create({}, id)).toMatchObject({ changed: false });
-    expect(live.log).toHaveLength(2);
+    expect(await shop.create({ title: 'Mate' }, id)).toMatchObject({ changed: false });
+    expect(shop.written).toBe(2);
   });
 
   test('is not written if the guard throws', async () => {

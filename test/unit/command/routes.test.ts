@@ -125,10 +125,10 @@ describe('the response to a write', () => {
       status: 201,
       version: 1,
       data: { object: 'listing', name: 'Teas', stats: { media_count: 0, publication_count: 0 } },
-      headers: { Location: `/api/listing/${id}`, 'X-Catalog-Position': '3' },
+      headers: { Location: `/api/listing/${id}`, 'X-Catalog-Position': '4' },
     });
     expect(api.waits).toEqual([
-      { partition: partitionOf(api.first, PARTITIONS), position: 3n, timeout_ms: 1_000 },
+      { partition: partitionOf(api.first, PARTITIONS), position: 4n, timeout_ms: 1_000 },
     ]);
   });
 
@@ -137,15 +137,15 @@ describe('the response to a write', () => {
     const id = await api.created();
     await api.created();
     const same = await api.send('PATCH', '/api/publication/:id', { id, body: tea });
-    expect(same).toMatchObject({ version: 1, headers: { 'X-Catalog-Position': '3' } });
-    expect(api.waits.at(-1)?.position).toBe(3n);
+    expect(same).toMatchObject({ version: 1, headers: { 'X-Catalog-Position': '4' } });
+    expect(api.waits.at(-1)?.position).toBe(4n);
   });
 
   test('does not wait with Prefer: respond-async', async () => {
     const api = await WriteApi.open();
     const prefer = { prefer: 'handling=strict, respond-async; wait=10' };
     const { headers } = await api.send('POST', '/api/publication', { body: tea, headers: prefer });
-    expect(headers).toMatchObject({ 'X-Catalog-Position': '3', 'Preference-Applied': 'respond-async' });
+    expect(headers).toMatchObject({ 'X-Catalog-Position': '4', 'Preference-Applied': 'respond-async' });
     expect(api.waits).toEqual([]);
   });
 
@@ -157,7 +157,7 @@ describe('the response to a write', () => {
     const api = await WriteApi.open();
     api.view = view;
     const answer = await api.send('POST', '/api/publication', { body: tea });
-    expect(answer).toMatchObject({ status: 201, headers: { 'X-Catalog-Position': '3' } });
+    expect(answer).toMatchObject({ status: 201, headers: { 'X-Catalog-Position': '4' } });
     expect(answer.headers).not.toHaveProperty('Preference-Applied');
   });
 

@@ -46,6 +46,7 @@ export function sampleListing(store: Store, name: string, fields: Partial<Listin
     media_ids: [],
     parent_id: null,
     external_id: null,
+    handle: null,
     version: 1,
     created_at: minute(0),
     updated_at: minute(0),

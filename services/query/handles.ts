@@ -1,0 +1,42 @@
+import { nameIdOf, type ReservedName } from '../../shared/catalog/name/name';
+import type { Answer, ApiRequest } from '../../shared/http/route';
+import { CatalogError } from '../../shared/kernel/errors';
+import { openStore, type ReadDeps, requestedStore } from './read';
+
+type Read = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
+
+/**
+ * Returns the read of `GET /api/<kind>/by-handle/:handle`: calls `read` with the id of the resource that reserved the
+ * handle last. `read` answers with `movedFrom` if the resource has another handle now.
+ */
+export function byHandle(kind: 'publication' | 'listing', read: Read): Read {
+  return async (deps, request) => {
+    const store_id = requestedStore(request);
+    const version = await openStore(deps, request, store_id);
+    const { handle = '' } = request.params;
+    const name = nameIdOf({ store_id, kind, field: 'handle', value: handle } satisfies Omit<
+      ReservedName,
+      'owner_id'
+    >);
+    const id = (await version.get('names', name))?.document?.body.owner_id;
+    if (id === undefined) throw new CatalogError(`${kind}_not_found`);
+    return read(deps, { ...request, params: { id, handle } });
+  };
+}
+
+/** Returns the redirection of a request with an earlier handle of the resource, undefined if the handle is current. */
+export function movedFrom(
+  { params, query }: ApiRequest,
+  { id, object, handle }: { readonly id: string; readonly object: string; readonly handle?: string },
+): Answer | undefined {
+  if (params.handle === undefined || params.handle === handle) return undefined;
+  // Its writer has reserved the handle and was interrupted.
+  if (handle === undefined)
+    throw new CatalogError(object === 'listing' ? 'listing_not_found' : 'publication_not_found');
+  const parameters = Object.entries(query).flatMap(([name, values]) =>
+    values.map((value): [string, string] => [name, value]),
+  );
+  const search = parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`;
+  const Location = `/api/${object}/by-handle/${handle}${search}`;
+  return { status: 301, data: { id, object, handle }, headers: { Location } };
+}
