@@ -144,6 +144,22 @@ describe('a publication with variants', () => {
     expectError(await patch(id, { options: added }), 400, 'FIELD_REQUIRED', 'variants.0.option_values.Cut');
   });
 
+  test('has options with any name', async () => {
+    const [first, second] = ['toString', 'Größe'];
+    const variants = [{ option_values: { [first]: 'a', [second]: 'b' } }];
+    const id = await make({ variants });
+    expect((await patch(id, { options: [{ name: second }, { name: first }] })).body.data.options).toEqual([
+      { name: second, values: ['b'] },
+      { name: first, values: ['a'] },
+    ]);
+    expect(await variantsOf(id)).toMatchObject(variants);
+    const name = '__proto__';
+    expectError(
+      await post({ options: [{ name }], variants: [{}] }),
+      ...([400, 'FIELD_REQUIRED', `variants.0.option_values.${name}`] as const),
+    );
+  });
+
   test('refuses a price or a stock of its own', async () => {
     const id = await make({ variants: sizes('S') });
     expectError(await patch(id, { price_amount: 1 }), 400, 'FIELD_INVALID', 'price_amount');
@@ -165,6 +181,12 @@ describe('a publication with variants', () => {
       sizes('S', 'M').map((one) => ({ ...one, sku: 'A' })),
       'FIELD_INVALID',
       'variants.1.sku',
+    ],
+    [
+      'no value of an option with the name of a property',
+      [{ option_values: { constructor: 'x' } }, {}],
+      'FIELD_REQUIRED',
+      'variants.1.option_values.constructor',
     ],
     ['a stock below zero', [{ quantity_available: -1 }], 'FIELD_INVALID', 'variants.0.quantity_available'],
     ['an unknown id', [{ id: UNKNOWN }], 'FIELD_INVALID', 'variants.0.id'],

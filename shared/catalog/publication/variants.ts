@@ -18,8 +18,8 @@ export const VARIANTS_MAX = 2_048;
 /** How many variants an item of a list shows, and how many a single publication shows. Documents repeat the former. */
 export const LISTED_VARIANTS_MAX = 50;
 export const SHOWN_VARIANTS_MAX = 250;
-/** Maximum length of all variants as JSON, so that one event can contain them (`APPEND_BYTES_MAX`). */
-const VARIANTS_LENGTH_MAX = 900_000;
+/** Maximum size of all variants as JSON, so that one event can contain them (`APPEND_BYTES_MAX`). */
+const VARIANTS_BYTES_MAX = 900_000;
 const COUNT_MAX = 1_000_000_000;
 
 const event = 'VariantChanged';
@@ -208,7 +208,7 @@ export function arrangeVariants(
   const items: readonly ListedVariant[] = sent.variants ?? kept;
   const names = namesOf(sent.options ?? owner.options, items);
   const combination = ({ option_values = {} }: ListedVariant): string =>
-    JSON.stringify(names.map((name) => option_values[name]));
+    JSON.stringify(names.map((name) => optionValue(option_values, name)));
   const by_id = new Map(kept.map((variant) => [variant.id, variant]));
   const by_values = new Map(kept.map((variant) => [combination(variant), variant]));
   const seen = { id: new Set<string>(), values: new Set<string>(), sku: new Set<string>() };
@@ -232,7 +232,7 @@ export function arrangeVariants(
 
     if (isRepeated(seen.id, variant.id)) fault(at('id'), 'no variant more than once');
     for (const name of names)
-      if (variant.option_values[name] === undefined)
+      if (optionValue(variant.option_values, name) === undefined)
         fault(at(`option_values.${name}`), 'required', 'field_required');
     for (const name of Object.keys(variant.option_values))
       if (!names.includes(name)) fault(at(`option_values.${name}`), 'an option of the publication');
@@ -250,8 +250,8 @@ export function arrangeVariants(
       fault(at('media_id'), 'one of the media_ids of the publication');
     return before && isSameValue(before, variant) ? before : variant;
   });
-  if (JSON.stringify(variants).length > VARIANTS_LENGTH_MAX)
-    fault('variants', 'fewer characters in all variants together', 'field_too_long');
+  if (Buffer.byteLength(JSON.stringify(variants)) > VARIANTS_BYTES_MAX)
+    fault('variants', 'at most 900,000 bytes of JSON in all variants together', 'field_too_long');
   if (faults.length > 0) return { faults };
   const options = names.map((name) => {
     const { values } = (sent.options ?? owner.options).find((option) => option.name === name) ?? {
@@ -264,6 +264,10 @@ export function arrangeVariants(
   });
   return { options, variants: inOrder(variants) };
 }
+
+/** Returns the value of the option. A name may be that of a property which all objects have, such as `constructor`. */
+const optionValue = (values: Readonly<Record<string, string>>, name: string): string | undefined =>
+  Object.hasOwn(values, name) ? values[name] : undefined;
 
 /** Returns the names of the options: without any, those that the first variant has. */
 function namesOf(options: readonly Option[], [first]: readonly ListedVariant[]): string[] {
@@ -287,7 +291,9 @@ function renameOptions({ options, variants }: Owner, next: readonly Option[]): r
   if (is_same) return variants;
   return variants.map((variant) => ({
     ...variant,
-    option_values: Object.fromEntries([...renamed].map(([name, old]) => [name, variant.option_values[old]!])),
+    option_values: Object.fromEntries(
+      [...renamed].map(([name, old]) => [name, optionValue(variant.option_values, old)!]),
+    ),
   }));
 }
 

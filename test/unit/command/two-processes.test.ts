@@ -7,6 +7,7 @@ import {
   type PublicationCommand,
   publicationAggregate,
 } from '../../../shared/catalog/publication/publication';
+import { type Variant, variantId } from '../../../shared/catalog/publication/variants';
 import { parseConfig } from '../../../shared/kernel/config';
 import type { CatalogError } from '../../../shared/kernel/errors';
 import type { PublicationId, StoreId } from '../../../shared/kernel/ids';
@@ -39,6 +40,46 @@ test('two connections append page views to one stream: each batch is stored once
     );
     const recorded = await logs[0]!.readStream(pageViewStream('live', store_id, NOW_MS));
     expect(recorded.map(({ id }) => id).sort()).toEqual(batches.map(({ id }) => id).sort());
+    await Promise.all(logs.map((log) => log.close()));
+  });
+});
+
+test('two connections sell the same variant: every acknowledged sale counts, and no more than there are', async () => {
+  await withTempDir(async (folder) => {
+    const config = parseConfig({ DATA_DIR: folder });
+    const logs = [await openEventStore(config, 'live'), await openEventStore(config, 'live')] as const;
+    const world = new World();
+    const id = newId<PublicationId>();
+    const ref = { aggregate: publicationAggregate, realm: 'live', id } as const;
+    const write = (events: EventStore, command: PublicationCommand) =>
+      execute({ ...ref, events, system: world.system, context: world.context(), check: () => command });
+    const stock = WRITES / 2;
+    const input = { title: 'Tee', price_currency: 'USD', price_amount: 0 };
+    const variants = [{ quantity_available: stock }] as unknown as Variant[];
+    await write(logs[0], { type: 'Create', store_id: newId(), id, input: { ...input, variants } });
+    const variant_id = variantId(id, 0, 0);
+    const sale = { type: 'ChangeVariant', variant_id, changes: {}, adjust: -1 } as const;
+    // Each sells one after the other, so that both race for each revision.
+    const conditions = await Promise.all(
+      logs.map(async (log) => {
+        const answers: string[] = [];
+        for (let n = 0; n < WRITES; n++)
+          answers.push(
+            await write(log, sale).then(
+              () => 'sold',
+              (error: CatalogError) => error.condition,
+            ),
+          );
+        return answers;
+      }),
+    );
+    const sold = conditions.flat().filter((condition) => condition === 'sold').length;
+    expect(new Set(conditions.flat())).not.toContain('internal');
+    const left = stock - sold;
+    const recorded = await logs[1].readStream(streamName('live', 'publication', id));
+    expect(recorded).toHaveLength(1 + sold);
+    expect(recorded.at(-1)!.data.variant).toMatchObject({ quantity_available: left });
+    expect(left).toBe(0);
     await Promise.all(logs.map((log) => log.close()));
   });
 });
