@@ -107,25 +107,28 @@ describe('with an OTLP endpoint', () => {
   test('a write is one trace from the request to the projection, and continues the trace of its client', async () => {
     const [trace_id, client_span] = [aTraceId(), aSpanId()];
     const headers = { traceparent: `00-${trace_id}-${client_span}-01`, tracestate: 'vendor=1' };
-    const written = await shop.send('POST', '/api/publication', PUBLICATION, headers);
-    expect(written.status).toBe(201);
+    // A creation also appends the reservation of its handle.
+    const { id } = (await shop.send('POST', '/api/publication', PUBLICATION)).data;
+    const written = await shop.send('PATCH', `/api/publication/${id}`, { price_amount: 1 }, headers);
+    expect(written.status).toBe(200);
 
-    const spans = await receiver.waitForSpans(trace_id, PROJECTED);
+    const names = ['PATCH /api/publication/:id', ...PROJECTED.slice(1)];
+    const spans = await receiver.waitForSpans(trace_id, names);
     const named = (name: string) => {
       const found = spans.filter((span) => span.name === name);
       expect({ name, count: found.length }).toEqual({ name, count: 1 });
       return found[0]!;
     };
-    const [request, append, job, projection] = PROJECTED.map(named);
+    const [request, append, job, projection] = names.map(named);
     expect(request).toMatchObject({
       kind: 'server',
       parent_id: client_span,
       service: 'catalog',
       attributes: {
-        'http.request.method': 'POST',
-        'http.route': '/api/publication',
-        'http.response.status_code': 201,
-        'url.path': '/api/publication',
+        'http.request.method': 'PATCH',
+        'http.route': '/api/publication/:id',
+        'http.response.status_code': 200,
+        'url.path': `/api/publication/${id}`,
         'url.scheme': 'http',
       },
     });
@@ -157,7 +160,7 @@ describe('with an OTLP endpoint', () => {
       attributes: { 'catalog.view_version': 1, 'catalog.event.count': 1 },
     });
 
-    const [event] = await shop.eventsOf(written.data.id);
+    const [, event] = await shop.eventsOf(written.data.id);
     expect(event!.metadata).toMatchObject({
       traceparent: `00-${trace_id}-${append!.span_id}-01`,
       tracestate: 'vendor=1',
@@ -168,7 +171,7 @@ describe('with an OTLP endpoint', () => {
         .split('\n')
         .find((text) => text.includes('"msg":"request"') && text.includes(trace_id)),
     );
-    expect(JSON.parse(line)).toMatchObject({ trace_id, span_id: request!.span_id, status: 201 });
+    expect(JSON.parse(line)).toMatchObject({ trace_id, span_id: request!.span_id, status: 200 });
 
     for (const secret of [shop.key, shop.token, PUBLICATION.title, '127.0.0.1'])
       expect(receiver.text).not.toContain(secret);
