@@ -3,6 +3,7 @@ import type { ReadyCheck } from '../../shared/http/operational';
 import type { Config } from '../../shared/kernel/config';
 import type { Logger } from '../../shared/kernel/log';
 import { realSystem, type System } from '../../shared/kernel/system';
+import { type Schedule, startSchedule } from '../command/schedule';
 import { type MediaWork, startMediaWork } from '../media/work';
 import { Commits } from './commits';
 import { HttpProcesses } from './http-processes';
@@ -18,6 +19,7 @@ interface Background {
   readonly runtime: Runtime;
   readonly pipelines: Pipelines;
   readonly rendering: MediaWork;
+  readonly schedule: Schedule;
   /** Includes the pipelines, the catch-up and the demo. */
   readonly ready: ReadyCheck;
   /** Starts `count` HTTP processes. */
@@ -82,7 +84,7 @@ async function startWithHttpProcesses(config: Config, count: number, log: Logger
   }
 }
 
-/** Opens the stores, and starts projecting and rendering. */
+/** Opens the stores, and starts projecting, rendering and publishing on schedule. */
 async function startBackground(
   config: Config,
   log: Logger,
@@ -99,15 +101,16 @@ async function startBackground(
     ? new ProjectionProcess({ config, log, commits, onDamage })
     : startPipelines(runtime);
   const rendering = startMediaWork(runtime);
+  const schedule = startSchedule(runtime);
   const stopping = new AbortController();
   if (is_embedded) void catchUp(runtime, pipelines, starting, stopping.signal);
   const ready = readiness(runtime, { ...WRITES, pipelines, starting });
   return {
-    ...{ runtime, pipelines, rendering, ready },
+    ...{ runtime, pipelines, rendering, schedule, ready },
     startHttpProcesses: (count) => new HttpProcesses({ runtime, log, count, ready, onDamage, commits }),
     close: async () => {
       stopping.abort();
-      await rendering.stop();
+      await Promise.all([rendering.stop(), schedule.stop()]);
       await pipelines.stop();
       await runtime.close();
     },

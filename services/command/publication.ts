@@ -4,6 +4,7 @@ import { newPublicationBody, publicationPatchBody } from '../../shared/api/reque
 import { fits } from '../../shared/catalog/input-rules';
 import { HTML_MAX, PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { publicationAggregate, publicationResource } from '../../shared/catalog/publication/publication';
+import type { Fault } from '../../shared/kernel/errors';
 import { existingReferences } from './references';
 import { defineResource } from './resource';
 import { type SafeHtml, sanitise } from './sanitise';
@@ -25,6 +26,12 @@ export const publicationPatchSchema = publicationPatchBody.extend({ description_
 export type NewPublication = z.output<typeof newPublicationSchema>;
 export type PublicationPatch = z.output<typeof publicationPatchSchema>;
 
+/** The fields with the start and the end of a span of time. */
+const SPANS = [
+  ['sale_from', 'sale_to'],
+  ['publish_at', 'unpublish_at'],
+] as const;
+
 /** The writes of publications. */
 export const publications = defineResource({
   aggregate: publicationAggregate,
@@ -42,9 +49,11 @@ export const publications = defineResource({
     restore: writes.restorePublication,
   },
   faultsOf: (valueAfter) => {
-    const [from, to] = [valueAfter('sale_from'), valueAfter('sale_to')];
-    const is_valid = typeof from !== 'string' || typeof to !== 'string' || from < to;
-    return is_valid ? [] : [{ condition: 'field_invalid', field: 'sale_to', constraint: 'after sale_from' }];
+    return SPANS.flatMap(([start, end]): Fault | [] => {
+      const [from, to] = [valueAfter(start), valueAfter(end)];
+      const is_valid = typeof from !== 'string' || typeof to !== 'string' || from < to;
+      return is_valid ? [] : { condition: 'field_invalid', field: end, constraint: `after ${start}` };
+    });
   },
   count: async (version, id) => {
     // There may be no document yet, and the body of a placeholder is empty.

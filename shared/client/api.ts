@@ -265,6 +265,10 @@ export interface Publication {
   external_id?: string;
   /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
   handle?: string;
+  /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
+  publish_at?: string;
+  /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
+  unpublish_at?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -1227,6 +1231,10 @@ export interface NewPublication {
   variants?: readonly ListedVariant[] | null | undefined;
   /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
   handle?: string | null | undefined;
+  /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
+  publish_at?: string | null | undefined;
+  /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
+  unpublish_at?: string | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
@@ -1334,6 +1342,10 @@ export interface PublicationPatch {
   variants?: readonly ListedVariant[] | null | undefined;
   /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
   handle?: string | null | undefined;
+  /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
+  publish_at?: string | null | undefined;
+  /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
+  unpublish_at?: string | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -1401,6 +1413,10 @@ export interface PutPublication {
   external_id?: string;
   /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
   handle?: string;
+  /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
+  publish_at?: string;
+  /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
+  unpublish_at?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */

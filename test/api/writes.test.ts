@@ -218,6 +218,7 @@ describe('fields', () => {
     ['compare_at_amount', -1, 'FIELD_INVALID'],
     ['sale_price_amount', '900', 'FIELD_INVALID'],
     ['sale_from', 'tomorrow', 'FIELD_INVALID'],
+    ['publish_at', '2026-13-01', 'FIELD_INVALID'],
     ['tags', Array.from({ length: 251 }, (_, n) => `tag ${n}`), 'FIELD_TOO_LONG'],
     ['attributes', Object.fromEntries(Array.from({ length: 51 }, (_, n) => [n, n])), 'FIELD_INVALID'],
   ])('of a publication: rejects %s %j with %s', async (field, value, code) => {
@@ -237,6 +238,11 @@ describe('fields', () => {
     [{ attributes: { ' size': 42 } }, 'attributes. size', 'a name of 1 to 60 characters'],
     [{ seo: { headline: 'Tea' } }, 'seo.headline', 'a known field'],
     [{ sale_from: '2026-12-02T00:00:00Z', sale_to: '2026-12-01T12:00:00Z' }, 'sale_to', 'after sale_from'],
+    [
+      { publish_at: '2099-12-02T00:00:00Z', unpublish_at: '2099-12-02T01:00:00+01:00' },
+      'unpublish_at',
+      'after publish_at',
+    ],
   ])('of a publication: says what is wrong in %j', async (body, field, constraint) => {
     const reply = await publications.post({ ...TEA, ...body });
     expectError(reply, 400, reply.body.error.code, field);

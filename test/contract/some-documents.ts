@@ -15,6 +15,7 @@ const PUBLICATION_KEYS: Record<string, Key> = {
   free_shipping: 0,
   in_stock: 1,
   external_id: null,
+  due_at: null,
   discount_from: 8_640_000_000_000_000,
   discount_until: -8_640_000_000_000_000,
   version: 0,

@@ -99,6 +99,7 @@ export async function expectTruth(version: MemoryViewVersion, log: readonly Reco
         media: bodies(media),
         variants,
         listing_id: keys.listing_id,
+        due_at: keys.due_at,
         listing: listing && { visibility: listing.visibility, body: listing.body },
         reviews: { count: state.reviews.count, sum: state.reviews.sum },
       }),

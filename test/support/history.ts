@@ -230,6 +230,10 @@ const sale = fc.record({
   sale_from: fc.constantFrom(null, '2026-01-01T00:00:00.000Z'),
   sale_to: fc.constantFrom(null, '2026-02-01T00:00:00.000Z'),
 });
+const schedule = fc.record({
+  publish_at: fc.constantFrom(null, '2026-01-01T00:00:00.000Z'),
+  unpublish_at: fc.constantFrom(null, '2026-02-01T00:00:00.000Z'),
+});
 const seo = fc.constantFrom(null, { title: 'Tea' });
 const word = fc.constantFrom('Älpha', 'alpha', 'beta', 'Gamma', 'delta');
 
@@ -329,6 +333,7 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
     },
     { weight: 2, arbitrary: classification.map((data) => publication(n, 'PublicationClassified', data)) },
     { weight: 1, arbitrary: sale.map((data) => publication(n, 'PublicationSaleSet', data)) },
+    { weight: 1, arbitrary: schedule.map((data) => publication(n, 'PublicationScheduled', data)) },
     { weight: 1, arbitrary: seo.map((data) => publication(n, 'PublicationSeoSet', { seo: data })) },
     {
       weight: 2,

@@ -209,6 +209,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
           media: shownMedia(product.publication),
           variants: product.publication.variants.slice(0, 50),
           listing_id: product.listing_id,
+          due_at: dueAtOf(product.publication),
           listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
           reviews: { count: about.length, sum: about.reduce((sum, [, { rating }]) => sum + rating, 0) },
         };
@@ -234,6 +235,11 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       .flatMap(({ id, media_ids }) => media_ids.map((media_id) => `${media_id}.${id}`))
       .sort(),
   };
+}
+
+function dueAtOf({ publish_at, unpublish_at }: Publication): number | null {
+  const times = [publish_at, unpublish_at].flatMap((time) => (time === null ? [] : Date.parse(time)));
+  return times.length > 0 ? Math.min(...times) : null;
 }
 
 /** Returns the terms by which lists are filtered. */

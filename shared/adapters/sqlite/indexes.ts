@@ -32,7 +32,8 @@ export function indexesOf(table: Table): Index[] {
       if (table.lists?.scopes.includes(first_key)) return [];
       const columns = keys.map(toIndexKey).map(({ key, direction }) => `${column(table, key)} ${direction}`);
       const name = `${table.name}_${index}`;
-      const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns.join(', ')})`;
+      const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns.join(', ')})
+        WHERE ${column(table, first_key)} IS NOT NULL`;
       return { name, table, first_key, ddl };
     }),
   ];

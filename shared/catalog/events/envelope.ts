@@ -35,7 +35,7 @@ export interface EventMetadata {
   readonly occurred_at: string;
   /** Determines the partition: the id of the store, or of the account in `control`. */
   readonly partition_key: string;
-  readonly source: 'api' | 'cli' | 'import' | 'system';
+  readonly source: 'api' | 'cli' | 'import' | 'schedule' | 'system';
   readonly account_id?: string;
   readonly store_id?: string;
   readonly api_key_id?: string;

@@ -7,6 +7,7 @@ import type { CollectionSpec, Document, KeysOf } from '../stored-document';
 import { type Visibility, visibilitySchema } from '../vocabulary';
 import { publicationFields } from './fields';
 import type { Publication } from './publication';
+import { dueAt } from './schedule';
 import { summaryOf, type Variant } from './variants';
 
 const keys = {
@@ -27,6 +28,8 @@ const keys = {
   discount_from: 'integer',
   discount_until: 'integer',
   external_id: 'text',
+  /** When the visibility changes next (`dueAt`), in milliseconds. Null if no time is set. */
+  due_at: 'integer',
   version: 'integer',
 } as const;
 
@@ -90,6 +93,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     ['listing_id', 'visibility', 'featured_rank', '-price_down', '-id'],
     ['listing_id', 'visibility', 'featured_rank', 'name_fold', 'id'],
     ['listing_id', 'visibility', 'featured_rank', '-name_fold', '-id'],
+    ['due_at', 'id'],
   ],
 };
 
@@ -135,6 +139,7 @@ export function publicationKeys(publication: Publication, listing_id: string | n
     ...discountOf(publication),
     in_stock: +(summaryOf(variants)?.in_stock ?? (quantity_available === null || quantity_available > 0)),
     external_id: publication.external_id,
+    due_at: dueAt(publication),
     version: publication.version,
   };
 }

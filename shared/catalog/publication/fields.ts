@@ -55,6 +55,7 @@ export const PUBLICATION_CHANGES = [
   'PublicationNamed',
   'PublicationOptionsChanged',
   'VariantsReplaced',
+  'PublicationScheduled',
 ] as const;
 
 /** The writable fields of a publication, in the order of event data and responses (docs/interface.md#writes). */
@@ -261,5 +262,21 @@ export const publicationFields = {
     unique: true,
     doc: 'The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title.',
     example: 'chanchamayo-coffee-250-g',
+  }),
+  publish_at: field(z.string().nullable(), {
+    event: 'PublicationScheduled',
+    input: timeField.nullable(),
+    initial: null,
+    added: true,
+    doc: 'When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then.',
+    example: '2026-12-01T00:00:00.000Z',
+  }),
+  unpublish_at: field(z.string().nullable(), {
+    event: 'PublicationScheduled',
+    input: timeField.nullable(),
+    initial: null,
+    added: true,
+    doc: 'When the publication becomes `private`. Must be after `publish_at`. It is cleared then.',
+    example: '2026-12-27T00:00:00.000Z',
   }),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

@@ -83,7 +83,7 @@ const withFields = fieldAggregate<typeof publicationFields, Publication, Publica
     event.type === 'PublicationViewed'
       ? { ...before, view_count: before.view_count + event.data.count }
       : undefined,
-  complete: completeVariants,
+  complete: (sent, id, before) => completeVariants(before ? sent : withInitialVisibility(sent), id, before),
 });
 
 export const publicationAggregate: Aggregate<
@@ -168,6 +168,12 @@ const fault = (field: string, constraint: string): Fault => ({
 });
 const withoutUndefined = <Values extends object>(values: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values;
+
+/** Makes a new publication that is to be published later private, unless the request sends a visibility. */
+function withInitialVisibility(sent: PublicationChanges): PublicationChanges {
+  const { publish_at, visibility = 'private' } = sent;
+  return publish_at ? { ...sent, visibility } : sent;
+}
 
 /**
  * Completes options and variants, and leaves out a price and a stock that follow from the variants. Rejects another price

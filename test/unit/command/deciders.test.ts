@@ -113,6 +113,7 @@ describe('a publication', () => {
     seo: { title: 'Green tea' },
     external_id: 'erp-1',
     handle: 'tea',
+    ...{ publish_at: '2026-12-01T00:00:00.000Z', unpublish_at: '2026-12-27T00:00:00.000Z' },
   } satisfies PublicationInput;
   const creation = (data: Partial<PublicationFields>): PublicationEvent => ({
     type: 'PublicationCreated',
@@ -180,6 +181,11 @@ describe('a publication', () => {
       { external_id: 'erp-1' },
       { type: 'PublicationNamed', data: { external_id: 'erp-1', handle: null } },
     ],
+    [
+      'its schedule',
+      { publish_at: all.publish_at },
+      { type: 'PublicationScheduled', data: { publish_at: all.publish_at, unpublish_at: null } },
+    ],
   ];
   const cleared = { quantity_available: null, featured_position: null, listing_id: null };
   const reversed = media_ids.toReversed();
@@ -187,6 +193,12 @@ describe('a publication', () => {
   const decide = decides(publicationAggregate, [
     ['is created with the defaults', [], create, [created]],
     ['is created with every field', [], { ...create, input: all }, [creation({ ...all, media_ids })]],
+    [
+      'is private until it is published on schedule',
+      [],
+      { ...create, input: { ...input, publish_at: all.publish_at } },
+      [creation({ publish_at: all.publish_at, visibility: 'private' })],
+    ],
     ['is not created twice, even with views', [created, viewed], create, []],
     ['is restored', [full, deleted], restore(30), [restored]],
     ['is not restored when it is present', [full, deleted, restored], restore(0), []],

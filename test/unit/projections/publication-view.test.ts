@@ -68,6 +68,7 @@ describe('the document of a publication', () => {
       discount_from: 8_640_000_000_000_000,
       discount_until: -8_640_000_000_000_000,
       external_id: null,
+      due_at: null,
       version: 1,
     });
   });

@@ -1,0 +1,111 @@
+import {
+  type Publication,
+  type PublicationCommand,
+  publicationAggregate,
+} from '../../shared/catalog/publication/publication';
+import { dueChanges } from '../../shared/catalog/publication/schedule';
+import { ENVIRONMENTS, type Environment } from '../../shared/catalog/realm';
+import type { SortOrder } from '../../shared/catalog/sorting';
+import { pause } from '../../shared/kernel/async';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { PublicationId } from '../../shared/kernel/ids';
+import type { Logger } from '../../shared/kernel/log';
+import { timestamp } from '../../shared/kernel/system';
+import type { ActiveView } from '../../shared/ports/document-reader';
+import { execute, type StoreDeps, type WriteContext } from './execute';
+import { streamIn } from './load';
+
+interface ScheduleParts extends StoreDeps {
+  readonly views: Readonly<Record<Environment, ActiveView>>;
+  readonly log: Logger;
+}
+
+export interface Schedule {
+  stop(): Promise<void>;
+}
+
+/** Time between two rounds. With the append and its projection, a change is visible within a second. */
+const EVERY_MS = 500;
+/** Concurrent writes, which share commits of the log. */
+const PAGE_SIZE = 100;
+const OLDEST_FIRST: SortOrder = [
+  ['due_at', 'asc'],
+  ['id', 'asc'],
+];
+
+/**
+ * Starts to publish and unpublish publications at their times, in the background. What was due before the start is done
+ * in the first round. Any number of processes may run it: each decides by the publication's stream and appends at the
+ * revision that it has read, so only one of them changes the publication.
+ */
+export function startSchedule(parts: ScheduleParts): Schedule {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const run = async (environment: Environment): Promise<void> => {
+    const due = new DuePublications(parts, environment);
+    for (; !signal.aborted; await pause(EVERY_MS, signal)) await due.round(signal);
+  };
+  const ended = Promise.all(ENVIRONMENTS.map(run));
+  return {
+    stop: async () => {
+      stopping.abort();
+      await ended;
+    },
+  };
+}
+
+/** The publications of an environment whose time has come, according to their documents. */
+class DuePublications {
+  /** What has failed unexpectedly, to log each failure once. */
+  private readonly failing = new Set<string>();
+
+  constructor(
+    private readonly parts: ScheduleParts,
+    private readonly environment: Environment,
+  ) {}
+
+  /** Changes all of them. Never throws: the next round repeats what has failed. */
+  async round(signal: AbortSignal): Promise<void> {
+    const { views, system } = this.parts;
+    await this.attempt('reading', async () => {
+      const view = await views[this.environment].current();
+      const query = { where: { due_at: { lte: system.now() } }, order: OLDEST_FIRST, limit: PAGE_SIZE };
+      // Skips what the round has changed and what cannot be changed. If it skips others, too, because the documents of
+      // the first ones are up to date already, the next round finds them.
+      for (let skip = 0; view && !signal.aborted; skip += PAGE_SIZE) {
+        const page = await view.find('publications', { ...query, skip });
+        await Promise.all(page.map(({ id }) => this.attempt(id, () => this.change(id as PublicationId))));
+        if (page.length < PAGE_SIZE) return;
+      }
+    });
+  }
+
+  /** Changes the publication, unless its stream shows that another process or a client was faster. */
+  private async change(id: PublicationId): Promise<void> {
+    const { environment, parts } = this;
+    const context: WriteContext = { source: 'schedule', request_id: `schedule-${id}` };
+    const now = timestamp(parts.system.now());
+    await execute<Publication, PublicationCommand>({
+      ...streamIn(parts, environment, publicationAggregate, id),
+      context,
+      check: (state) => ({
+        type: 'Update',
+        changes: state.tag === 'present' ? dueChanges(state.resource, now) : {},
+      }),
+    });
+  }
+
+  private async attempt(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.failing.delete(what);
+    } catch (error) {
+      // Expected: a store is unavailable, or the publication was deleted and its document is not up to date yet.
+      const is_expected = error instanceof CatalogError;
+      const level = is_expected || this.failing.has(what) ? 'debug' : 'error';
+      if (!is_expected) this.failing.add(what);
+      const { environment } = this;
+      this.parts.log[level]({ environment, what, err: error }, 'publishing on schedule failed; retrying');
+    }
+  }
+}
