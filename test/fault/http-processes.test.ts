@@ -171,7 +171,8 @@ test('both processes show the metrics and the readiness of the whole service', a
       expect((await connection.send(`/api/publication/${id}`, { token })).status).toBe(200);
   for (const connection of both) {
     await waitFor(async () => (await countOf(connection, answered('GET', PRODUCT, 200))) === before[0]! + 10);
-    expect(await countOf(connection, appended)).toBe(before[1]! + 1);
+    // The reservation of its handle, and the publication.
+    expect(await countOf(connection, appended)).toBe(before[1]! + 2);
     expect(await countOf(connection, 'catalog_ready')).toBe(1);
     expect(await countOf(connection, 'catalog_data_dir_free_bytes')).toBeGreaterThan(1);
     expect(await countOf(connection, 'process_start_time_seconds')).toBeGreaterThan(1);
