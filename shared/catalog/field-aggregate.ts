@@ -40,7 +40,7 @@ interface FieldAggregate<F extends Fields, Resource, Event extends { readonly ty
   readonly fields: F;
   /** All events. The first one creates the resource, the last one deletes it. */
   readonly events: readonly [EventDefinition, ...EventDefinition[], EventDefinition];
-  /** The event that undoes a deletion, with all fields. Without it, a deletion is for good. */
+  /** The event that undoes a deletion. Its data are fields of the resource. Without it, a deletion is for good. */
   readonly restored?: string;
   /** The events that change fields. */
   readonly changes: readonly EventDefinition<string, z.ZodObject>[];
@@ -105,9 +105,8 @@ export function fieldAggregate<
       return reject(not_found);
     if (now_ms - Date.parse(deleted_at) > RESTORABLE_MS)
       return reject(not_found, `The ${category} was deleted more than ${RESTORABLE_DAYS} days ago`);
-    const values = resource as Readonly<Record<string, unknown>>;
-    const names = ['store_id', ...Object.keys(fields)];
-    return accept(eventOf(restored, Object.fromEntries(names.map((name) => [name, values[name]]))));
+    const { schema } = events.find(({ type }) => type === restored)!;
+    return accept(eventOf(restored, schema.parse(resource) as object));
   };
 
   const decide = (state: State<Resource>, command: FieldCommand<F>): Decision<Event> => {

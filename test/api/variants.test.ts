@@ -28,6 +28,31 @@ const patchVariant = (id: string, body: object, headers: Record<string, string> 
 const sizes = (...values: string[]) => values.map((Size) => ({ option_values: { Size } }));
 
 describe('a publication with variants', () => {
+  test('costs less now if one of them does', async () => {
+    const [id, other] = [
+      await make({ variants: [{ sku: 'less', price_amount: 100, compare_at_amount: 500 }] }),
+      await make({ variants: [{ sku: 'same', price_amount: 100 }] }),
+    ];
+    const { data } = (await send('GET', '/api/publications?has_discount=true&limit=50')).body;
+    const found = data.map((one: { id: string }) => one.id);
+    expect([found.includes(id), found.includes(other)]).toEqual([true, false]);
+  });
+
+  test('is restored, although all of it would not fit into one event', async () => {
+    const text = 'x'.repeat(140);
+    const variants = Array.from({ length: 2_048 }, (_, n) => ({
+      ...{ option_values: { Size: String(n) }, attributes: { note: text } },
+    }));
+    const id = await make({ variants });
+    const attributes = Object.fromEntries(
+      Array.from({ length: 50 }, (_, n) => [`a${n}`, Array.from({ length: 40 }, (__, m) => `${m}${text}`)]),
+    );
+    expect((await patch(id, { attributes })).status).toBe(200);
+    expect((await send('DELETE', `/api/publication/${id}`)).status).toBe(200);
+    expect((await send('POST', `/api/publication/${id}/restore`)).status).toBe(200);
+    expect((await read(id)).variant_count).toBe(2_048);
+  });
+
   test('has their lowest price, their stock, their number and their options', async () => {
     const created = await post({
       options: [{ name: 'Size', values: ['S', 'M'] }],

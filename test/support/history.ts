@@ -144,11 +144,12 @@ export const publicationCreated = (n: number, fields: JsonObject = {}): Step =>
     ...fields,
   });
 
-/** Undoes a deletion. The fields are those of a new publication. */
-export const publicationRestored = (n: number, fields: JsonObject = {}): Step => ({
-  ...publicationCreated(n, fields),
-  type: 'PublicationRestored',
-});
+/** Undoes a deletion. */
+export const publicationRestored = (n: number, fields: JsonObject = {}): Step => {
+  const { data, ...step } = publicationCreated(n, fields);
+  const { store_id, listing_id, media_ids } = data as JsonObject;
+  return { ...step, type: 'PublicationRestored', data: { store_id, listing_id, media_ids } as JsonObject };
+};
 
 export const reviewPosted = (n: number, publication_n: number, rating: number): Step => ({
   category: 'review',

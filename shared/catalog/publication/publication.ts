@@ -21,6 +21,7 @@ import {
 const fieldEvents = changeEvents(publicationFields, PUBLICATION_CHANGES);
 
 const created = { store_id: z.string(), ...storedShape(publicationFields) };
+const { listing_id, media_ids } = created;
 
 export const publicationEvents = [
   defineEvent('PublicationCreated', z.object(created)),
@@ -34,8 +35,8 @@ export const publicationEvents = [
   defineEvent('VariantRemoved', z.object({ variant_id: z.string() })),
   /** Only in logs of earlier releases. Views are now in streams of their own (`page-views.ts`). */
   defineEvent('PublicationViewed', z.object({ count: z.int().min(1) })),
-  /** With all fields, because the projection loads the documents that an event names. */
-  defineEvent('PublicationRestored', z.object(created)),
+  /** With the references, because the projection loads the documents that an event names. */
+  defineEvent('PublicationRestored', z.object({ store_id: created.store_id, listing_id, media_ids })),
   defineEvent('PublicationDeleted', z.object({})),
 ] as const;
 

@@ -129,7 +129,10 @@ describe('a publication', () => {
   });
   const viewed: PublicationEvent = { type: 'PublicationViewed', data: { count: 3 } };
   const deleted: PublicationEvent = { type: 'PublicationDeleted', data: {} };
-  const restored: PublicationEvent = { type: 'PublicationRestored', data: full.data as PublicationFields };
+  const restored: PublicationEvent = {
+    type: 'PublicationRestored',
+    data: { store_id, listing_id, media_ids },
+  };
   const restore = (days: number) =>
     ({ type: 'Restore', now_ms: Date.parse(AT) + days * 24 * 3_600_000 }) as const;
   const text = { title: 'Tea', description: '', description_html: null, free_shipping: null };
