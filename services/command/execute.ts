@@ -65,6 +65,8 @@ export interface WriteContext {
   readonly api_key_id?: ApiKeyId;
   /** Called right before an append is sent. If it rejects, nothing is sent. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
+  /** If true, the write ends before its append, with the result that the append would have. */
+  readonly dry_run?: boolean | undefined;
 }
 
 /**
@@ -178,6 +180,7 @@ async function attemptWrite<Resource, Command>(
   const occurred_at = timestamp(write.system.now());
   let value = state;
   for (const event of decision.events) value = aggregate.evolve(value, event, id, occurred_at);
+  if (context.dry_run) return { value, position, revision, changed: true, created: state.tag === 'absent' };
   const metadata = metadataOf(context, write.owner ?? ownerOf(aggregate, value), occurred_at);
   const encoded = decision.events.map((event, index) =>
     encode(event, context, stream, revision + 1 + index, metadata),

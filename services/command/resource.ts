@@ -418,7 +418,7 @@ export function defineResource<
     const { environment } = target;
     const counted = await readCount(deps, environment, (version) => count(version, value.id));
     const data = await present(deps, environment, value, counted);
-    return { data, version: value.version, headers };
+    return { data, version: value.version, headers, changed: written.changed };
   }
 
   /** Undoes a deletion. Reserves the names of the resource again, which another one may have taken meanwhile. */

@@ -1,5 +1,6 @@
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { Route } from '../../shared/http/route';
+import { batchRoute } from './batch';
 import type { StoreDeps } from './execute';
 import { featuredRoutes } from './featured';
 import { listings } from './listing';
@@ -17,6 +18,7 @@ export function commandRoutes(
   const shared: RouteDeps = { ...deps, stores: new ActiveStores(deps) };
   return [
     ...publications.routes(shared),
+    batchRoute(shared),
     ...listings.routes(shared),
     ...featuredRoutes(shared),
     ...mediaRoutes(shared),

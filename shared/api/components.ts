@@ -41,6 +41,20 @@ const errorInfo = {
   details: { field: fault.field, constraint: fault.constraint, errors: [fault] },
 };
 
+const put_item = { index: 0, action: 'put', id: examples.ids.publication, external_id: 'erp-10442' };
+const not_found = { code: 'PUBLICATION_NOT_FOUND', message: 'The publication does not exist' };
+const batchItems = [
+  { ...put_item, result: 'updated' },
+  { index: 1, action: 'delete', id: examples.ids.listing, error: not_found },
+];
+
+const batchSample = {
+  items: [
+    { action: 'put', external_id: 'erp-20117', body: examples.publicationSample },
+    { action: 'update', id: examples.ids.publication, body: { featured_position: 1 } },
+  ],
+};
+
 /** Bodies of successful responses. */
 const namedAnswers = {
   StoreAnswer: answer(resources.storeSchema, 'Response with a store.'),
@@ -64,6 +78,7 @@ const namedAnswers = {
   ),
   PutListingAnswer: put(resources.putListingSchema, 'Response to a put of a listing.'),
   PutPublicationAnswer: put(resources.putPublicationSchema, 'Response to a put of a publication.'),
+  BatchAnswer: answer(resources.batchSchema, 'Response to a batch.'),
   MovedAnswer: named(
     envelopeOf(301, resources.movedSchema),
     'Response to a request with an earlier handle.',
@@ -164,6 +179,11 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     ...examples.publication,
     result: 'updated',
   }),
+  Batch: named(resources.batchSchema, 'What became of a batch.', {
+    ...{ dry_run: false, created: 0, updated: 1, unchanged: 0, deleted: 0, failed: 1 },
+    items: batchItems,
+  }),
+  BatchItem: named(resources.batchItemSchema, 'What became of an item of a batch.', batchItems[0]),
   Moved: named(resources.movedSchema, 'A resource that has another handle now.', examples.moved),
   PageMeta: named(pageMetaSchema, 'Number and size of the page, and number of all items.', examples.meta),
   ReviewsMeta: named(
@@ -250,6 +270,8 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
   ),
   ListedOption: named(optionBody, 'An option in the body of a publication.'),
   ListedVariant: named(listedVariantBody, 'A variant in the body of a publication.'),
+  PublicationBatch: named(writes.publicationBatchBody, 'Writes of up to 500 publications.', batchSample),
+  PublicationBatchItem: named(writes.publicationBatchItem, 'A write of a batch.', batchSample.items[0]),
   Upload: named(writes.uploadForm, 'Form with a picture to upload.'),
   TokenRequest: named(tokenBody, 'Options of the token.'),
   NoFields: named(noBody, 'An empty object. Fields are refused.'),
@@ -268,6 +290,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ReviewsQuery: reads.reviewsSchema,
   StoreReviewsQuery: reads.storeReviewsSchema,
   WriteQuery: writes.writeQuerySchema,
+  BatchQuery: writes.batchQuerySchema,
   DeleteListingQuery: writes.deleteListingSchema,
   UploadQuery: writes.uploadQuerySchema,
 };

@@ -170,6 +170,7 @@ function typeText(schema: Schema, direction: Direction, indent: string): string 
   }
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'string' || type === 'boolean' || type === 'null') return type;
+  if (Object.keys(schema).length === 0) return 'unknown';
   throw new Error(`No TypeScript type is known for the schema ${JSON.stringify(schema)}.`);
 }
 

@@ -1460,6 +1460,106 @@ export interface PutPublication {
   result: 'created' | 'updated' | 'unchanged';
 }
 
+export interface BatchQuery {
+  /** Store of the resource. Default for a new resource, and for the store itself: the first of the token's stores. Otherwise, the resource may be in any of them. */
+  store_id?: string | undefined;
+  /** `reject_all`: if an item is invalid, nothing is written, and the answer is 400. `skip_failed`: the other items are written. */
+  on_error?: 'reject_all' | 'skip_failed' | undefined;
+  /** `true`: nothing is written. The answer has the results that the batch would have. */
+  dry_run?: boolean | undefined;
+}
+
+/** Writes of up to 500 publications. */
+export interface PublicationBatch {
+  /** What to write: at most 500 items, each for another publication. */
+  items: readonly PublicationBatchItem[];
+}
+
+/** A write of a batch. */
+export interface PublicationBatchItem {
+  /** `create` is a POST, `update` a PATCH, `put` a PUT by external id, `delete` a DELETE. */
+  action: 'create' | 'update' | 'put' | 'delete';
+  /** Id of the publication, for `update` and `delete`. */
+  id?: string | undefined;
+  /** External id of the publication, for `put`. */
+  external_id?: string | undefined;
+  /** The body that the action has as a request of its own. */
+  body?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** Response to a batch. */
+export interface BatchAnswer {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** What became of a batch. */
+  data: Batch;
+}
+
+/** What became of a batch. */
+export interface Batch {
+  /** Whether this was a trial: nothing was written, and the results are those that the batch would have. */
+  dry_run: boolean;
+  /** Number of publications that were created. */
+  created: number;
+  /** Number of publications that were updated. */
+  updated: number;
+  /** Number of updates and puts that changed nothing. */
+  unchanged: number;
+  /** Number of publications that were deleted. */
+  deleted: number;
+  /** Number of items that failed. */
+  failed: number;
+  /** What became of each item, in their order. */
+  items: BatchItem[];
+}
+
+/** What became of an item of a batch. */
+export interface BatchItem {
+  /** Place of the item in the request, starting at 0. */
+  index: number;
+  /** What was to be done. */
+  action: 'create' | 'update' | 'put' | 'delete';
+  /** Id of the publication. Absent if no publication was created or found. */
+  id?: string;
+  /** External id, of a `put`. */
+  external_id?: string;
+  /** What became of the publication. Absent if the item failed. */
+  result?: 'created' | 'updated' | 'unchanged' | 'deleted';
+  /** Why the item failed. */
+  error?: ErrorInfo;
+}
+
+/** What went wrong. */
+export interface ErrorInfo {
+  /** What went wrong, for programs. Codes do not change. */
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  /** What went wrong, for people. The text may change. */
+  message: string;
+  /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
+  details?: {
+    /** Name of the invalid field or parameter, such as `media_ids.3`. */
+    field: string;
+    /** The rule that the value breaks. */
+    constraint: string;
+    /** All faults, at most 50. */
+    errors: Fault[];
+  };
+  /** Present only on 429: the type of the key, as in `X-RateLimit-Tier`. */
+  tier?: 'public_key' | 'secret_key';
+}
+
+/** An invalid field or parameter. */
+export interface Fault {
+  /** Name of the invalid field or parameter, such as `media_ids.3`. */
+  field: string;
+  /** The rule that the value breaks. */
+  constraint: string;
+  /** What went wrong, for programs. Codes do not change. */
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+}
+
 /** Response to the deletion of a publication. */
 export interface DeletedPublicationAnswer {
   /** The HTTP status. */
@@ -1760,35 +1860,6 @@ export interface ErrorBody {
   error: ErrorInfo;
 }
 
-/** What went wrong. */
-export interface ErrorInfo {
-  /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
-  /** What went wrong, for people. The text may change. */
-  message: string;
-  /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
-  details?: {
-    /** Name of the invalid field or parameter, such as `media_ids.3`. */
-    field: string;
-    /** The rule that the value breaks. */
-    constraint: string;
-    /** All faults, at most 50. */
-    errors: Fault[];
-  };
-  /** Present only on 429: the type of the key, as in `X-RateLimit-Tier`. */
-  tier?: 'public_key' | 'secret_key';
-}
-
-/** An invalid field or parameter. */
-export interface Fault {
-  /** Name of the invalid field or parameter, such as `media_ids.3`. */
-  field: string;
-  /** The rule that the value breaks. */
-  constraint: string;
-  /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
-}
-
 /** The query parameters, the body and the answer of each operation. */
 export interface Operations {
   issueToken: { body: TokenRequest; answer: TokenAnswer };
@@ -1819,6 +1890,7 @@ export interface Operations {
   createPublication: { query: WriteQuery; body: NewPublication; answer: NewPublicationAnswer };
   updatePublication: { query: WriteQuery; body: PublicationPatch; answer: PublicationAnswer };
   putPublication: { query: WriteQuery; body: PublicationPatch; answer: PutPublicationAnswer };
+  batchPublications: { query: BatchQuery; body: PublicationBatch; answer: BatchAnswer };
   deletePublication: { query: WriteQuery; answer: DeletedPublicationAnswer };
   createVariant: { query: WriteQuery; body: NewVariant; answer: NewVariantAnswer };
   updateVariant: { query: WriteQuery; body: VariantPatch; answer: VariantAnswer };
@@ -1863,6 +1935,7 @@ export const endpoints = {
   createPublication: ['POST', '/api/publication'],
   updatePublication: ['PATCH', '/api/publication/:id'],
   putPublication: ['PUT', '/api/publication/by-external-id/:external_id'],
+  batchPublications: ['POST', '/api/publications/batch'],
   deletePublication: ['DELETE', '/api/publication/:id'],
   createVariant: ['POST', '/api/publication/:id/variants'],
   updateVariant: ['PATCH', '/api/variant/:id'],

@@ -1,4 +1,6 @@
 import type {
+  Batch,
+  BatchQuery,
   DeletedPublication,
   DeletedVariant,
   Publication,
@@ -138,6 +140,21 @@ export class PublicationCalls {
    */
   restore(id: string, options: WriteOptions = {}): Promise<Publication> {
     return this.calls.write('restorePublication', { id }, options);
+  }
+
+  /**
+   * Creates, updates, puts and deletes up to 500 publications. By default, nothing is written if an item is invalid; with
+   * `on_error: 'skip_failed'` the others are.
+   *
+   * @example
+   * const items = [{ action: 'put', external_id: 'erp-1', body: { price_amount: 1_300 } }] as const;
+   * const { updated, failed } = await client.publications.batch({ items }, { on_error: 'skip_failed' });
+   */
+  batch(
+    body: BodyOf<'batchPublications'>,
+    options: WriteOptions & Readonly<BatchQuery> = {},
+  ): Promise<Batch> {
+    return this.calls.write('batchPublications', { body }, options);
   }
 
   /** Deletes a publication. */

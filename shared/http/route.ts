@@ -44,6 +44,8 @@ export interface ApiRequest {
   assertAwaited(): void;
   /** A write calls this right before it sends an append. Rejects if the answer says that nothing was sent. */
   readonly beforeSend?: () => Promise<void>;
+  /** If true, the write is checked and answered, and appends nothing. */
+  readonly dry_run?: boolean;
   /** For a write with an `Idempotency-Key`. `resumed` says that an earlier attempt may have appended its events. */
   readonly operation?: Operation & { readonly idempotency_key: string };
   /** Returns a request header by its name in lower case. */
@@ -60,6 +62,8 @@ export interface Answer {
   /** Version of the resource: the part of the ETag that `If-Match` compares. Undefined for lists. */
   readonly version?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of a PATCH: whether it changed the resource. */
+  readonly changed?: boolean;
   /** For a read: the only document that the answer was made from, besides the status of its store. */
   readonly made_from?: DocumentVersion;
   /** For a read: the file to send instead of `data`. */

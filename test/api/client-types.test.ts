@@ -113,6 +113,10 @@ const USES: Readonly<Record<string, string>> = {
   'publications.put': `
     const { result, id }: PutPublication = await client.publications.put('erp-1', { price_amount: 1 }, { store_id: 'id' });
     console.log(id, result === 'created');`,
+  'publications.batch': `
+    const items = [{ action: 'put', external_id: 'erp-1', body: { price_amount: 1 } }] as const;
+    const { updated, items: results }: Batch = await client.publications.batch({ items }, { dry_run: true });
+    console.log(updated, results[0]?.error?.code);`,
   'publications.restore': `
     const restored: Publication = await client.publications.restore('id');
     console.log(restored.title);`,
@@ -191,7 +195,7 @@ const USES: Readonly<Record<string, string>> = {
     console.log(position);`,
 };
 
-const TYPES = `AnswerInfo, AnswerOf, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
+const TYPES = `AnswerInfo, AnswerOf, Batch, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
   DeletedVariant, ErrorCode, FeaturedOrder, FetchOptions, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
   NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
   QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch`;

@@ -228,6 +228,24 @@ export const writes = withIds({
     sample: examples.publicationSample,
     answer: answers.PutPublicationAnswer,
   }),
+  batchPublications: {
+    ...{ ...publication, ...common },
+    path: '/api/publications/batch',
+    summary: 'Write many publications',
+    description:
+      'Creates, updates, puts and deletes up to 500 publications of a store. Each item has a result of its own. One `Idempotency-Key` covers all.',
+    query: requests.batchQuerySchema,
+    method: 'POST',
+    body: { required: true, content: json(requests.publicationBatchBody) },
+    successes: {
+      200: {
+        description: 'What became of each item.',
+        headers: WRITE_HEADERS,
+        content: json(answers.BatchAnswer),
+      },
+    },
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS],
+  },
   deletePublication: remove({
     ...publication,
     path: '/api/publication/:id',

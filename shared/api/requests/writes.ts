@@ -95,6 +95,73 @@ export const featuredOrderBody = z.strictObject({
   }),
 });
 
+/** Maximum number of items of a batch. */
+const BATCH_MAX = 500;
+
+/** `POST /api/publications/batch`. */
+export const batchQuerySchema = writeQuerySchema.extend({
+  on_error: z.enum(['reject_all', 'skip_failed']).default('reject_all').meta({
+    description:
+      '`reject_all`: if an item is invalid, nothing is written, and the answer is 400. `skip_failed`: the other items are written.',
+    example: 'skip_failed',
+  }),
+  dry_run: flag.meta({
+    description: '`true`: nothing is written. The answer has the results that the batch would have.',
+    example: true,
+  }),
+});
+
+const ACTIONS = ['create', 'update', 'put', 'delete'] as const;
+export const publicationBatchItem = z
+  .strictObject({
+    action: z.enum(ACTIONS).meta({
+      description: '`create` is a POST, `update` a PATCH, `put` a PUT by external id, `delete` a DELETE.',
+      example: 'put',
+    }),
+    id: idField.optional().meta({
+      description: 'Id of the publication, for `update` and `delete`.',
+      example: examples.ids.publication,
+    }),
+    external_id: lineField(255).optional().meta({
+      description: 'External id of the publication, for `put`.',
+      example: 'erp-10442',
+    }),
+    body: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .meta({
+        description: 'The body that the action has as a request of its own.',
+        example: { price_amount: 3600 },
+      }),
+  })
+  .refine(({ action, id }) => (action === 'update' || action === 'delete') === (id !== undefined), {
+    path: ['id'],
+    error: 'an id for update and delete, and none for other actions',
+  })
+  .refine(({ action, external_id }) => (action === 'put') === (external_id !== undefined), {
+    path: ['external_id'],
+    error: 'an external id for put, and none for other actions',
+  });
+export type PublicationBatchItem = z.output<typeof publicationBatchItem>;
+
+export const publicationBatchBody = z.strictObject({
+  items: z
+    .array(publicationBatchItem)
+    .min(1)
+    .max(BATCH_MAX)
+    .superRefine((items, context) => {
+      const named = new Set<unknown>();
+      for (const [index, { id, external_id, body }] of items.entries())
+        for (const name of new Set([id, external_id ?? body?.external_id])) {
+          const is_first = typeof name !== 'string' || !named.has(name);
+          named.add(name);
+          if (!is_first)
+            context.addIssue({ code: 'custom', path: [index], message: 'each publication once' });
+        }
+    })
+    .meta({ description: `What to write: at most ${BATCH_MAX} items, each for another publication.` }),
+});
+
 /** The external id in a path. */
 export const externalIdPath = z.strictObject({ external_id: lineField(255) });
 

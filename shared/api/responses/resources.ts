@@ -16,6 +16,7 @@ import {
   variantNameSchema,
 } from '../../catalog/vocabulary';
 import { facetsShape, pageCutsShape } from './envelopes';
+import { errorInfoSchema } from './errors';
 
 // Resources in responses (docs/interface.md#resources). Objects are strict: other fields are never sent. An optional
 // field without a value is absent, never null. Fields that `expand` adds are in a separate `extend`, because
@@ -209,6 +210,32 @@ export const listingSchema = z
   });
 
 export const listingCollectionSchema = collectionOf(listingSchema);
+
+/** `POST /api/publications/batch`. */
+export const batchItemSchema = z.strictObject({
+  index: count.describe('Place of the item in the request, starting at 0.'),
+  action: z.enum(['create', 'update', 'put', 'delete']).describe('What was to be done.'),
+  id: id.optional().describe('Id of the publication. Absent if no publication was created or found.'),
+  external_id: z.string().optional().describe('External id, of a `put`.'),
+  result: z
+    .enum(['created', 'updated', 'unchanged', 'deleted'])
+    .optional()
+    .describe('What became of the publication. Absent if the item failed.'),
+  error: errorInfoSchema.optional().describe('Why the item failed.'),
+});
+export const batchSchema = z.strictObject({
+  dry_run: z
+    .boolean()
+    .describe(
+      'Whether this was a trial: nothing was written, and the results are those that the batch would have.',
+    ),
+  created: count.describe('Number of publications that were created.'),
+  updated: count.describe('Number of publications that were updated.'),
+  unchanged: count.describe('Number of updates and puts that changed nothing.'),
+  deleted: count.describe('Number of publications that were deleted.'),
+  failed: count.describe('Number of items that failed.'),
+  items: z.array(batchItemSchema).describe('What became of each item, in their order.'),
+});
 
 /** `GET …/by-handle/:handle` with an earlier handle. */
 export const movedSchema = z.strictObject({

@@ -1,0 +1,197 @@
+import { CatalogError } from '../../shared/kernel/errors';
+import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import { expectError } from './replies';
+
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+const MEDIUM = { option_values: { Size: 'M' } };
+const UNKNOWN = '01890000-0000-7000-8000-000000000000';
+
+let harness: Harness;
+let shop: Shop;
+/** Publications with the external ids `erp-1` and `erp-2`. */
+let ids: string[];
+
+const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
+  harness.request(method, path, { token: shop.secret.token, ...options });
+const batch = (items: unknown, query = '', headers: Record<string, string> = {}): Promise<Reply> =>
+  send('POST', `/api/publications/batch${query}`, { body: { items }, headers });
+const put = (external_id: string, body: object) => ({ action: 'put', external_id, body });
+const titles = async (): Promise<string[]> => {
+  const { body } = await send('GET', '/api/publications?visibility=all&limit=50');
+  return body.data.map(({ title }: { title: string }) => title).sort();
+};
+
+beforeAll(async () => {
+  harness = await startHarness();
+});
+beforeEach(async () => {
+  shop = await harness.newShop();
+  ids = [];
+  for (const external_id of ['erp-1', 'erp-2'])
+    ids.push((await send('POST', '/api/publication', { body: { ...TEA, external_id } })).body.data.id);
+});
+afterAll(() => harness.close());
+
+/** One item of each kind, and what becomes of it. */
+const eachKind = () => ({
+  items: [
+    { action: 'create', body: { ...TEA, title: 'Cup' } },
+    { action: 'update', id: ids[0], body: { title: 'Green tea' } },
+    put('erp-3', { ...TEA, title: 'Pot' }),
+    put('erp-4', { ...TEA, title: 'Pan' }),
+    { action: 'delete', id: ids[1] },
+  ],
+  results: ['created', 'updated', 'created', 'created', 'deleted'],
+  titles: ['Cup', 'Green tea', 'Pan', 'Pot'],
+});
+const resultsOf = ({ body }: Reply): unknown[] =>
+  body.data.items.map(
+    ({ result, error }: { result?: string; error?: { code: string } }) => result ?? error?.code,
+  );
+
+describe('POST /api/publications/batch', () => {
+  test('creates, updates, puts and deletes, and reads show it', async () => {
+    const { items, results, titles: expected } = eachKind();
+    const reply = await batch(items);
+    expect([reply.status, resultsOf(reply)]).toEqual([200, results]);
+    const counts = { created: 3, updated: 1, unchanged: 0, deleted: 1, failed: 0 };
+    expect(reply.body.data).toMatchObject({ dry_run: false, ...counts });
+    expect(await titles()).toEqual(expected);
+    const [created, updated, , fourth] = reply.body.data.items;
+    expect(updated).toEqual({ index: 1, action: 'update', id: ids[0], result: 'updated' });
+    expect(fourth).toMatchObject({ index: 3, action: 'put', external_id: 'erp-4' });
+    const read = await send('GET', `/api/publication/${created.id}`);
+    expect(read.body.data).toMatchObject({ title: 'Cup', handle: 'cup' });
+  });
+
+  test('tells what has changed nothing', async () => {
+    const items = [put('erp-1', { title: 'Tea' }), { action: 'update', id: ids[1], body: { title: 'Tea' } }];
+    const reply = await batch(items);
+    expect(resultsOf(reply)).toEqual(['unchanged', 'unchanged']);
+    expect(reply.body.data.items[0].id).toBe(ids[0]);
+  });
+
+  const INVALID: [string, object, string, string][] = [
+    [
+      'a missing field',
+      { action: 'create', body: { title: 'Cup' } },
+      'FIELD_REQUIRED',
+      'body.price_currency',
+    ],
+    ['an unknown field', put('erp-1', { color: 'red' }), 'FIELD_INVALID', 'body.color'],
+    ['an unknown publication', { action: 'delete', id: UNKNOWN }, 'PUBLICATION_NOT_FOUND', ''],
+    ['a name that is taken', put('erp-3', { ...TEA, handle: 'tea' }), 'CONFLICT', 'body.handle'],
+    ['an unknown listing', put('erp-1', { listing_id: UNKNOWN }), 'FIELD_INVALID', 'body.listing_id'],
+    [
+      'what only the decision refuses',
+      put('erp-3', { ...TEA, options: [{ name: 'Size', values: ['M'] }], variants: [MEDIUM, MEDIUM] }),
+      'FIELD_INVALID',
+      'body.variants.1.option_values',
+    ],
+  ];
+  test.each(INVALID)(
+    'with %s writes nothing, or all others with skip_failed',
+    async (_, item, code, field) => {
+      const items = [put('erp-9', { ...TEA, title: 'Pot' }), item];
+      const rejected = await batch(items);
+      const at = field === '' ? 'items.1' : `items.1.${field}`;
+      expectError(rejected, 400, 'FIELD_INVALID', at);
+      expect(rejected.body.error.details.errors).toContainEqual(expect.objectContaining({ field: at, code }));
+      expect(await titles()).toEqual(['Tea', 'Tea']);
+      const skipped = await batch(items, '?on_error=skip_failed');
+      expect([resultsOf(skipped), skipped.body.data.failed]).toEqual([['created', code], 1]);
+      expect(await titles()).toEqual(['Pot', 'Tea', 'Tea']);
+    },
+  );
+
+  test('as a dry run tells the same and writes nothing', async () => {
+    const { items, results } = eachKind();
+    const with_failed = [...items, { action: 'delete', id: UNKNOWN }];
+    const { events } = harness.service.runtime;
+    const append = jest.spyOn(events.live, 'append');
+    const tried = await batch(with_failed, '?dry_run=true');
+    const appended = append.mock.calls.length;
+    append.mockRestore();
+    expect([tried.status, appended]).toEqual([200, 0]);
+    expect(resultsOf(tried)).toEqual([...results, 'PUBLICATION_NOT_FOUND']);
+    expect(tried.body.data).toMatchObject({ dry_run: true, created: 3, failed: 1 });
+    expect(tried.body.data.items[0]).not.toHaveProperty('id');
+    expect(await titles()).toEqual(['Tea', 'Tea']);
+  });
+
+  test('is answered again for the same Idempotency-Key, and writes nothing', async () => {
+    const { items, titles: expected } = eachKind();
+    const headers = { 'Idempotency-Key': 'batch-1' };
+    const first = await batch(items, '', headers);
+    const again = await batch(items, '', headers);
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    expectError(await batch(items.slice(1), '', headers), 409, 'DUPLICATE_OPERATION');
+    expect(await titles()).toEqual(expected);
+  });
+
+  test('that failed on the way is completed by the same request', async () => {
+    const { items, results, titles: expected } = eachKind();
+    const { live } = harness.service.runtime.events;
+    const append = live.append.bind(live);
+    let appends = 0;
+    const failing = jest.spyOn(live, 'append').mockImplementation(async (...args) => {
+      appends += 1;
+      if (appends > 4) throw new CatalogError('unavailable');
+      return append(...args);
+    });
+    const headers = { 'Idempotency-Key': 'batch-2' };
+    const first = await batch(items, '', headers);
+    failing.mockRestore();
+    expectError(first, 503, 'SERVICE_UNAVAILABLE');
+    const again = await batch(items, '', headers);
+    expect([again.status, resultsOf(again)]).toEqual([200, results]);
+    expect(await titles()).toEqual(expected);
+  });
+
+  test('accepts 500 items, and the same ones again', async () => {
+    const items = Array.from({ length: 500 }, (_, index) =>
+      put(`new-${index}`, { ...TEA, title: `Cup ${index}` }),
+    );
+    expect((await batch(items)).body.data).toMatchObject({ created: 500, failed: 0 });
+    expect((await batch(items)).body.data).toMatchObject({ unchanged: 500, failed: 0 });
+    const { body } = await send('GET', '/api/publications?limit=1');
+    expect(body.meta.item_count).toBe(502);
+  });
+
+  const MALFORMED: [string, unknown, string, string][] = [
+    ['501 items', Array.from({ length: 501 }, (_, n) => put(`erp-${n}`, TEA)), 'FIELD_TOO_LONG', 'items'],
+    ['no items', [], 'FIELD_TOO_SHORT', 'items'],
+    ['no list', undefined, 'FIELD_REQUIRED', 'items'],
+    ['an unknown action', [{ action: 'move', id: UNKNOWN }], 'FIELD_INVALID', 'items.0.action'],
+    ['an update without an id', [{ action: 'update', body: {} }], 'FIELD_REQUIRED', 'items.0.id'],
+    ['a put without an external id', [{ action: 'put', body: {} }], 'FIELD_REQUIRED', 'items.0.external_id'],
+    ['a create with an id', [{ action: 'create', id: UNKNOWN, body: TEA }], 'FIELD_INVALID', 'items.0.id'],
+    ['an external id twice', [put('erp-1', {}), put('erp-1', {})], 'FIELD_INVALID', 'items.1'],
+    [
+      'an external id in two bodies',
+      [put('erp-1', {}), { action: 'create', body: { ...TEA, external_id: 'erp-1' } }],
+      'FIELD_INVALID',
+      'items.1',
+    ],
+  ];
+  test.each(MALFORMED)('refuses %s in either mode', async (_, items, code, field) => {
+    expectError(await batch(items), 400, code, field);
+    expectError(await batch(items, '?on_error=skip_failed'), 400, code, field);
+  });
+
+  test('writes only to the store of the query', async () => {
+    const other = await harness.newShop();
+    expectError(await batch([put('erp-1', {})], `?store_id=${other.store_id}`), 403, 'STORE_ACCESS_DENIED');
+    const key = await harness.newKey('secret', [shop.store_id, other.store_id]);
+    const body = { items: [{ action: 'delete', id: ids[0] }] };
+    const path = `/api/publications/batch?on_error=skip_failed&store_id=${other.store_id}`;
+    expect(resultsOf(await send('POST', path, { body, token: key.token }))).toEqual([
+      'PUBLICATION_NOT_FOUND',
+    ]);
+    expectError(
+      await send('POST', path, { body, token: shop.public.token }),
+      403,
+      'INSUFFICIENT_PERMISSIONS',
+    );
+  });
+});
