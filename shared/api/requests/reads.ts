@@ -75,6 +75,7 @@ export const listingsSchema = listSchema.extend({
     .transform((text) => (text === NO_PARENT ? null : text))
     .optional()
     .meta({
+      pattern: `^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|${NO_PARENT})$`,
       description: `Return only listings directly below this one. \`${NO_PARENT}\` returns those at the top.`,
       example: examples.ids.listing,
     }),
