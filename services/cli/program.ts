@@ -6,6 +6,7 @@ import { backupCommands } from './commands/backup';
 import { completionCommands } from './commands/completion';
 import { configCommand } from './commands/config';
 import { demoCommands } from './commands/demo';
+import { exportCommands } from './commands/export';
 import { importCommands } from './commands/import';
 import { keyCommands } from './commands/key';
 import { mediaCommands } from './commands/media';
@@ -31,6 +32,7 @@ export function buildProgram(): Command {
   keyCommands(program);
   paymentMethodCommands(program);
   importCommands(program);
+  exportCommands(program);
   mediaCommands(program);
   projectionCommands(program);
   backupCommands(program);

@@ -49,7 +49,7 @@ export class Images {
           this.tally.warn(noteOf(image, reason));
           return null;
         }
-        if (this.fetch === undefined) return attached.length === 0 ? null : (await this.find(image.url)).id;
+        if (this.fetch === undefined) return attached.length === 0 ? null : (await this.find(image)).id;
         if ([...(image.alt ?? '')].length > ALT_MAX)
           this.tally.warn(noteOf(image, `the alternative text was cut to ${ALT_MAX} characters`));
         const result = await this.fetchOnce(image, this.fetch);
@@ -89,8 +89,9 @@ export class Images {
   }
 
   /** Uploads an image, unless it exists already. */
-  private async upload({ url, alt }: ImageAddress, fetch: FetchImage): Promise<FetchResult> {
-    const { id: media_id, is_present } = await this.find(url);
+  private async upload(image: ImageAddress, fetch: FetchImage): Promise<FetchResult> {
+    const { url, alt } = image;
+    const { id: media_id, is_present } = await this.find(image);
     if (is_present) return { outcome: 'unchanged', media_id };
     try {
       await fetch(url, (bytes) => this.writer.uploadMedia(media_id, bytes, alt));
@@ -102,7 +103,10 @@ export class Images {
     }
   }
 
-  private find(url: string): Promise<{ readonly id: MediaId; readonly is_present: boolean }> {
+  private async find({ url, media_id }: ImageAddress) {
+    const known_id = media_id as MediaId | undefined;
+    if (known_id && (await this.writer.media(known_id)) === 'present')
+      return { id: known_id, is_present: true };
     return findUsable((generation) => mediaIdOf(this.store, url, generation), this.writer.media);
   }
 }

@@ -13,6 +13,8 @@ export interface RowNote {
 export interface ImageAddress {
   readonly url: string;
   readonly alt: string | null;
+  /** The media that an export read the image from. If the store has it, nothing is fetched. */
+  readonly media_id?: string | undefined;
 }
 
 /**

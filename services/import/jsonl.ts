@@ -1,11 +1,18 @@
 import { z } from 'zod';
 import { newListingBody } from '../../shared/api/requests/writes';
-import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { parseBody } from '../../shared/http/validation';
 import { isUuid } from '../../shared/kernel/ids';
 import { newPublicationSchema } from '../command/publication';
 import { newReviewSchema } from '../command/review';
-import { type FailedRow, type ImportFile, type ImportItem, type ReviewRow, RowError } from './item';
+import {
+  type FailedRow,
+  type ImportFile,
+  type ImportItem,
+  type ReviewRow,
+  RowError,
+  type VariantImage,
+} from './item';
 import { parsePrice } from './price';
 import { rejectionReason } from './report';
 import { ImportFileError, readLines } from './text-file';
@@ -28,7 +35,11 @@ const externalId = z.preprocess(
 const image = z.union(
   [
     z.string().transform((url) => ({ url, alt: null })),
-    z.strictObject({ url: z.string(), alt: z.string().nullable().default(null) }),
+    z.strictObject({
+      url: z.string(),
+      alt: z.string().nullable().default(null),
+      media_id: z.guid().toLowerCase().optional(),
+    }),
   ],
   'a URL, or an object with url and alt',
 );
@@ -59,6 +70,7 @@ const publicationRow = z.strictObject({
   listing: listingName.nullish(),
   images: z.array(image).nullish(),
   reviews: z.array(z.any()).nullish(),
+  variants: z.any().optional(),
 });
 
 /**
@@ -97,7 +109,7 @@ function toReview({ external_id, ...fields }: z.output<typeof reviewFields>): Re
 
 function parsePublication(row: JsonObject, line: number, currency: string | undefined): ImportItem[] {
   const parsed = parseBody(publicationRow, row);
-  const { external_id, listing, images, reviews: review_rows, price, ...fields } = parsed;
+  const { external_id, listing, images, reviews: review_rows, price, variants, ...fields } = parsed;
   if (price !== undefined && 'price_amount' in fields)
     throw new RowError('price: use either price or price_amount, not both');
   const reviews: ReviewRow[] = [];
@@ -109,17 +121,43 @@ function parsePublication(row: JsonObject, line: number, currency: string | unde
     } catch (error) {
       faults.push(failedRow(line, external_id, 'review', error, `reviews[${index}]: `));
     }
+  const pictures = imagesOf(variants);
   const item: ImportItem = {
     ...{ kind: 'publication', line, external_id, images: images ?? [], reviews },
+    ...(pictures.length > 0 && { variant_images: pictures }),
     fields: {
       ...(currency !== undefined && { price_currency: currency }),
       ...fields,
+      ...(variants !== undefined && { variants: withoutImages(variants) }),
+      external_id,
       // `JSON.parse` has made a number of the price. For every allowed amount, `String` returns its exact digits.
       ...(price !== undefined && { price_amount: parsePrice(String(price)) }),
     },
     ...(listing === undefined ? {} : { listing }),
   };
   return [item, ...faults];
+}
+
+/*
+ * `image` of a variant is one of the addresses in `images`. The command services know pictures by their ids only, so it
+ * is taken out of the variants.
+ */
+
+function imagesOf(variants: unknown): VariantImage[] {
+  return [variants].flat().flatMap((variant) => {
+    if (!isObject(variant) || typeof variant.image !== 'string') return [];
+    const option_values = (variant.option_values ?? {}) as VariantImage['option_values'];
+    return [{ url: variant.image, option_values }];
+  });
+}
+
+function withoutImages(variants: JsonValue): JsonValue {
+  if (!Array.isArray(variants)) return variants;
+  return variants.map((variant) => {
+    if (!isObject(variant) || typeof variant.image !== 'string') return variant;
+    const { image: _, ...others } = variant;
+    return others;
+  });
 }
 
 function parseObject(text: string): JsonObject | undefined {

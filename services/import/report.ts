@@ -8,7 +8,7 @@ export const KINDS = ['listings', 'publications', 'reviews', 'media'] as const;
 export type Kind = (typeof KINDS)[number];
 export type Count = 'created' | 'updated' | 'unchanged' | 'failed';
 
-export interface ReportedImage extends ImageAddress {
+export interface ReportedImage extends Omit<ImageAddress, 'media_id'> {
   /** Null if the publication does not have the image. */
   readonly media_id: MediaId | null;
 }

@@ -116,10 +116,13 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
       : item.listing === null
         ? { listing_id: null }
         : {};
-  const input = { ...fields, ...listing };
-  for (let generation = 1; ; generation++) {
-    const id = publicationIdOf(state.store, item.external_id, generation);
-    const { outcome, ...effects } = await state.writer.putPublication(id, input);
+  const known_id = await state.writer.publicationNamed(item.external_id);
+  // A publication that an export has named by its id stays without an external id.
+  const { external_id, ...others } = { ...fields, ...listing };
+  const input = { ...others, ...(external_id !== undefined && external_id !== known_id && { external_id }) };
+  for (let generation = known_id ? 0 : 1; ; generation++) {
+    const id = generation === 0 ? known_id! : publicationIdOf(state.store, item.external_id, generation);
+    const { outcome, ...effects } = await state.writer.putPublication(id, input, generation === 0);
     if (outcome === 'deleted') continue;
     state.tally.count('publications', outcome);
     state.tally.addEffects(item, effects);
@@ -152,6 +155,8 @@ async function findReviewedPublication(
   const in_this_file = publications.writing.get(external_id);
   if (in_this_file) return in_this_file;
   if (publications.failed.has(external_id)) return undefined;
+  const known_id = await writer.publicationNamed(external_id);
+  if (known_id) return known_id;
   const idOf = (generation: number): PublicationId => publicationIdOf(store, external_id, generation);
   const { id, is_present } = await findUsable(idOf, writer.publication);
   return is_present ? id : undefined;

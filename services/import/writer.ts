@@ -8,12 +8,19 @@ import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/p
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import { arrangeVariants } from '../../shared/catalog/publication/variants';
 import type { Environment } from '../../shared/catalog/realm';
-import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
+import {
+  type ListingId,
+  type MediaId,
+  type PublicationId,
+  parseId,
+  type StoreId,
+} from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { StoreDeps, WriteContext } from '../command/execute';
 import { type NewListing, putListing } from '../command/listing';
 import { type Loaded, load } from '../command/load';
 import { uploadMedia } from '../command/media';
+import { ownerOfName } from '../command/names';
 import { inspectOriginal, storeOriginal } from '../command/originals';
 import type { NewPublication, PublicationPatch } from '../command/publication';
 import {
@@ -78,15 +85,19 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       const { outcome } = await putListing(deps, context, put, input);
       return { outcome, ...effects() };
     },
-    /** As `putListing`. */
-    putPublication: async (id: PublicationId, input: z.output<typeof importedPublication>) => {
+    /** As `putListing`. `is_known`: the publication exists. */
+    putPublication: async (
+      id: PublicationId,
+      input: z.output<typeof importedPublication>,
+      is_known = false,
+    ) => {
       const { price_currency = DEFAULT_CURRENCY } = input;
       const { keep, effects } = keeper('publication', id);
       const revise = (before: Publication, wanted: NewPublication): Promise<NewPublication> => {
         const price_currency = input.price_currency ?? before.price_currency;
         return keep(before, { ...wanted, ...completeVariants(before, wanted), price_currency });
       };
-      const put = { environment, store_id, id, is_probably_new, revise };
+      const put = { environment, store_id, id, is_probably_new: is_probably_new && !is_known, revise };
       const { outcome } = await putPublication(deps, context, put, { ...input, price_currency });
       // The rows of a file are mostly new, or mostly of an earlier import.
       is_probably_new = outcome === 'created';
@@ -146,6 +157,15 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       presenceOf(await load({ ...source, aggregate: listingAggregate, id }), store_id),
     publication: async (id: PublicationId) =>
       presenceOf(await load({ ...source, aggregate: publicationAggregate, id }), store_id),
+    /** Returns the publication of the store with this external id or this id, undefined if there is none. */
+    publicationNamed: async (external_id: string): Promise<PublicationId | undefined> => {
+      const name = { store_id, kind: 'publication', field: 'external_id', value: external_id };
+      const owner_id = (await ownerOfName(deps, environment, name)) as PublicationId | undefined;
+      const owner = owner_id && (await findPublication(deps, environment, owner_id));
+      if (owner?.external_id === external_id) return owner_id;
+      const id = parseId<PublicationId>(external_id);
+      return id && (await findPublication(deps, environment, id))?.store_id === store_id ? id : undefined;
+    },
     media: async (id: MediaId) =>
       presenceOf(await load({ ...source, aggregate: mediaAggregate, id }), store_id),
   };

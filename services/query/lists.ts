@@ -35,7 +35,6 @@ import { EXPANDED_MAX, type Key } from '../../shared/catalog/stored-document';
 import { reviewStatusSchema, type SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
-import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
 import { facetsOf, labelTerms } from './facets';
@@ -53,6 +52,7 @@ import {
   parseRead,
   type ReadDeps,
   requestedStore,
+  requireSecretKey,
   visibilitiesOf,
   visibilityKey,
   visibleEntries,
@@ -536,12 +536,6 @@ export async function readStoreReviews(deps: ReadDeps, request: ApiRequest): Pro
   assertActive(store);
   const data = page.flatMap(({ document }) => (document ? [document.body] : []));
   return { data, meta: pageMeta({ ...query, total }) };
-}
-
-/** Throws `insufficient_permissions` if the key is public. */
-function requireSecretKey({ principal }: ApiRequest, what: string): void {
-  if (principal.key_type === 'secret') return;
-  throw new CatalogError('insufficient_permissions', { message: `${what} requires a secret key` });
 }
 
 /** Returns the condition on the key. All statuses are named, so that the index serves the query. */

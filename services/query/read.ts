@@ -59,6 +59,12 @@ export function parseRead<Query extends ReadQuery>(
   return query;
 }
 
+/** Throws `insufficient_permissions` if the key is public. */
+export function requireSecretKey({ principal }: ApiRequest, what: string): void {
+  if (principal.key_type === 'secret') return;
+  throw new CatalogError('insufficient_permissions', { message: `${what} requires a secret key` });
+}
+
 // --- Visibility ---
 
 /** Returns the visibilities that the filter includes. */

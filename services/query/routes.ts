@@ -5,6 +5,7 @@ import type { CacheObserver } from '../../shared/http/metrics';
 import { type Answer, type ApiRequest, type Pictures, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
+import { readExport } from './export';
 import { byHandle } from './handles';
 import {
   readListingPublications,
@@ -36,6 +37,7 @@ type ReadHandler = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
 const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] = [
   [reads.getStore, readStore],
   [reads.searchStore, readSearch],
+  [reads.exportStore, readExport],
   [reads.listStoreListings, readListings],
   [reads.listPaymentMethods, readPaymentMethods],
   [reads.listListings, readListings],

@@ -289,6 +289,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   MediaListQuery: reads.mediaListSchema,
   ReviewsQuery: reads.reviewsSchema,
   StoreReviewsQuery: reads.storeReviewsSchema,
+  ExportQuery: reads.exportSchema,
   WriteQuery: writes.writeQuerySchema,
   BatchQuery: writes.batchQuerySchema,
   DeleteListingQuery: writes.deleteListingSchema,

@@ -110,7 +110,9 @@ export function clientApiText(): string {
   ].join('\n');
 }
 
-const isClientOperation = ({ path }: Operation): boolean => /^\/(api|auth)\//.test(path);
+/** The client has no method for an answer that is not JSON. */
+const isClientOperation = ({ path, successes }: Operation): boolean =>
+  /^\/(api|auth)\//.test(path) && !('application/x-ndjson' in (successes[200]?.content ?? {}));
 
 const typeName = (name: string): string => RENAMED[name] ?? name;
 

@@ -231,9 +231,13 @@ function refusalOf(
   });
 }
 
-/** Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, or a file. */
+/** Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, a file or a stream. */
 async function replyToRead(exchange: Exchange, answer: Answer): Promise<Reply> {
   if (answer.file) return fileReply(exchange, answer.file);
+  if (answer.stream) {
+    const { content_type, bytes } = answer.stream;
+    return { status: 200, headers: { ...answer.headers, 'Content-Type': content_type }, body: bytes };
+  }
   const rendered = await renderRead(answer);
   const { made_from } = answer;
   return notModified(exchange, rendered.headers) ?? encode(exchange, { ...rendered, made_from });

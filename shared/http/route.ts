@@ -68,6 +68,8 @@ export interface Answer {
   readonly made_from?: DocumentVersion;
   /** For a read: the file to send instead of `data`. */
   readonly file?: FileAnswer;
+  /** For a read: what to send instead of `data`, while it is made. */
+  readonly stream?: StreamAnswer;
 }
 
 /** A document at a position. No other content of the document ever has the same position. */
@@ -86,6 +88,12 @@ export interface FileAnswer {
   /** Condition if the blob store does not have the file. */
   readonly missing: Condition;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A response of unknown length. If making it fails, the connection is closed. It ends early if the client leaves. */
+export interface StreamAnswer {
+  readonly content_type: string;
+  readonly bytes: AsyncIterable<Uint8Array>;
 }
 
 /** Blob store of the pictures of each environment. */

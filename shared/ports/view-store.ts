@@ -80,11 +80,13 @@ export interface ViewStore {
   close(): Promise<void>;
 }
 
+/** `after`: a text, or the id, that sorts after this one by its bytes in UTF-8. For pages that begin after a document. */
 export type KeyCondition =
   | Key
   | { readonly in: readonly Key[] }
   | { readonly not: Key }
   | { readonly gte?: number; readonly lte?: number }
+  | { readonly after: string }
   | SpanCondition;
 
 /** Whether the number is in the span from this key, inclusive, until the key `until`, exclusive. */

@@ -302,6 +302,8 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
     { price_down: { gte: 0, lte: 200 }, visibility: 'public' },
     { price_up: { gte: 0, lte: 350 }, visibility: 'public', id: { not: 'p00007' } },
     { visibility: { in: ['public', 'private'] }, id: { not: 'p00008' } },
+    { visibility: 'public', id: { after: 'p00007' } },
+    { name_fold: { after: 'name 1' } },
   ];
   const scopes = [{ store_id: 'large' }, { listing_id: 'listing-1' }];
   return scopes.flatMap((scope) =>
@@ -316,6 +318,7 @@ function isMatch(key: Key, condition: KeyCondition): boolean {
   if (condition === null || typeof condition !== 'object') return key === condition;
   if ('in' in condition) return condition.in.includes(key);
   if ('not' in condition) return key !== condition.not;
+  if ('after' in condition) return String(key) > condition.after;
   if ('contains' in condition) throw new Error('no key of a list is a span');
   const { gte = Number.NEGATIVE_INFINITY, lte = Number.POSITIVE_INFINITY } = condition;
   return typeof key === 'number' && key >= gte && key <= lte;

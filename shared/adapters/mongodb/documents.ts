@@ -167,6 +167,7 @@ function termOf(condition: Exclude<KeyCondition, SpanCondition>): unknown {
   if (condition === null || typeof condition !== 'object') return condition;
   if ('in' in condition) return { $in: [...condition.in] };
   if ('not' in condition) return { $ne: condition.not };
+  if ('after' in condition) return { $gt: condition.after };
   const { gte, lte } = condition;
   if (gte === undefined && lte === undefined) return undefined;
   return { ...(gte === undefined ? {} : { $gte: gte }), ...(lte === undefined ? {} : { $lte: lte }) };

@@ -364,6 +364,7 @@ function keyTerms(columnOf: (key: string) => string, key: string, condition: Key
   if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];
   if ('in' in condition) return [inTerm(name, condition.in)];
   if ('not' in condition) return [notTerm(name, condition.not)];
+  if ('after' in condition) return [{ sql: `${name} > ?`, parameters: [condition.after] }];
   if ('contains' in condition) {
     const { contains, until, is } = condition;
     const sql = `${is ? '' : 'NOT '}(${name} <= ? AND ${columnOf(until)} > ?)`;

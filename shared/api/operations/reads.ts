@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import {
+  exportSchema,
   listingPublicationsSchema,
   listingsSchema,
   listSchema,
@@ -85,6 +86,9 @@ const range_headers = ['ETag', 'Accept-Ranges', 'Content-Range'] as const;
 const publications = { tag: 'Publications', permission: 'read:publications' } as const;
 const listings = { tag: 'Listings', permission: 'read:listings' } as const;
 const listingPage = { query: listingsSchema, answer: answers.ListingPage };
+
+/** The permissions that an export requires. */
+export const EXPORT_PERMISSIONS = ['read:publications', 'read:listings', 'read:media'] as const;
 
 /** Every read of the interface (docs/interface.md#read-endpoints). */
 export const reads = withIds({
@@ -249,5 +253,25 @@ export const reads = withIds({
       304: { ...NOT_MODIFIED, headers: ['ETag', 'Accept-Ranges'] },
     },
     conditions: [...mediaRecord.conditions, 'range_unsatisfiable'],
+  },
+  exportStore: {
+    method: 'GET',
+    path: '/api/export',
+    tag: 'Stores',
+    permission: 'read:publications',
+    security: 'bearer',
+    summary: 'Export the catalog of a store',
+    description:
+      'Returns the listings and publications, one JSON object per line, in the format that `catalog import` reads. Requires a secret key that also has the permissions `read:listings` and `read:media`. The answer is made while it is sent. If the connection is closed without the last chunk, the export is incomplete.',
+    query: exportSchema,
+    successes: {
+      200: { description: 'The lines of the export.', content: { 'application/x-ndjson': {} } },
+    },
+    conditions: [
+      ...AUTHENTICATION_CONDITIONS,
+      ...PARAMETER_CONDITIONS,
+      'store_not_found',
+      ...GENERAL_CONDITIONS,
+    ],
   },
 });

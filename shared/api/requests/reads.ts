@@ -42,6 +42,18 @@ export const readSchema = z.object({
   ),
 });
 
+/** Parameters of `GET /api/export`. */
+export const exportSchema = readSchema.pick({ store_id: true }).extend({
+  base_url: z
+    .url({ protocol: /^https?$/, error: 'an address that begins with http:// or https://' })
+    .optional()
+    .meta({
+      description:
+        'Where the pictures are served: the beginning of their addresses in the export. Default: where the request was sent.',
+      example: 'https://shop.example',
+    }),
+});
+
 /** Parameters of every list (docs/interface.md#pagination). */
 export const listSchema = readSchema.extend({
   ...paginationSchema.shape,

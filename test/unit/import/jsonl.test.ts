@@ -25,7 +25,10 @@ test('parses a publication line', () => {
       kind: 'publication',
       line: 4,
       external_id: 'shirt',
-      fields: { title: 'Shirt', price_amount: 999, price_currency: 'EUR', quantity_available: 3 },
+      fields: {
+        ...{ external_id: 'shirt', title: 'Shirt' },
+        ...{ price_amount: 999, price_currency: 'EUR', quantity_available: 3 },
+      },
       listing: 'Clothes',
       images: [
         { url: 'https://x/1.jpg', alt: null },

@@ -36,7 +36,7 @@ test('importing the same file twice writes no event the second time', () =>
       reviews: { created: 50, failed: 0 },
     });
     const written = await history();
-    expect(written).toHaveLength(103);
+    expect(written).toHaveLength(153);
 
     const second = await run(many(50));
     expect(second).toMatchObject({

@@ -47,7 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/cli': [
     ...SHARED,
     ...['projections/engine', 'projections/maintenance', 'projections/pipeline'],
-    ...['boot', 'command', 'demo', 'import', 'media'].map((name) => `services/${name}`),
+    ...['boot', 'command', 'demo', 'import', 'media', 'query'].map((name) => `services/${name}`),
   ],
 };
 

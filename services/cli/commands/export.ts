@@ -1,0 +1,34 @@
+import type { Command } from 'commander';
+import { exportLines } from '../../query/export-lines';
+import { catchUpBeforeRead } from '../catch-up';
+import { CliError, EXIT, printAnswer, withRuntime } from '../invocation';
+import { choiceOption, storeOption } from '../options';
+import { requireStore } from './store';
+
+interface ExportOptions {
+  readonly store: string;
+  readonly baseUrl?: string;
+}
+
+export function exportCommands(program: Command): void {
+  program
+    .command('export')
+    .description('Write the catalog of a store to standard output, as lines that "catalog import" reads')
+    .addOption(choiceOption('--format <format>', 'Format of the output', ['jsonl']))
+    .addOption(storeOption('ID of the store to export'))
+    .option(
+      '--base-url <url>',
+      'Address where the service serves pictures; default: http://localhost with the port of the service',
+    )
+    .action(
+      withRuntime<ExportOptions>(async ({ runtime }, { store, baseUrl }) => {
+        const { id: store_id, environment } = await requireStore(runtime, store);
+        const base_url = baseUrl ?? `http://localhost:${runtime.config.PORT}`;
+        if (!/^https?:\/\//.test(base_url) || !URL.canParse(base_url))
+          throw new CliError(`Invalid --base-url "${base_url}": expected http:// or https://.`, EXIT.usage);
+        await catchUpBeforeRead(runtime, environment);
+        const lines = exportLines({ view: runtime.views[environment], store_id, base_url });
+        for await (const line of lines) await printAnswer(false, undefined, () => line);
+      }),
+    );
+}

@@ -1,0 +1,166 @@
+import type { StoredDocument } from '../../shared/catalog/documents';
+import { listingFields } from '../../shared/catalog/listing/fields';
+import type { Listing } from '../../shared/catalog/listing/listing';
+import type { MediaEmbed } from '../../shared/catalog/media/document';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
+import { publicationFields } from '../../shared/catalog/publication/fields';
+import type { Publication } from '../../shared/catalog/publication/publication';
+import { type Variant, variantFields } from '../../shared/catalog/publication/variants';
+import { visibilitySchema } from '../../shared/catalog/vocabulary';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { StoreId } from '../../shared/kernel/ids';
+import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
+import type { ViewQuery } from '../../shared/ports/view-store';
+
+/** The catalog of a store to write as JSON Lines. */
+export interface Export {
+  /** Asked for the active version before each page: a rebuild may replace the version meanwhile. */
+  readonly view: Pick<ActiveView, 'current'>;
+  readonly store_id: StoreId;
+  /** What the paths of pictures are appended to. */
+  readonly base_url: string;
+}
+
+/** How many publications of each of the four lists are in memory. */
+const PAGE_SIZE = 100;
+
+/**
+ * Yields the lines of an export, which an import reads (docs/import.md#json-lines): the listings by name, then
+ * the publications by external id. Only pages of publications and the names of the listings are in memory.
+ */
+export async function* exportLines(options: Export): AsyncGenerator<string> {
+  const listings = await readListings(options);
+  const names = new Map<string, string>(listings.map(({ id, name }) => [id, name]));
+  for (const { parent_id, ...listing } of listings) {
+    const parent = names.get(parent_id ?? '') ?? null;
+    yield lineOf({ listing: { ...pick(listing, listingFields, LISTING_LINKS), parent } });
+  }
+  for await (const { name, document } of merged(publicationLists(options)))
+    yield publicationLine(name, document, names, options.base_url);
+}
+
+const lineOf = (row: object): string => `${JSON.stringify(row)}\n`;
+
+/** Fields whose ids mean nothing elsewhere. A line has names and addresses instead. */
+const LISTING_LINKS = ['media_ids', 'parent_id'];
+const PUBLICATION_LINKS = ['external_id', 'listing_id', 'media_ids', 'options', 'variants'];
+
+/** Returns the declared fields, in the order of their declaration. Leaves out a null handle, for which an import makes one. */
+function pick(resource: object, fields: object, excluded: readonly string[]): Record<string, unknown> {
+  const values = resource as Readonly<Record<string, unknown>>;
+  const names = Object.keys(fields).filter(
+    (name) => !excluded.includes(name) && (name !== 'handle' || values[name] !== null),
+  );
+  return Object.fromEntries(names.map((name) => [name, values[name]]));
+}
+
+async function current({ view }: Export): Promise<DocumentReader> {
+  const version = await view.current();
+  if (!version) throw new CatalogError('unavailable');
+  return version;
+}
+
+async function readListings(options: Export) {
+  const { store_id } = options;
+  const found: Listing[] = [];
+  for (let after_id = ''; ; ) {
+    const page = await (await current(options)).scan('listings', {
+      where: { store_id },
+      after_id,
+      limit: PAGE_SIZE,
+    });
+    for (const { document } of page) if (document?.state.listing) found.push(document.state.listing);
+    if (page.length < PAGE_SIZE) return found.sort((a, b) => compareBytes(a.name, b.name));
+    after_id = page.at(-1)!.id;
+  }
+}
+
+/** A publication, and the name by which an import finds it again. */
+interface Named {
+  readonly name: string;
+  readonly document: PublicationDocument;
+}
+
+/** Returns lists by name that together have all publications of the store. An index has each of them in this order. */
+function publicationLists(options: Export): AsyncGenerator<Named>[] {
+  const { store_id } = options;
+  return visibilitySchema.options.flatMap((visibility) => [
+    named(pages(options, { store_id, visibility }, 'external_id')),
+    named(pages(options, { store_id, visibility, external_id: null }, 'id')),
+  ]);
+}
+
+async function* named(found: AsyncIterable<StoredDocument<PublicationDocument>>): AsyncGenerator<Named> {
+  for await (const { id, document } of found)
+    if (document) yield { name: document.keys.external_id ?? id, document };
+}
+
+/** Yields the documents whose `key` is set, sorted by it. */
+async function* pages(
+  options: Export,
+  where: ViewQuery['where'],
+  key: 'id' | 'external_id',
+): AsyncGenerator<StoredDocument<PublicationDocument>> {
+  for (let after = ''; ; ) {
+    const page = await (await current(options)).find('publications', {
+      where: { ...where, [key]: { after } },
+      order: [[key, 'asc']],
+      limit: PAGE_SIZE,
+      parts: ['state', 'expansions'],
+    });
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE_SIZE) return;
+    after = key === 'id' ? last.id : String(last.document?.keys.external_id);
+  }
+}
+
+/** Merges lists that are sorted by name. */
+async function* merged(lists: readonly AsyncGenerator<Named>[]): AsyncGenerator<Named> {
+  const heads = await Promise.all(lists.map(async (list) => ({ list, head: await list.next() })));
+  for (;;) {
+    const left = heads.filter(({ head }) => !head.done);
+    if (left.length === 0) return;
+    const first = left.reduce((a, b) => (compareBytes(a.head.value.name, b.head.value.name) <= 0 ? a : b));
+    yield first.head.value;
+    first.head = await first.list.next();
+  }
+}
+
+/** Compares as the stores sort: by the bytes in UTF-8. */
+const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+function publicationLine(
+  external_id: string,
+  { keys, state, expansions }: PublicationDocument,
+  listings: ReadonlyMap<string, string>,
+  base_url: string,
+): string {
+  const publication = state.publication as Publication;
+  const { options, variants } = publication;
+  const images = expansions.media.flatMap((media) => imageOf(media, base_url));
+  return lineOf({
+    external_id,
+    ...pick(publication, publicationFields, PUBLICATION_LINKS),
+    listing: listings.get(keys.listing_id ?? '') ?? null,
+    images,
+    options,
+    variants: variants.map((variant) => variantOf(variant, images)),
+  });
+}
+
+interface Image {
+  readonly url: string;
+  readonly alt: unknown;
+  readonly media_id: string;
+}
+
+/** Returns nothing for a picture that is not ready. */
+function imageOf({ id, body: { url, alt = null } }: MediaEmbed, base_url: string): Image[] {
+  return typeof url === 'string' ? [{ url: new URL(url, base_url).href, alt, media_id: id }] : [];
+}
+
+function variantOf(variant: Variant, images: readonly Image[]) {
+  const image = images.find(({ media_id }) => media_id === variant.media_id);
+  return { ...pick(variant, variantFields, ['media_id']), ...(image && { image: image.url }) };
+}

@@ -1,0 +1,33 @@
+import { EXPORT_PERMISSIONS, reads } from '../../shared/api/operations/reads';
+import type { Answer, ApiRequest } from '../../shared/http/route';
+import { parseQuery } from '../../shared/http/validation';
+import { CatalogError } from '../../shared/kernel/errors';
+import { exportLines } from './export-lines';
+import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
+
+/** Handles `GET /api/export`. */
+export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
+  const { principal } = request;
+  requireSecretKey(request, 'An export');
+  for (const permission of EXPORT_PERMISSIONS)
+    if (!principal.permissions.includes(permission))
+      throw new CatalogError('insufficient_permissions', {
+        message: `This request requires a secret key with the permission ${permission}`,
+      });
+  const { base_url = ownAddress(request) } = parseQuery(reads.exportStore.query, request.query);
+  const store_id = requestedStore(request);
+  const version = await openStore(deps, request, store_id);
+  assertActive(await version.get('stores', store_id));
+  const lines = exportLines({ view: deps[principal.environment].view, store_id, base_url });
+  return { data: null, stream: { content_type: 'application/x-ndjson', bytes: encoded(lines) } };
+}
+
+/** Returns the address that the client has sent the request to. Gateways that receive https say so. */
+function ownAddress(request: ApiRequest): string {
+  const is_secure = request.header('x-forwarded-proto')?.startsWith('https') === true;
+  return `${is_secure ? 'https' : 'http'}://${request.header('host')}`;
+}
+
+async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const line of lines) yield Buffer.from(line);
+}

@@ -1,0 +1,264 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { exportLines } from '../../services/query/export-lines';
+import { type Harness, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import { withTempDir } from '../support/temp-dir';
+import { waitFor, within } from '../support/wait-for';
+import { Cli, InProcessCli } from './cli-run';
+import { MediaShop } from './media-shop';
+import { expectError } from './replies';
+
+const rowsOf = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
+/** Exports a store. */
+async function exported(cli: Cli, store: string, ...options: string[]): Promise<string> {
+  const { code, stdout, stderr } = await cli.run('export', '--format', 'jsonl', '--store', store, ...options);
+  expect([code, stderr]).toEqual([0, '']);
+  return stdout;
+}
+
+/** Imports lines into a store and returns the report. */
+async function imported(cli: Cli, store: string, text: string, ...options: string[]) {
+  return withTempDir(async (folder) => {
+    const file = join(folder, 'in.jsonl');
+    writeFileSync(file, text);
+    const report = await cli.json('import', file, '--format', 'jsonl', '--store', store, ...options);
+    expect(report.failed).toEqual([]);
+    return report;
+  });
+}
+
+describe('the command', () => {
+  const text = fc.stringMatching(/^[a-zA-Z0-9ñ茶𝒳_]{1,12}$/u);
+  const amount = fc.integer({ min: 0, max: 100_000 });
+  const quantity = fc.option(fc.integer({ min: 0, max: 50 }));
+  const some = <Value>(value: fc.Arbitrary<Value>) => fc.option(value);
+  const listing = fc.constantFrom('Tea', 'té', 'Cups', '𝒳');
+  const visibility = fc.constantFrom('public', 'private');
+  const variants = fc.uniqueArray(fc.constantFrom('S', 'M', 'L'), { maxLength: 3 }).chain((sizes) =>
+    fc.record({
+      options: fc.constant(sizes.length > 0 ? [{ name: 'Size', values: sizes }] : []),
+      variants: fc.tuple(
+        ...sizes.map((Size) =>
+          fc.record({
+            option_values: fc.constant({ Size }),
+            sku: fc.constant(`sku-${Size}`),
+            price_amount: amount,
+            quantity_available: quantity,
+            attributes: some(fc.dictionary(text, amount, { minKeys: 1, maxKeys: 2 })),
+          }),
+        ),
+      ),
+    }),
+  );
+  const publication = fc
+    .record({
+      title: text,
+      description: fc.string({ maxLength: 20 }).map((line) => line.replace(/[^ -~\n]/g, '')),
+      price_amount: amount,
+      price_currency: fc.constantFrom('PEN', 'USD'),
+      price_active: fc.boolean(),
+      visibility,
+      free_shipping: some(fc.boolean()),
+      quantity_available: quantity,
+      listing: some(listing),
+      vendor: some(text),
+      tags: some(fc.uniqueArray(text, { minLength: 1, maxLength: 3 })),
+      attributes: some(fc.dictionary(text, fc.oneof(text, amount, fc.boolean()), { minKeys: 1, maxKeys: 3 })),
+      seo: some(fc.record({ title: text }, { requiredKeys: ['title'] })),
+    })
+    .chain((fields) => variants.map((more) => ({ ...fields, ...more })));
+  const catalog = fc.record({
+    listings: fc.uniqueArray(
+      fc.record({ name: listing, visibility, parent: fc.constantFrom(null, 'All'), description: some(text) }),
+      { selector: ({ name }) => name },
+    ),
+    publications: fc.dictionary(text, publication, { maxKeys: 8 }),
+  });
+
+  test('writes what an import into an empty store makes the same, and changes nothing in the same store', () =>
+    withTempDir(async (folder) => {
+      const cli = new InProcessCli(join(folder, 'data'));
+      const account = await cli.account();
+      const story = fc.asyncProperty(catalog, async ({ listings, publications }) => {
+        const rows = [
+          ...listings.map((listing) => ({ listing })),
+          ...Object.entries(publications).map(([external_id, fields]) => ({ external_id, ...fields })),
+        ];
+        fc.pre(rows.length > 0);
+        const [first, second] = [await cli.store(account), await cli.store(account)];
+        await imported(cli, first, rows.map((row) => JSON.stringify(row)).join('\n'));
+        const lines = await exported(cli, first);
+        const found = rowsOf(lines).flatMap(({ external_id }) => external_id ?? []);
+        expect(found.sort()).toEqual(Object.keys(publications).sort());
+        await imported(cli, second, lines);
+        expect(await exported(cli, second)).toBe(lines);
+        for (const store of [first, second]) {
+          const again = await imported(cli, store, lines);
+          for (const kind of ['listings', 'publications'])
+            expect(again[kind]).toMatchObject({ created: 0, updated: 0 });
+        }
+      });
+      await fc.assert(story, { numRuns: 6 });
+      expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+    }));
+
+  test('refuses an unknown store and an address that is no web address', () =>
+    withTempDir(async (folder) => {
+      const cli = new InProcessCli(join(folder, 'data'));
+      const store = await cli.store(await cli.account());
+      expect(await exported(cli, store)).toBe('');
+      const run = (...args: string[]) => cli.run('export', '--format', 'jsonl', ...args);
+      expect(await run('--store', crypto.randomUUID())).toMatchObject({ code: 1 });
+      const wrong = await run('--store', store, '--base-url', 'ftp://x');
+      expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('Invalid --base-url')]);
+    }));
+});
+
+describe('GET /api/export', () => {
+  let harness: Harness;
+  let shop: Shop;
+  beforeAll(async () => {
+    harness = await startHarness();
+  });
+  beforeEach(async () => {
+    shop = await harness.newShop();
+  });
+  afterAll(() => harness.close());
+
+  const send = (method: string, path: string, options: RequestOptions = {}) =>
+    harness.request(method, path, { token: shop.secret.token, ...options });
+  const create = async (path: string, body: object): Promise<string> =>
+    (await send('POST', path, { body })).body.data.id;
+  const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+
+  test('streams listings and publications, private ones too, but nothing deleted and nothing of another store', async () => {
+    const top = await create('/api/listing', { name: 'Drinks', visibility: 'private' });
+    const listing_id = await create('/api/listing', { name: 'Coffee', parent_id: top, external_id: 'c' });
+    const unnamed = await create('/api/publication', { ...TEA, listing_id });
+    await create('/api/publication', { ...TEA, title: 'Maté', external_id: 'mate', visibility: 'private' });
+    await send('DELETE', `/api/publication/${await create('/api/publication', TEA)}`);
+    const other = await harness.newShop();
+    await send('POST', '/api/publication', { token: other.secret.token, body: TEA });
+    const { status, headers, text } = await send('GET', '/api/export');
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
+    expect(rowsOf(text)).toMatchObject([
+      { listing: { name: 'Coffee', parent: 'Drinks', external_id: 'c' } },
+      { listing: { name: 'Drinks', parent: null, visibility: 'private' } },
+      { external_id: unnamed, title: 'Tea', listing: 'Coffee', price_amount: 1_250, images: [] },
+      { external_id: 'mate', title: 'Maté', listing: null, visibility: 'private' },
+    ]);
+  });
+
+  test('has pages that follow each other, in the order of bytes', async () => {
+    const names = Array.from(
+      { length: 230 },
+      (_, index) => `n${index}${index % 3 ? '' : '𝒳'}${index % 5 ? '' : '～'}`,
+    );
+    await Promise.all(
+      names.map((external_id) => create('/api/publication', { ...TEA, title: external_id, external_id })),
+    );
+    const { text } = await send('GET', '/api/export');
+    const sorted = names
+      .map((name) => Buffer.from(name))
+      .sort(Buffer.compare)
+      .map(String);
+    expect(rowsOf(text).map(({ external_id }) => external_id)).toEqual(sorted);
+  });
+
+  test('names pictures by addresses that an import can fetch, and by ids for the same store', async () => {
+    const media = await MediaShop.of(harness, shop);
+    const { id } = (await media.send(media.png, { query: { alt: 'A cup' } })).body.data;
+    const { url } = await harness.client(shop.secret).media.processed(id);
+    const options = [{ name: 'Size', values: [] }];
+    const variants = [{ option_values: { Size: 'S' }, media_id: id }, { option_values: { Size: 'M' } }];
+    const made = await create('/api/publication', { ...TEA, media_ids: [id], options, variants });
+    await harness.settled();
+    const { text } = await send('GET', '/api/export');
+    const image = `${harness.url}${new URL(url!).pathname}`;
+    expect(rowsOf(text)[0]).toMatchObject({
+      external_id: made,
+      images: [{ url: image, alt: 'A cup', media_id: id }],
+      variants: [{ option_values: { Size: 'S' }, image }, { option_values: { Size: 'M' } }],
+    });
+    const elsewhere = await send('GET', '/api/export?base_url=https://shop.example');
+    expect(rowsOf(elsewhere.text)[0].images[0].url).toMatch(/^https:\/\/shop\.example\/media\/live\//);
+    expectError(await send('GET', '/api/export?base_url=shop'), 400, 'VALIDATION_ERROR', 'base_url');
+
+    const cli = new Cli(harness.data_dir, { ...harness.settings });
+    const fetch = ['--images', 'fetch', '--allow-private-images'];
+    const here = await imported(cli, shop.store_id, text, ...fetch);
+    expect(here).toMatchObject({ publications: { unchanged: 1 }, media: { created: 0, unchanged: 1 } });
+    const second = await harness.newShop();
+    expect(await imported(cli, second.store_id, text, ...fetch)).toMatchObject({ media: { created: 1 } });
+    await waitFor(
+      async () => {
+        const again = await send('GET', '/api/export', { token: second.secret.token });
+        const [{ images, variants, ...row }] = rowsOf(again.text);
+        if (images.length === 0) return false;
+        expect(row.external_id).toBe(made);
+        expect(images).toMatchObject([{ alt: 'A cup' }]);
+        expect(variants).toMatchObject([{ image: images[0].url }, {}]);
+        return true;
+      },
+      { what: 'the picture of the second store' },
+    );
+  });
+
+  test('requires a secret key with the permissions for all that it has, and an active store', async () => {
+    expectError(
+      await send('GET', '/api/export', { token: shop.public.token }),
+      403,
+      'INSUFFICIENT_PERMISSIONS',
+    );
+    for (const missing of ['read:publications', 'read:listings', 'read:media'] as const) {
+      const all = ['read:publications', 'read:listings', 'read:media'] as const;
+      const key = await harness.newKey(
+        'secret',
+        [shop.store_id],
+        all.filter((name) => name !== missing),
+      );
+      const { body } = await send('GET', '/api/export', { token: await harness.token(key.key) });
+      expect([body.error?.code, body.error?.message]).toEqual([
+        'INSUFFICIENT_PERMISSIONS',
+        expect.stringContaining(missing),
+      ]);
+    }
+    const other = await harness.newShop();
+    expect((await send('GET', `/api/export?store_id=${other.store_id}`)).status).toBe(403);
+  });
+
+  test('stops reading when the client leaves', async () => {
+    const description_html = 'x'.repeat(50_000);
+    const titles = Array.from({ length: 300 }, (_, index) => `Tea ${index}`);
+    await Promise.all(titles.map((title) => create('/api/publication', { ...TEA, title, description_html })));
+    const view = harness.service.runtime.views.live;
+    const current = jest.spyOn(view, 'current');
+    const all = exportLines({ view, store_id: shop.store_id, base_url: harness.url });
+    let lines = 0;
+    for await (const _line of all) lines++;
+    expect(lines).toBe(300);
+    const pages = current.mock.calls.length;
+    current.mockClear();
+    const headers = { authorization: `Bearer ${shop.secret.token}` };
+    const request = get(`${harness.url}/api/export`, { headers });
+    const [response] = await within(once(request, 'response'), 'the answer');
+    await within(
+      once(
+        response.once('data', () => response.pause()),
+        'data',
+      ),
+      'the first bytes',
+    );
+    response.destroy();
+    expect(current.mock.calls.length).toBeLessThan(pages);
+    current.mockRestore();
+  });
+});
