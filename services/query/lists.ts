@@ -149,7 +149,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   ]);
   const { facets } = assertActive(store).state;
   const scope = wordScope(store_id, query.visibility);
-  const counts = await facetsOf(version, query, listing === null ? undefined : { scope, where });
+  const counts = await facetsOf({ version, request }, query, listing === null ? undefined : { scope, where });
   if (listing === null) return { data: [], meta: { ...pageMeta({ ...query, total: 0 }), ...counts } };
 
   const total =
@@ -289,7 +289,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
     ? { items: precomputed, cuts: {} }
     : await findPage({ version, request }, found, query, effective_sort_mode);
   const scope = wordScope(found.store_id, visibility);
-  const counts = await facetsOf(version, query, { scope, where });
+  const counts = await facetsOf({ version, request }, query, { scope, where });
   const resourcesWhere = (featured: boolean): Presented[] =>
     items
       .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)

@@ -58,13 +58,13 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   assertActive(store);
   const tokens = queryTokens(query.q);
   if (listing === null || tokens.length === 0) {
-    const counts = await facetsOf(version, query, undefined);
+    const counts = await facetsOf({ version, request }, query, undefined);
     return { data: [], meta: { ...pageMeta({ ...query, total: 0 }), ...counts } };
   }
 
   const filter = filterOf(query, store_id, deps.now());
   const found = await firstMatching(version, query, filter, tokens);
-  const counts = await facetsOf(version, query, { ...filter, terms: found.terms });
+  const counts = await facetsOf({ version, request }, query, { ...filter, terms: found.terms });
   const answer = await pageAnswer({ version, request }, 'publication', found.documents, query, found.total);
   const is_complete = found.is_complete ? {} : { is_complete: false };
   return { ...answer, meta: { ...answer.meta, ...is_complete, ...counts } };

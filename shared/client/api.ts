@@ -524,6 +524,8 @@ export interface PageMeta {
     }[];
     /** Whether there are other values. */
     has_more: boolean;
+    /** Only if the facet has many values and counts only the newest 50,000 matching publications. */
+    is_complete?: false;
   }[];
 }
 
@@ -716,6 +718,8 @@ export interface ListingPublications {
       }[];
       /** Whether there are other values. */
       has_more: boolean;
+      /** Only if the facet has many values and counts only the newest 50,000 matching publications. */
+      is_complete?: false;
     }[];
   };
 }
@@ -899,6 +903,8 @@ export interface ReviewsMeta {
     }[];
     /** Whether there are other values. */
     has_more: boolean;
+    /** Only if the facet has many values and counts only the newest 50,000 matching publications. */
+    is_complete?: false;
   }[];
   /** Summary of all reviews of the publication, not only those of this page. */
   summary: {

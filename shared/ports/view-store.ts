@@ -173,6 +173,18 @@ export interface MatchingWordsQuery extends Pick<WordSearch, 'scope'> {
 export interface WordCountsQuery extends Pick<WordSearch, 'scope' | 'where'> {
   readonly terms: WordTerms;
   readonly prefix: string;
+  /** How many labels to return: those that most documents have. */
+  readonly limit: number;
+  /** If there are many labels, a store may count this number of documents only, the newest ones. */
+  readonly documents_max: number;
+  /** Called between two pieces of work. May throw to end it. */
+  readonly assertAwaited: () => void;
+}
+
+export interface WordCounts {
+  readonly counts: readonly WordCount[];
+  /** False if more than `documents_max` documents match and not all of them were counted. */
+  readonly is_complete: boolean;
 }
 
 /** A word, and the number of documents that have it. */
@@ -300,8 +312,8 @@ export interface CheckpointMove {
  * - `related` returns one page of the documents that match `where`, the ones that share the most words first.
  * - `matchingWords` returns those matches, in their order and at most `limit`, that some document of the scope has. Its
  *   time depends on the number of matches only.
- * - `countWords` returns the labels with the prefix that some matching document has, each with the exact number of these
- *   documents, in no order. A label is a word that begins with `==`.
+ * - `countWords` returns the labels with the prefix that most matching documents have, each with the number of these
+ *   documents. Sorts by number, then by label. A label is a word that begins with `==`.
  *
  * `scan`
  * - Returns documents in order of id, with all parts and with tombstones.
@@ -349,7 +361,7 @@ export interface ViewVersion {
   search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult>;
   related(collection: CollectionName, query: RelatedQuery): Promise<StoredDocument[]>;
   matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]>;
-  countWords(collection: CollectionName, query: WordCountsQuery): Promise<WordCount[]>;
+  countWords(collection: CollectionName, query: WordCountsQuery): Promise<WordCounts>;
   scan(
     collection: CollectionName,
     options: { where?: ViewQuery['where']; after_id?: string; limit: number },

@@ -361,6 +361,36 @@ describe('facets', () => {
     expect(facet.values.map(({ value }) => value)).toEqual([...tags.slice(50), ...tags.slice(0, 49)]);
   });
 
+  test('count values that are different in each publication', async () => {
+    const own = await harness.newShop();
+    const merchant = harness.client(own.secret);
+    const { id } = await merchant.listings.create({ name: 'Jars' });
+    const serials = Array.from({ length: 205 }, (_, n) => `No. ${String(n).padStart(3, '0')}`);
+    for (const [n, serial] of serials.entries())
+      await merchant.publications.create({
+        ...{
+          title: `Jar ${n % 2 ? 'large' : 'small'}`,
+          price_currency: 'EUR',
+          price_amount: n,
+          vendor: 'V1',
+        },
+        ...{ listing_id: id, attributes: { serial: n < 3 ? [serial, 'none'] : serial } },
+      });
+    const query = 'facets=attributes.serial&vendor=V1&max_price=203';
+    for (const [list, shown] of [
+      ['publications?', ['none', ...serials.slice(0, 99)]],
+      [`listing/${id}/publications?`, ['none', ...serials.slice(0, 99)]],
+      ['store/search?q=large&', ['No. 001', 'No. 003', 'No. 005', 'No. 007']],
+    ] as const) {
+      const { data, meta } = await read(`/api/${list}${query}`, own.secret.token);
+      const [facet] = (meta ?? data.meta).facets as [Facet];
+      expect(facet).not.toHaveProperty('is_complete');
+      expect(facet.has_more).toBe(true);
+      expect(facet.values[0]).toMatchObject({ value: shown[0], count: shown[0] === 'none' ? 3 : 1 });
+      expect(facet.values.map(({ value }) => value).slice(0, shown.length)).toEqual(shown);
+    }
+  });
+
   test.each([
     ['price', 'a comma-separated list of: vendor, product_type, tag, option.<name>, attributes.<name>'],
     ['attributes', 'a comma-separated list of: vendor, product_type, tag, option.<name>, attributes.<name>'],

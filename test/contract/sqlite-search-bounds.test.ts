@@ -167,4 +167,23 @@ describe('the entries that a search on SQLite reads', () => {
       }
     },
   );
+
+  test('a count by labels ends after the label at which nobody waits for it any more', async () => {
+    let checks = 0;
+    const assertAwaited = (): void => {
+      if (++checks === 3) throw new Error('nobody waits');
+    };
+    const asked = {
+      scope: SCOPE,
+      where: SCOPE,
+      terms: [],
+      limit: 9,
+      documents_max: DOCUMENTS,
+      assertAwaited,
+    };
+    await expect(view.countWords('publications', { ...asked, prefix: 'frequent' })).rejects.toThrow(
+      'nobody waits',
+    );
+    expect(checks).toBe(3);
+  });
 });

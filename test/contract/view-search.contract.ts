@@ -5,6 +5,7 @@ import { compareByOrder, orderOf } from '../../shared/catalog/sorting';
 import type {
   RelatedQuery,
   ViewVersion,
+  WordCountsQuery,
   WordMatch,
   WordScope,
   WordSearch,
@@ -24,6 +25,8 @@ const word = (text: string): WordMatch => ({ word: text });
 const starts = (text: string): WordMatch => ({ word: text, prefix: true });
 const STOREFRONT: WordScope = { store_id: 'store-1', visibility: 'public' };
 const BOTH: WordScope = { store_id: 'store-1', visibility: { in: ['public', 'private'] } };
+
+const ALL_TAGS = { prefix: '==tag=', limit: 1_000, documents_max: 100_000, assertAwaited: () => {} };
 
 /** Tests of searches by words. */
 export function viewSearchContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {
@@ -177,8 +180,9 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
         scope: WordScope = STOREFRONT,
         where: WordSearch['where'] = scope,
       ) => {
-        const found = await view.countWords('publications', { scope, where, terms, prefix: '==tag=' });
-        return Object.fromEntries(found.map(({ word: one, count: of_word }) => [one, of_word]));
+        const found = await view.countWords('publications', { ...ALL_TAGS, scope, where, terms });
+        expect(found.is_complete).toBe(true);
+        return Object.fromEntries(found.counts.map(({ word: one, count: of_word }) => [one, of_word]));
       };
       expect(await counts()).toEqual({ '==tag=a=': 2, '==tag=é=': 1 });
       expect(await counts([], BOTH)).toEqual({ '==tag=a=': 3, '==tag=é=': 1 });
@@ -193,6 +197,47 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await counts([], { store_id: 'store-3', visibility: 'public' })).toEqual({});
       await put(view, aWrite('publications', 'a', 2n, null));
       expect(await counts()).toEqual({ '==tag=a=': 1 });
+    });
+
+    test('countWords returns the most frequent ones of many labels, in the order of their texts', async () => {
+      const own = (n: number) => `==tag=${String(n).padStart(4, '0')}=`;
+      const items = Array.from({ length: 1_300 }, (_, n): Item => {
+        const others = n % 2 ? ['==tag=odd=', '==tags=odd='] : ['==tag=é='];
+        return { id: `p${n}`, words: ['mug', '==tag', own(n), ...others], keys: { price_up: n } };
+      });
+      await publications(...items, { id: 'none', words: ['mug'] });
+      const ask = async (asked: Partial<WordCountsQuery> = {}) => {
+        const query = { ...ALL_TAGS, scope: STOREFRONT, where: STOREFRONT, terms: [], limit: 4, ...asked };
+        const { counts } = await view.countWords('publications', query);
+        return counts.map(({ word: one, count: of_word }) => [one, of_word]);
+      };
+      expect(await ask()).toEqual([
+        ['==tag=odd=', 650],
+        ['==tag=é=', 650],
+        [own(0), 1],
+        [own(1), 1],
+      ]);
+      expect(await ask({ terms: [[word('==tags=odd=')]], limit: 2 })).toEqual([
+        ['==tag=odd=', 650],
+        [own(1), 1],
+      ]);
+      const where = { ...STOREFRONT, price_up: { gte: 1_297 } };
+      expect(await ask({ where, limit: 9 })).toEqual([
+        ['==tag=odd=', 2],
+        ...[1_297, 1_298, 1_299].map((n) => [own(n), 1]),
+        ['==tag=é=', 1],
+      ]);
+      // A store may count all documents in spite of `documents_max`, and says which it has done.
+      const few = {
+        ...ALL_TAGS,
+        scope: STOREFRONT,
+        where: STOREFRONT,
+        terms: [],
+        limit: 1,
+        documents_max: 10,
+      };
+      const { counts, is_complete } = await view.countWords('publications', few);
+      expect(counts).toEqual([{ word: '==tag=odd=', count: is_complete ? 650 : 5 }]);
     });
 
     test('follows every change of a document, including its deletion', async () => {

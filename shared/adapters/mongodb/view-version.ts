@@ -25,7 +25,7 @@ import {
   type RelatedQuery,
   type ViewQuery,
   type ViewVersion,
-  type WordCount,
+  type WordCounts,
   type WordCountsQuery,
   type WordMatch,
   type WordSearch,
@@ -323,19 +323,24 @@ export class MongoViewVersion implements ViewVersion {
 
   async countWords(
     collection: CollectionName,
-    { terms, prefix, ...query }: WordCountsQuery,
-  ): Promise<WordCount[]> {
+    { terms, prefix, limit, ...query }: WordCountsQuery,
+  ): Promise<WordCounts> {
     const has_prefix = { $and: [{ $gte: ['$$word', prefix] }, { $lt: ['$$word', `${prefix}\u{10ffff}`] }] };
     const pipeline = [
       { $match: { $and: [...this.filtersOf(collection, query), termsFilter(terms)] } },
       { $project: { words: { $filter: { input: '$words', as: 'word', cond: has_prefix } } } },
       { $unwind: '$words' },
       { $group: { _id: '$words', count: { $sum: 1 } } },
+      { $sort: { count: -1, _id: 1 } },
+      { $limit: limit },
     ];
     const counts = await this.connection.run(() =>
       this.documents(collection).aggregate<{ _id: string; count: number }>(pipeline).toArray(),
     );
-    return counts.map(({ _id, count }) => ({ word: _id, count: Number(count) }));
+    return {
+      counts: counts.map(({ _id, count }) => ({ word: _id, count: Number(count) })),
+      is_complete: true,
+    };
   }
 
   private filtersOf(collection: CollectionName, { scope, where }: Pick<WordSearch, 'scope' | 'where'>) {

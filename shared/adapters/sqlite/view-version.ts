@@ -16,7 +16,7 @@ import {
   type RelatedQuery,
   type ViewQuery,
   type ViewVersion,
-  type WordCount,
+  type WordCounts,
   type WordCountsQuery,
   type WordMatch,
   type WordSearch,
@@ -307,7 +307,7 @@ export class SqliteViewVersion implements ViewVersion {
     return matchingWords(this.connection, this.table(collection), query);
   }
 
-  async countWords(collection: CollectionName, query: WordCountsQuery): Promise<WordCount[]> {
+  async countWords(collection: CollectionName, query: WordCountsQuery): Promise<WordCounts> {
     await this.createIndexes();
     return countWords(this.connection, this.table(collection), query);
   }

@@ -7,6 +7,7 @@ import type {
   RelatedQuery,
   ViewQuery,
   WordCount,
+  WordCounts,
   WordCountsQuery,
   WordMatch,
   WordScope,
@@ -49,6 +50,10 @@ const SCORED_MAX = 200;
 const SCORED_AT_ONCE = 40;
 /** So many documents with each word are compared to find related documents (docs/interface.md#related). */
 const COMPARED_MAX = 1_000;
+/** Up to this number of labels are counted one by one. If there are more, the labels of all matches are read and counted. */
+const LABELS_MAX = 200;
+/** So many matches have their labels read by one statement: about 1 ms. */
+const LABELLED_AT_ONCE = 200;
 /**
  * The most words that a prefix stands for, in alphabetical order. A prefix of up to `INDEXED_PREFIX_MAX` characters with
  * more words is looked up in the index of prefixes instead, and stands for all of them.
@@ -100,9 +105,9 @@ export async function countWords(
   connection: SqliteConnection,
   table: Table,
   query: WordCountsQuery,
-): Promise<WordCount[]> {
+): Promise<WordCounts> {
   const index = matchesNothing(query.where) ? undefined : await WordReader.open(connection, table, query);
-  return index?.counts(query) ?? [];
+  return index?.counts(query) ?? { counts: [], is_complete: true };
 }
 
 function isByAge(table: Table, order: SortOrder, direction: SortDirection): boolean {
@@ -255,7 +260,7 @@ class WordReader {
     const end = Math.min(skip + limit, total_max);
     const ranks = isByAge(this.table, order, 'asc')
       ? newest.toReversed()
-      : await this.sortBy(newest, order, end);
+      : await this.sortBy(skip < newest.length ? newest : [], order, end);
     const documents = await this.documents(ranks.slice(skip, end), query);
     return { documents, total: Math.min(newest.length, total_max), is_complete };
   }
@@ -384,18 +389,48 @@ class WordReader {
     return existing;
   }
 
-  /** Counts the documents of each label that begins with the prefix. The vocabulary may also have former labels. */
-  async counts({ terms, prefix }: WordCountsQuery): Promise<WordCount[]> {
+  /** Counts the documents of the labels that begin with the prefix. The vocabulary may also have former labels. */
+  async counts(query: WordCountsQuery): Promise<WordCounts> {
+    const { terms, prefix, limit, documents_max, assertAwaited } = query;
     const sql = `SELECT DISTINCT word FROM ${this.names.vocabulary}
-      WHERE tag IN (SELECT value FROM json_each(?)) AND word >= ? AND word < ? || char(1114111)`;
-    const parameters = [JSON.stringify(this.tags), checkWord(prefix), prefix];
-    const rows = await this.run(() => this.connection.all(sql, parameters));
-    const counts: WordCount[] = [];
-    for (const [label] of rows) {
+      WHERE tag IN (SELECT value FROM json_each(?)) AND word >= ? AND word < ? || char(1114111) LIMIT ?`;
+    const parameters = [JSON.stringify(this.tags), checkWord(prefix), prefix, LABELS_MAX + 1];
+    const labels = await this.run(() => this.connection.all(sql, parameters));
+    if (labels.length > LABELS_MAX) {
+      const ranks = await this.matchesOf(terms, new Budget(Number.POSITIVE_INFINITY)).highest(
+        documents_max + 1,
+      );
+      const counts = await this.labelCounts(ranks.slice(0, documents_max), query);
+      return { counts: await mostFrequent(counts, limit), is_complete: ranks.length <= documents_max };
+    }
+    const counts = new Map<string, number>();
+    for (const [label] of labels) {
+      assertAwaited();
       const word = String(label);
       const matches = this.matchesOf([[{ word }], ...terms], new Budget(Number.POSITIVE_INFINITY));
       const { length: count } = await matches.highest(Number.POSITIVE_INFINITY);
-      if (count > 0) counts.push({ word, count });
+      if (count > 0) counts.set(word, count);
+    }
+    return { counts: await mostFrequent(counts, limit), is_complete: true };
+  }
+
+  /** Counts the labels of the documents at these ranks. */
+  private async labelCounts(
+    ranks: readonly number[],
+    { prefix, assertAwaited }: WordCountsQuery,
+  ): Promise<Map<string, number>> {
+    // Labels are after the text, which may be long and is not converted.
+    const sql = `SELECT substr(words, at) FROM (
+      SELECT ' ' || d.words AS words, instr(' ' || d.words, ?) AS at FROM json_each(?) AS page
+        CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value
+        CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row) WHERE at > 0`;
+    const counts = new Map<string, number>();
+    for (const some of inChunks(ranks, LABELLED_AT_ONCE)) {
+      assertAwaited();
+      const rows = await this.run(() => this.connection.all(sql, [` ${prefix}`, JSON.stringify(some)]));
+      for (const [words] of rows)
+        for (const word of String(words).split(' '))
+          if (word.startsWith(prefix)) counts.set(word, (counts.get(word) ?? 0) + 1);
     }
     return counts;
   }
@@ -451,6 +486,22 @@ class WordReader {
     this.expanded.set(name, expanded);
     return expanded;
   }
+}
+
+/** Returns the most frequent labels, sorted by number, then by label. Sorts a few at a time, so as not to hold the process. */
+async function mostFrequent(counts: ReadonlyMap<string, number>, limit: number): Promise<WordCount[]> {
+  const first: WordCount[] = [];
+  const cut = () =>
+    first
+      .sort((a, b) => b.count - a.count || Buffer.compare(Buffer.from(a.word), Buffer.from(b.word)))
+      .splice(limit);
+  for (const [word, count] of counts) {
+    if (first.push({ word, count }) < limit + SORTED_AT_ONCE) continue;
+    await endLongTurn();
+    cut();
+  }
+  cut();
+  return first;
 }
 
 function* inChunks(ranks: readonly number[], size: number): Generator<readonly number[]> {

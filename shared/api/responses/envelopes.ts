@@ -61,6 +61,12 @@ export const facetsShape = {
         name: z.string().meta({ description: 'The name of the filter.', examples: ['vendor'] }),
         values: z.array(z.strictObject(facetValue)).describe('The most frequent values, at most 100.'),
         has_more: z.boolean().describe('Whether there are other values.'),
+        is_complete: z
+          .literal(false)
+          .optional()
+          .describe(
+            'Only if the facet has many values and counts only the newest 50,000 matching publications.',
+          ),
       }),
     )
     .optional()
