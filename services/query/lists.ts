@@ -143,7 +143,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const [store, listing, found, counted_total, first_page] = await Promise.all([
     version.get('stores', store_id, ['state']),
     findFilterListing(version, query, store_id),
-    is_labelled ? findLabelled(version, query, asked, store_id) : undefined,
+    is_labelled ? findBySearch(version, query, asked, store_id) : undefined,
     is_counted ? version.count('publications', where) : undefined,
     query.page === 1 && !is_labelled ? findPage() : undefined,
   ]);
@@ -182,7 +182,7 @@ function whereOf(
 }
 
 /** Returns a page of the publications that match the labels and the other conditions, and counts all of them. */
-function findLabelled(
+function findBySearch(
   version: DocumentReader,
   query: LabelFilters & Pick<ListQuery, 'visibility'>,
   asked: ViewQuery,
@@ -269,17 +269,17 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
   const { limit, include_descendants = false, visibility } = query;
   const below = include_descendants ? await visibleListingsBelow(version, listing, visibility) : [];
-  const states = [listing, ...below.flatMap(({ document }) => document ?? [])].map(({ state }) => state);
-  const countIn = ({ facets }: ListingDocument['state']): number =>
-    countFacets(facets, visibilitiesOf(visibility), flagsOf(query));
-  const maintained_total = states.reduce((sum, state) => sum + countIn(state), 0);
+  const countIn = ({ state }: ListingDocument): number =>
+    countFacets(state.facets, visibilitiesOf(visibility), flagsOf(query));
+  const all = [listing, ...below.flatMap(({ document }) => document ?? [])];
+  const maintained_total = all.reduce((sum, one) => sum + countIn(one), 0);
+  const filled = all.filter((one) => countIn(one) > 0).map(({ body }) => body.id);
   const where = {
-    listing_id:
-      below.length === 0 ? listing.body.id : { in: [listing.body.id, ...below.map(({ id }) => id)] },
+    listing_id: filled.length > 1 ? { in: filled } : (filled[0] ?? listing.body.id),
     visibility: visibilityKey(visibility),
     ...filterKeys(query, effective_sort_mode, deps.now()),
   };
-  const found = { store_id: String(listing.keys.store_id), where };
+  const found = { store_id: String(listing.keys.store_id), where, listings: filled.length, maintained_total };
   const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
   const {
     items,
@@ -331,22 +331,41 @@ function precomputedPage(
     .map(({ keys, body }) => ({ featured_rank: keys.featured_rank, resource: body }));
 }
 
+/**
+ * The most entries that are read to merge the lists of several listings into a page: about 50 ms. Beyond them, and with
+ * filters, a search for all publications of these listings takes less time.
+ */
+const MERGED_MAX = 10_000;
+
+interface ListedWhere {
+  readonly store_id: string;
+  readonly where: ViewQuery['where'];
+  /** Number of listings. */
+  readonly listings: number;
+  readonly maintained_total: number;
+}
+
 /** Returns a page of the listing's publications. `total` is undefined if the listing's document contains it. */
 async function findPage(
   source: PageSource,
-  { store_id, where }: { readonly store_id: string; readonly where: ViewQuery['where'] },
+  { store_id, where, listings, maintained_total }: ListedWhere,
   query: ListingPublicationsQuery,
   mode: SortMode,
 ): Promise<{ items: ListedPublication[]; cuts: PageCuts; total?: number | undefined }> {
   const { version } = source;
   const order = featuredFirst(mode);
   const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(query) };
+  const { skip, limit } = asked;
   const is_labelled = labelTerms(query).length > 0;
+  // Nothing is looked for behind the last page.
+  if (!is_labelled && hasMaintainedTotal(query) && skip >= maintained_total) return { items: [], cuts: {} };
+  const is_mergeable = !isFiltered(query) && listings * (skip + limit) <= MERGED_MAX;
+  const is_search = is_labelled || (listings > 1 && !is_mergeable);
   const [{ documents, total }, counted_total] = await Promise.all([
-    is_labelled
-      ? findLabelled(version, query, asked, store_id)
+    is_search
+      ? findBySearch(version, query, asked, store_id)
       : { documents: await version.find('publications', asked), total: undefined },
-    is_labelled || hasMaintainedTotal(query) ? undefined : version.count('publications', where),
+    is_search || hasMaintainedTotal(query) ? undefined : version.count('publications', where),
   ]);
   const { items, cuts } = await pageItems(source, 'publication', documents, query);
   const listed = items.map(({ document, resource }) => ({

@@ -213,6 +213,30 @@ describe('GET /api/listing/:id/publications with include_descendants', () => {
   });
 });
 
+test('include_descendants returns every page of several listings, with each sort and filter', async () => {
+  const ids = await createChain('Home', 'Kitchen', 'Cups', 'Mugs');
+  for (let n = 0; n < 24; n++)
+    await publish(`Cup ${String(n).padStart(2, '0')}`, ids[n % 3]!, {
+      ...{ price_amount: (n * 7) % 24, free_shipping: n % 2 === 0, visibility: n % 8 ? 'public' : 'private' },
+      ...(n % 5 === 1 ? { featured_position: n } : {}),
+    });
+  const all = `/api/listing/${ids[0]}/publications?include_descendants=true`;
+  for (const query of [
+    ...['', '&sort=name', '&sort=price&order=desc', '&visibility=all', '&free_shipping=true&sort=name'],
+    ...['&min_price=4&sort=price', '&featured=true', '&min_price=30', '&has_discount=false'],
+  ]) {
+    const { featured, others, meta } = (await read(`${all}${query}&limit=50`)).data;
+    const expected = namesOf([...featured, ...others]);
+    expect(expected).toHaveLength(meta.pagination.total);
+    for (const page of [1, 2, 3, 4, 5, 6, 7, 9_000]) {
+      const { data } = await read(`${all}${query}&limit=4&page=${page}`);
+      expect(data.meta.pagination.total).toBe(expected.length);
+      const found = namesOf([...data.featured, ...data.others]);
+      expect([query, page, found]).toEqual([query, page, expected.slice(4 * page - 4, 4 * page)]);
+    }
+  }
+});
+
 test('a listing is deleted after the listings below it', async () => {
   const [home, kitchen] = (await createChain('Home', 'Kitchen')) as [string, string];
   await send('PATCH', `/api/listing/${kitchen}`, { body: { visibility: 'private' } });

@@ -305,7 +305,11 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
     { visibility: 'public', id: { after: 'p00007' } },
     { name_fold: { after: 'name 1' } },
   ];
-  const scopes = [{ store_id: 'large' }, { listing_id: 'listing-1' }];
+  const scopes = [
+    { store_id: 'large' },
+    { listing_id: 'listing-1' },
+    { listing_id: { in: ['listing-1', 'listing-0', 'no-listing', 'listing-1'] } },
+  ];
   return scopes.flatMap((scope) =>
     sortModeSchema.options.flatMap((mode) => [
       ...[...filters, ...ranges].map((filter) => ({ where: { ...scope, ...filter }, order: orderOf(mode) })),

@@ -1,4 +1,5 @@
-import type { SortDirection, SortOrder } from '../../catalog/sorting';
+import type { Key } from '../../catalog/documents';
+import { compareByOrder, type SortDirection, type SortOrder } from '../../catalog/sorting';
 import { endLongTurn } from '../../kernel/async';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
@@ -50,6 +51,8 @@ export class ListReader {
    * by bucket and lets other work of the process run in between; the documents match the conditions at the end.
    */
   async page(table: Table, query: ViewQuery): Promise<SqlRow[] | undefined> {
+    const scopes = scopesOf(table, query.where);
+    if (scopes) return this.mergedPage(table, query, scopes);
     const parts = partsOf(table, query.where, query.order);
     if (!parts) return undefined;
     if (hasAny(parts[0]!.others)) {
@@ -63,6 +66,38 @@ export class ListReader {
         this.shallowRows(table, parts, query) ?? this.rowsOfParts(table, parts, query),
       ),
     );
+  }
+
+  /**
+   * Merges the lists of several scopes. Reads each of them to the end of the page at most, and lets other work of the
+   * process run in between. Undefined if one of the lists is not read without looking at other entries.
+   */
+  private async mergedPage(
+    table: Table,
+    query: ViewQuery,
+    scopes: readonly Where[],
+  ): Promise<SqlRow[] | undefined> {
+    const { order, skip = 0, limit } = query;
+    const keys = order.map(([key]) => `d.${column(table, key)}`);
+    const sql = `SELECT d.rowid, ${keys.join(', ')} FROM json_each(?) AS page
+      CROSS JOIN ${table.name} AS d ON d.rowid = page.value`;
+    const first: { row_id: SqlValue; id: string; keys: Record<string, Key> }[] = [];
+    for (const where of scopes) {
+      const parts = partsOf(table, where, order);
+      if (!parts || hasAny(parts[0]!.others)) return undefined;
+      await endLongTurn();
+      const rows = await this.snapshot(() => {
+        const row_ids = this.rowsOfParts(table, parts, { ...query, skip: 0, limit: skip + limit });
+        return this.connection.all(sql, [JSON.stringify(row_ids)]);
+      });
+      for (const [row_id, ...values] of rows) {
+        const found = Object.fromEntries(order.map(([key], n) => [key, values[n]!]));
+        first.push({ row_id: row_id!, id: String(found.id), keys: found });
+      }
+      first.sort((a, b) => compareByOrder(order, a, b)).splice(skip + limit);
+    }
+    const page = first.slice(skip).map(({ row_id }) => row_id);
+    return this.connection.attempt(() => this.documents(table, query, page));
   }
 
   /** Returns the row ids of a page in order. Throws if the query is not one of a list. */
@@ -263,6 +298,16 @@ export class ListReader {
     }
     return [...found];
   }
+}
+
+/** Returns the conditions of each list if the query is for the lists of several scopes. */
+function scopesOf(table: Table, where: Where): Where[] | undefined {
+  for (const scope of table.lists?.scopes ?? []) {
+    const condition = where[scope];
+    if (condition === null || typeof condition !== 'object' || !('in' in condition)) continue;
+    return [...new Set(condition.in)].map((value) => ({ ...where, [scope]: value }));
+  }
+  return undefined;
 }
 
 /** Returns the lists that the sequence of a query consists of; undefined if there are none. */
