@@ -13,6 +13,7 @@ import { countFacets } from '../../shared/catalog/publication/facets';
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
+import type { DocumentReader } from '../../shared/ports/document-reader';
 import { checkLevels, existingMedia, findListingsAbove } from './references';
 import { readCount } from './request';
 import { defineResource } from './resource';
@@ -57,13 +58,7 @@ export const listings = defineResource({
     await checkLevels(deps, environment, id, parent_id, async () => {
       // As far as they are projected.
       const levels = await readCount(deps, environment, (version) =>
-        listingsBelow(id, (ids) =>
-          version.find('listings', {
-            where: { parent_id: { in: ids } },
-            order: [['id', 'asc']],
-            limit: LISTINGS_BELOW_MAX,
-          }),
-        ),
+        listingsBelow(id, (ids) => findChildren(version, ids)),
       );
       return levels?.length ?? 0;
     });
@@ -99,6 +94,14 @@ export const {
   remove: deleteListing,
   find: findListing,
 } = listings;
+
+/** Returns the documents of the listings directly below these. */
+export const findChildren = (version: DocumentReader, ids: readonly string[]) =>
+  version.find('listings', {
+    where: { parent_id: { in: ids } },
+    order: [['id', 'asc']],
+    limit: LISTINGS_BELOW_MAX,
+  });
 
 function notEmpty(count: number, noun: string, advice: string): CatalogError {
   const message = `The listing has ${count} ${noun}${count === 1 ? '' : 's'}. ${advice}`;

@@ -1,7 +1,9 @@
 import { newListingBody } from '../../shared/api/requests/writes';
+import { listingsBelow } from '../../shared/catalog/listing/tree';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ListingId } from '../../shared/kernel/ids';
+import type { NewListing } from '../command/listing';
 import { findUsable, listingIdOf, listingKey, type StoreIdentity } from './identity';
 import type { Fields, ListingItem } from './item';
 import type { FieldEffects } from './manual-changes';
@@ -11,15 +13,23 @@ import type { CatalogWriter } from './writer';
 /** Finds a listing with this name that the merchant created. Called before an import creates a listing. */
 export type FindListing = (name: string) => Promise<ListingId | undefined>;
 
+/** Finds the listings directly below these, as they were before the import. */
+export type FindChildren = (parent_ids: readonly string[]) => Promise<readonly { readonly id: string }[]>;
+
 /** The listings that an import refers to. Finds or creates each listing once, even if many rows name it concurrently. */
 export class Listings {
   private readonly resolved = new Map<string, Promise<ListingId>>();
+  /** The listings that this import has placed in the tree, each with the listing above it. */
+  private readonly placed = new Map<string, string | null>();
+  /** Ends when the last place so far is written, so that the check of the levels of the next one sees it. */
+  private placing: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly store: StoreIdentity,
     private readonly writer: CatalogWriter,
     private readonly findListing: FindListing,
     private readonly tally: Tally,
+    private readonly findChildren: FindChildren = async () => [],
   ) {}
 
   /** Returns the listing with this name. Creates it, with only the name, if it does not exist. */
@@ -81,15 +91,38 @@ export class Listings {
     fields: Fields,
     mention: 'first' | 'repeated' = 'first',
   ): Promise<FieldEffects> {
-    const { outcome, ...effects } = await inRow(() =>
-      this.writer.putListing(id, parseBody(newListingBody, fields)),
+    const { outcome, overwritten, kept } = await inRow(() =>
+      this.place(id, parseBody(newListingBody, fields)),
     );
     if (outcome === 'deleted')
       throw new CatalogError('lost_race', { message: 'the listing was deleted during the import' });
     if (mention === 'first' || outcome !== 'unchanged') this.tally.count('listings', outcome);
-    return effects;
+    return { overwritten, kept };
+  }
+
+  /** Writes the listing. If that can change its place in the tree, waits for the listings that are being placed. */
+  private place(id: ListingId, input: NewListing): Promise<PutListing> {
+    const countLevelsBelow = async (): Promise<number> =>
+      (await listingsBelow(id, (ids) => this.childrenOf(ids))).length;
+    const write = (): Promise<PutListing> => this.writer.putListing(id, input, countLevelsBelow);
+    if (input.parent_id === undefined) return write();
+    const placing = this.placing.then(async () => {
+      const written = await write();
+      this.placed.set(id, written.parent_id);
+      return written;
+    });
+    this.placing = placing.catch(() => undefined);
+    return placing;
+  }
+
+  private async childrenOf(parent_ids: readonly string[]): Promise<readonly { readonly id: string }[]> {
+    const earlier = await this.findChildren(parent_ids);
+    const placed = [...this.placed].filter(([, parent_id]) => parent_ids.some((id) => id === parent_id));
+    return [...earlier.filter(({ id }) => !this.placed.has(id)), ...placed.map(([id]) => ({ id }))];
   }
 }
+
+type PutListing = Awaited<ReturnType<CatalogWriter['putListing']>>;
 
 /** Calls `work`. Names the fields of its faults as the row does, which contains the listing as an object. */
 async function inRow<Result>(work: () => Result | Promise<Result>): Promise<Result> {

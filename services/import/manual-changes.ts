@@ -1,8 +1,14 @@
 import { ABSENT, type Aggregate, type State } from '../../shared/catalog/events/aggregate';
 import { decodeEvent } from '../../shared/catalog/events/codec';
-import type { EventMetadata, StreamName } from '../../shared/catalog/events/envelope';
+import type { EventMetadata, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import { type Fields, initialValues } from '../../shared/catalog/fields';
-import type { Option, Variant } from '../../shared/catalog/publication/variants';
+import type { Publication } from '../../shared/catalog/publication/publication';
+import {
+  arrangeVariants,
+  type Option,
+  summaryOf,
+  type Variant,
+} from '../../shared/catalog/publication/variants';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { EventStore } from '../../shared/ports/event-store';
 
@@ -28,6 +34,10 @@ const TOGETHER = [
   ['price_amount', 'price_currency'],
   ['description', 'description_html'],
 ];
+
+/** Fields that follow from the variants of a publication, if it has any. */
+const OF_VARIANTS = ['price_amount', 'quantity_available'] as const;
+const OF_PRICE_AND_STOCK: readonly string[] = [...OF_VARIANTS, 'price_currency'];
 
 const PAGE_EVENTS = 512;
 
@@ -56,26 +66,44 @@ export class FieldHistory {
     let state: State<object> = ABSENT;
     for (let from = 0; ; from += PAGE_EVENTS) {
       const page = await events.readStream(stream, from, PAGE_EVENTS);
-      for (const event of page) {
+      for (const [index, event] of page.entries()) {
         const by_hand = event.metadata.source !== source;
         const before = valuesIn(state);
         state = aggregate.evolve(state, decodeEvent(event) as never, '' as never, event.metadata.occurred_at);
         const after = valuesIn(state);
+        const kept = isFollowed(page, index) ? {} : history.keptInVariant(before.variants, after.variants);
         for (const name in fields)
           if (name in after && !isSameValue(history.current(name), after[name]))
             history.add(name, { value: after[name], by_hand });
         if (!by_hand && before.variants !== after.variants)
-          history.addVariants(before.variants, after.variants);
+          history.addVariants(before.variants, after.variants, kept);
       }
       if (page.length < PAGE_EVENTS) return history;
     }
   }
 
-  /** Adds the values that an event of an import has changed. */
-  private addVariants(before: readonly Variant[] = [], after: readonly Variant[] = []): void {
+  /**
+   * Returns the values that an import gave last to the fields of the publication that were changed by hand and kept in its
+   * first and only variant.
+   */
+  private keptInVariant(before: readonly Variant[] = [], after: readonly Variant[] = []): object {
+    const [variant] = after;
+    if (before.length > 0 || after.length !== 1) return {};
+    const kept = OF_VARIANTS.filter(
+      (name) => this.isChangedByHand(name) && isSameValue(variant![name], this.current(name)),
+    );
+    return Object.fromEntries(kept.map((name) => [name, this.imported(name)]));
+  }
+
+  /** Adds the values that an event of an import has changed, except `kept`, which it took from the publication. */
+  private addVariants(
+    before: readonly Variant[] = [],
+    after: readonly Variant[] = [],
+    kept: object = {},
+  ): void {
     const old = new Map(before.map((variant) => [variant.id, variant]));
     for (const variant of after) {
-      const changed = changedFields(old.get(variant.id), variant);
+      const changed = { ...changedFields(old.get(variant.id), variant), ...kept };
       if (Object.keys(changed).length > 0)
         this.imported_variants.set(variant.id, { ...this.imported_variants.get(variant.id), ...changed });
       old.delete(variant.id);
@@ -97,10 +125,12 @@ export class FieldHistory {
   /** Whether the field, or one that belongs to it, has another value than the one that an import gave it last. */
   isChangedByHand(name: string): boolean {
     const names = TOGETHER.find((together) => together.includes(name)) ?? [name];
-    return names.some((each) => {
-      const imported = this.changesOf(each).findLast(({ by_hand }) => !by_hand);
-      return !isSameValue(imported ? imported.value : this.initial[each], this.current(each));
-    });
+    return names.some((each) => !isSameValue(this.imported(each), this.current(each)));
+  }
+
+  private imported(name: string): unknown {
+    const last = this.changesOf(name).findLast(({ by_hand }) => !by_hand);
+    return last ? last.value : this.initial[name];
   }
 
   private current(name: string): unknown {
@@ -118,43 +148,112 @@ export async function keepManualChanges<Changes extends object>(
   changes: Changes,
   readHistory: (() => Promise<FieldHistory>) | undefined,
 ): Promise<{ readonly changes: Changes; readonly effects: FieldEffects }> {
-  const old = before as Record<string, unknown>;
-  const differing = Object.entries(changes)
-    .filter(([name, value]) => value !== undefined && !isSameValue(value, old[name]))
-    .map(([name]) => name);
+  const old = before as Values & Partial<Publication>;
+  const unmatched = completeVariants(before, changes);
+  const differing = differingFields(old, unmatched);
   if (differing.length === 0 || !readHistory)
-    return { changes, effects: { overwritten: differing, kept: [] } };
+    return { changes: unmatched, effects: { overwritten: differing, kept: [] } };
   const history = await readHistory();
-  const wanted = changes as Record<string, unknown>;
+  const wanted = completeVariants(before, withIds(old.variants, changes, history)) as Values;
+  const { variants: file_variants } = wanted;
   // Variants of other options than those of the file cannot be merged.
   const has_own_options =
     history.isChangedByHand('options') && !isSameValue(optionNames(old), optionNames(wanted));
+  const is_split = old.variants?.length === 0 && (file_variants?.length ?? 0) > 1;
+  const follows_variants = (old.variants?.length ?? 0) > 0 && !file_variants;
   const valueAfter = (name: string): unknown => {
     if (name === 'options' || (name === 'variants' && has_own_options))
       return has_own_options ? old[name] : wanted[name];
-    if (name === 'variants')
-      return mergeVariants(old.variants as Variant[], wanted.variants as Variant[], history);
+    if (name === 'variants') return mergeVariants(old as Publication, file_variants!, history);
+    if (OF_PRICE_AND_STOCK.includes(name)) {
+      if (is_split) return wanted[name];
+      if (follows_variants) return old[name];
+    }
     return history.isChangedByHand(name) ? old[name] : wanted[name];
   };
-  const after = differing.map((name) => [name, valueAfter(name)] as const);
+  const names = differingFields(old, wanted);
+  const merged = Object.fromEntries(names.map((name) => [name, valueAfter(name)]));
+  const after: Values = completeVariants(before, { ...wanted, ...merged });
   return {
-    changes: { ...changes, ...Object.fromEntries(after) },
+    changes: after as Changes,
     effects: {
-      overwritten: after.flatMap(([name, value]) => (isSameValue(value, old[name]) ? [] : name)),
-      kept: after.flatMap(([name, value]) => (isSameValue(value, wanted[name]) ? [] : name)),
+      overwritten: names.filter((name) => !isSameValue(after[name], old[name])),
+      // Values of options that only kept variants have are not reported, because `variants` is.
+      kept: names.filter(
+        (name) => !isSameValue(after[name], wanted[name]) && (name !== 'options' || has_own_options),
+      ),
     },
+  };
+}
+
+/** Variants of the file. A new one has no id, because only the publication gives ids to new variants. */
+interface VariantChanges {
+  readonly options?: readonly Option[];
+  readonly variants?: readonly Variant[];
+  readonly price_amount?: number;
+}
+
+type Values = Record<string, unknown> & VariantChanges;
+
+/**
+ * Returns the changes with options and variants as they will be stored, so that they can be compared, and with the price
+ * and the stock that follow from the variants. A variant without a price has that of the row. Invalid variants stay.
+ */
+function completeVariants<Changes extends VariantChanges>(before: object, changes: Changes): Changes {
+  const { options, variants, price_amount } = changes;
+  if (!options && !variants) return changes;
+  const publication = before as Publication;
+  const owner = { ...publication, price_amount: price_amount ?? publication.price_amount };
+  const priced = variants?.map((variant) => ({
+    ...(price_amount !== undefined && { price_amount }),
+    ...variant,
+  }));
+  const arranged = arrangeVariants(publication.id, { options, variants: priced }, owner);
+  if (arranged.faults) return changes;
+  if (!variants) return { ...changes, options: arranged.options };
+  const ids = new Set(publication.variants.map(({ id }) => id));
+  const summary: object = summaryOf(arranged.variants) ?? {};
+  const is_first = publication.variants.length === 0;
+  const following = Object.entries(summary).filter(
+    ([name]) => OF_VARIANTS.some((each) => each === name) && (is_first || name in changes),
+  );
+  return {
+    ...changes,
+    ...Object.fromEntries(following),
+    options: arranged.options,
+    variants: arranged.variants.map(({ id, ...fields }) => (ids.has(id) ? { id, ...fields } : fields)),
+  };
+}
+
+/** Adds the ids of stored variants whose option values were changed by hand, by those that an import gave them. */
+function withIds<Changes extends VariantChanges>(
+  stored: readonly Variant[] = [],
+  changes: Changes,
+  { imported_variants }: FieldHistory,
+): Changes {
+  const { variants } = changes;
+  if (!variants) return changes;
+  const idOf = (values: Variant['option_values'] = {}): string | undefined =>
+    stored.some(({ option_values }) => isSameValue(option_values, values))
+      ? undefined
+      : stored.find(({ id }) => isSameValue(imported_variants.get(id)?.option_values, values))?.id;
+  return {
+    ...changes,
+    variants: variants.map((variant) => {
+      const id = variant.id ?? idOf(variant.option_values);
+      return id === undefined ? variant : { ...variant, id };
+    }),
   };
 }
 
 /**
  * Returns the variants of the file with what was changed by hand in the stored ones: fields, variants that were added,
- * and variants that were removed.
+ * and variants that were removed. The first and only variant gets the price and the stock of the publication if they
+ * were changed by hand.
  */
-function mergeVariants(
-  stored: readonly Variant[],
-  wanted: readonly Variant[],
-  { imported_variants }: FieldHistory,
-): Variant[] {
+function mergeVariants(old: Publication, wanted: readonly Variant[], history: FieldHistory): Variant[] {
+  const { variants: stored } = old;
+  const { imported_variants } = history;
   const by_id = new Map(stored.map((variant) => [variant.id, variant]));
   const removed = [...imported_variants].flatMap(([id, { option_values }]) =>
     by_id.has(id) ? [] : [option_values],
@@ -168,7 +267,25 @@ function mergeVariants(
   const added = stored.filter(
     ({ id }) => !imported_variants.has(id) && !wanted.some((variant) => variant.id === id),
   );
-  return [...merged, ...added];
+  if (stored.length > 0 || wanted.length !== 1) return [...merged, ...added];
+  const kept = OF_VARIANTS.filter((name) => history.isChangedByHand(name));
+  return merged.map((variant) => ({
+    ...variant,
+    ...Object.fromEntries(kept.map((name) => [name, old[name]])),
+  }));
+}
+
+/** Returns whether the next event of the page adds a variant in the same append. */
+function isFollowed(page: readonly RecordedEvent[], index: number): boolean {
+  const next = page[index + 1];
+  return next?.type === 'VariantAdded' && next.metadata.occurred_at === page[index]!.metadata.occurred_at;
+}
+
+function differingFields(old: object, wanted: object): string[] {
+  const values = old as Record<string, unknown>;
+  return Object.entries(wanted)
+    .filter(([name, value]) => value !== undefined && !isSameValue(value, values[name]))
+    .map(([name]) => name);
 }
 
 function optionNames({ options = [] }: { readonly options?: unknown }): string[] {

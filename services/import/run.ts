@@ -15,7 +15,7 @@ import {
   RowError,
   type RowNote,
 } from './item';
-import { type FindListing, Listings } from './listings';
+import { type FindChildren, type FindListing, Listings } from './listings';
 import { runPool } from './pool';
 import { type ImportReport, type Kind, rejectionReason, Tally } from './report';
 import { type CatalogWriter, importedPublication } from './writer';
@@ -27,6 +27,8 @@ export interface ImportRun {
   readonly store: StoreIdentity;
   readonly writer: CatalogWriter;
   readonly findListing: FindListing;
+  /** Without it, the levels of the tree are checked only below listings that this import places. */
+  readonly findChildren?: FindChildren;
   readonly dry_run: boolean;
   /** Fetches images. If it is missing, images are only listed in the report. Not called in a dry run. */
   readonly fetch?: FetchImage;
@@ -53,7 +55,7 @@ interface RunState extends ImportRun {
  */
 export async function runImport(file: ImportFile, run: ImportRun): Promise<ImportReport> {
   const tally = new Tally();
-  const listings = new Listings(run.store, run.writer, run.findListing, tally);
+  const listings = new Listings(run.store, run.writer, run.findListing, tally, run.findChildren);
   const reviews = new Reviews(run.writer, tally);
   const fetch = run.dry_run ? undefined : run.fetch;
   const images = new Images(run.store, run.writer, fetch, tally, run.signal);

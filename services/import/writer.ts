@@ -1,12 +1,11 @@
 import type { z } from 'zod';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { listingFields } from '../../shared/catalog/listing/fields';
-import { listingAggregate } from '../../shared/catalog/listing/listing';
+import { type Listing, listingAggregate } from '../../shared/catalog/listing/listing';
 import { ALT_MAX } from '../../shared/catalog/media/fields';
 import { mediaAggregate } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
-import { arrangeVariants } from '../../shared/catalog/publication/variants';
 import type { Environment } from '../../shared/catalog/realm';
 import {
   type ListingId,
@@ -29,7 +28,7 @@ import {
   putPublication,
   updatePublication,
 } from '../command/publication';
-import { existingMedia } from '../command/references';
+import { checkLevels, existingMedia } from '../command/references';
 import type { MediaDeps } from '../command/request';
 import { type NewReview, postReview } from '../command/review';
 import type { Presence } from './identity';
@@ -78,14 +77,25 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     return { keep, effects: () => effects };
   };
   return {
-    /** The outcome is `deleted` if nothing was written, because this resource is deleted. Its id can never be used again. */
-    putListing: async (id: ListingId, input: NewListing) => {
+    /**
+     * Throws `field_invalid` for a parent with which the tree has too many levels. `parent_id` is the one after the put.
+     * The outcome is `deleted` if nothing was written, because this resource is deleted. Its id can never be used
+     * again.
+     */
+    putListing: async (id: ListingId, input: NewListing, countLevelsBelow: () => Promise<number>) => {
       const { keep, effects } = keeper('listing', id);
-      const put = { environment, store_id, id, revise: keep<NewListing> };
-      const { outcome } = await putListing(deps, context, put, input);
-      return { outcome, ...effects() };
+      const revise = async (before: Listing, wanted: NewListing): Promise<NewListing> => {
+        const changes = await keep(before, wanted);
+        const { parent_id } = changes;
+        if (parent_id && parent_id !== before.parent_id)
+          await checkLevels(deps, environment, id, parent_id, countLevelsBelow);
+        return changes;
+      };
+      const written = await putListing(deps, context, { environment, store_id, id, revise }, input);
+      const parent_id = written.outcome === 'deleted' ? null : written.value.parent_id;
+      return { outcome: written.outcome, parent_id, ...effects() };
     },
-    /** As `putListing`. `is_known`: the publication exists. */
+    /** The outcome is `deleted` as in `putListing`. `is_known`: the publication exists. */
     putPublication: async (
       id: PublicationId,
       input: z.output<typeof importedPublication>,
@@ -95,7 +105,7 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       const { keep, effects } = keeper('publication', id);
       const revise = (before: Publication, wanted: NewPublication): Promise<NewPublication> => {
         const price_currency = input.price_currency ?? before.price_currency;
-        return keep(before, { ...wanted, ...completeVariants(before, wanted), price_currency });
+        return keep(before, { ...wanted, price_currency });
       };
       const put = { environment, store_id, id, is_probably_new: is_probably_new && !is_known, revise };
       const { outcome } = await putPublication(deps, context, put, { ...input, price_currency });
@@ -196,13 +206,6 @@ function withPictures(
       : variant;
   });
   return isSameValue(next, variants) ? changes : { ...changes, variants: next };
-}
-
-/** Returns the options and variants of a row as they are stored, so that they can be compared. Invalid ones stay. */
-function completeVariants(before: Publication, { options, variants }: NewPublication) {
-  if (!options && !variants) return {};
-  const arranged = arrangeVariants(before.id, { options, variants }, before);
-  return arranged.faults ? {} : arranged;
 }
 
 function presenceOf({ state }: Loaded<{ readonly store_id: StoreId }>, store_id: StoreId): Presence {

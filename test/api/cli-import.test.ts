@@ -340,6 +340,18 @@ test('imports JSON Lines with reviews, and a file of reviews', () =>
     });
   }));
 
+test('checks the levels of the tree with listings of earlier imports', () =>
+  withShop(async ({ cli, store, file }) => {
+    const run = (...pairs: string[]) => {
+      const lines = pairs.map((pair) => JSON.stringify({ listing: { name: pair[0], parent: pair[1] } }));
+      const path = file('tree.jsonl', lines.join('\n'));
+      return cli.run('import', path, '--format', 'jsonl', '--store', store);
+    };
+    expect((await run('FE', 'ED', 'DC', 'CB', 'BA')).stdout).not.toContain('Failed rows');
+    const { stdout } = await run('AZ');
+    expect(stdout).toContain('listing.parent: must be a listing under which the tree has at most 6 levels');
+  }));
+
 test('an unreadable file is an error on one line; a file whose rows all fail exits with 1 and a report', () =>
   withShop(async ({ cli, store, file }) => {
     const shopify = (path: string) => cli.run('import', path, '--format', 'shopify', '--store', store);

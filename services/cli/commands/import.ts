@@ -3,6 +3,7 @@ import type { Store } from '../../../shared/catalog/store/store';
 import type { ListingId } from '../../../shared/kernel/ids';
 import { foldText } from '../../../shared/kernel/text';
 import type { Runtime } from '../../boot/runtime';
+import { findChildren } from '../../command/listing';
 import { DryRunLog } from '../../import/dry-run';
 import { fetchImage } from '../../import/fetch-image';
 import { listingKey } from '../../import/identity';
@@ -100,6 +101,10 @@ async function importInto(
         },
       ),
       findListing: (name) => findListing(runtime, store, name),
+      findChildren: async (ids) => {
+        const view = await runtime.views[store.environment].current();
+        return view ? findChildren(view, ids) : [];
+      },
       dry_run,
       ...(options.images === 'fetch' ? { fetch: createFetch(options, signal) } : {}),
       ...(kinds === undefined ? {} : { kinds }),

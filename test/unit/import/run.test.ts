@@ -119,6 +119,116 @@ test.each<[string, PublicationPatch, object, object]>([
   }),
 );
 
+const small = { option_values: { Size: 'S' }, price_amount: 999, quantity_available: 3 };
+const medium = { ...small, option_values: { Size: 'M' } };
+const large = { ...small, option_values: { Size: 'L' } };
+const single = { sku: 'SHIRT', quantity_available: 3 };
+
+/** Returns the stored shirt. */
+const shirtIn = async ({ runtime, store }: Shop) =>
+  (await findPublication(runtime, 'live', publicationIdOf(store, 'shirt', 1)))!;
+
+/** Expects that an import of the row appends nothing, and returns its report. */
+async function expectUnchanged({ run, history }: Shop, row: object) {
+  const written = await history();
+  const report = await run([row]);
+  expect(report).toMatchObject({ publications: { unchanged: 1, updated: 0 }, failed: [] });
+  expect(await history()).toEqual(written);
+  return report;
+}
+
+test.each<[string, object, object, object[]]>([
+  [
+    'one more size',
+    { variants: [small, medium] },
+    { variants: [small, large, medium] },
+    [small, large, medium],
+  ],
+  ['a first size', {}, { variants: [small] }, [small]],
+  ['a SKU', {}, { variants: [single] }, [single]],
+  [
+    'a new price and sizes without one',
+    {},
+    { price: '8.00', variants: [{ sku: 'S' }] },
+    [{ price_amount: 800 }],
+  ],
+])(
+  'a publication gets %s from a later import, and keeps its other variants',
+  (_name, before, after, variants) =>
+    withShop(async (shop) => {
+      await shop.run([{ ...shirt, ...before }]);
+      const old = await shirtIn(shop);
+      const row = { ...shirt, ...after };
+      expect(await shop.run([row])).toMatchObject({ failed: [], publications: { updated: 1 }, kept: [] });
+      const stored = await shirtIn(shop);
+      expect(stored.variants).toMatchObject(variants);
+      expect(stored.variants).toEqual(
+        expect.arrayContaining(old.variants.map(({ id }) => expect.objectContaining({ id }))),
+      );
+      expect((await expectUnchanged(shop, row)).fields).toEqual({});
+      expect(await shop.run([row], { overwrite: true })).toMatchObject({ fields: {}, failed: [] });
+    }),
+);
+
+test('the only variant of a publication gets the price and the stock that were changed by hand', () =>
+  withShop(async (shop) => {
+    const { run } = shop;
+    await run([{ ...shirt, quantity_available: 3 }]);
+    await change(shop, 'shirt', { price_amount: 500, quantity_available: 7 });
+    const row = { ...shirt, price: '12.00', variants: [single] };
+    const by_hand = { price_amount: 500, quantity_available: 7 };
+    const kept = ['price_amount', 'quantity_available', 'variants'];
+    const report = await run([row]);
+    expect(report.kept.map(({ fields }) => fields.toSorted())).toEqual([kept]);
+    expect(await shirtIn(shop)).toMatchObject({ ...by_hand, variants: [{ ...single, ...by_hand }] });
+    await expectUnchanged(shop, row);
+    await expectUnchanged(shop, { ...row, price: '13.00', variants: [{ ...single, quantity_available: 2 }] });
+    await run([{ ...row, variants: [{ ...single, weight_grams: 90 }] }]);
+    expect((await shirtIn(shop)).variants).toMatchObject([{ ...single, ...by_hand, weight_grams: 90 }]);
+    await run([row], { overwrite: true });
+    expect((await shirtIn(shop)).variants).toMatchObject([{ ...single, price_amount: 1200 }]);
+    await run([{ ...row, price: '13.00', variants: [{ ...single, price_amount: 1300 }] }]);
+    expect(await shirtIn(shop)).toMatchObject({ price_amount: 1300, quantity_available: 3 });
+  }));
+
+test('several variants have the prices and stocks of the file, and the report says what they replace', () =>
+  withShop(async (shop) => {
+    await shop.run([{ ...shirt, quantity_available: 2 }]);
+    await change(shop, 'shirt', { price_amount: 500, quantity_available: 3 });
+    const report = await shop.run([{ ...shirt, variants: [small, medium] }]);
+    const once = { overwritten: 1, kept: 0 };
+    expect(report).toMatchObject({
+      fields: { price_amount: once, quantity_available: once, options: once, variants: once },
+      kept: [],
+    });
+    expect(await shirtIn(shop)).toMatchObject({ price_amount: 999, quantity_available: 6 });
+    await shop.run([{ ...shirt, variants: [{ ...small, quantity_available: 1 }, medium] }]);
+    expect(await shirtIn(shop)).toMatchObject({ quantity_available: 4 });
+  }));
+
+test('keeps a variant that was added by hand, and one whose option value was changed by hand', () =>
+  withShop(async (shop) => {
+    const row = { ...shirt, variants: [small, medium] };
+    await shop.run([row]);
+    const [one, two] = (await shirtIn(shop)).variants;
+    const renamed = { ...one!, option_values: { Size: 'Small' } };
+    await change(shop, 'shirt', { variants: [renamed, two!, large] as never });
+    const edited = await shirtIn(shop);
+    const { fields } = await expectUnchanged(shop, row);
+    expect(fields).toEqual({ variants: { overwritten: 0, kept: 1 } });
+    await shop.run([{ ...row, variants: [{ ...small, weight_grams: 90 }, medium] }]);
+    const [first, ...others] = edited.variants;
+    expect((await shirtIn(shop)).variants).toEqual([{ ...first, weight_grams: 90 }, ...others]);
+  }));
+
+test('a publication whose variants were added by hand keeps their price', () =>
+  withShop(async (shop) => {
+    await shop.run([shirt]);
+    await change(shop, 'shirt', { variants: [small, medium] as never });
+    const { kept } = await expectUnchanged(shop, { ...shirt, price: '8.00' });
+    expect(kept).toMatchObject([{ fields: ['price_amount'] }]);
+  }));
+
 test('a listing line keeps what was changed by hand, and sets what nobody has set', () =>
   withShop(async ({ run, runtime, store }) => {
     const target = { environment: 'live', store_id: store.id } as const;
@@ -229,6 +339,27 @@ test('puts a listing below the named one, before or after its line, keeps it the
     ]);
     await run([line('Hats', { parent: null })]);
     expect(await parentOf('hats')).toBeNull();
+  }));
+
+test('rejects a parent below which the tree would have too many levels, in any order of the lines', () =>
+  withShop(async ({ run, runtime, store }) => {
+    const line = (name: string, parent: string) => ({ listing: { name, parent } });
+    const reason = 'listing.parent: must be a listing under which the tree has at most 6 levels';
+    const chain = ['G', 'F', 'E', 'D', 'C', 'B'].map((name, index) => line(name, 'FEDCBA'[index]!));
+    const other_chain = chain.map(({ listing }) => line(`Other ${listing.name}`, `Other ${listing.parent}`));
+    // The lines are written at the same time, so that any of them can be the last.
+    expect((await run(other_chain)).failed).toMatchObject([{ reason }]);
+    expect((await run(chain.slice(0, 5))).failed).toEqual([]);
+    const ids = new Map([...'BCDEFG'].map((name) => [listingIdOf(store, name, 1) as string, name]));
+    const findChildren = async (parents: readonly string[]) =>
+      parents.flatMap((id) => {
+        const child = String.fromCharCode(ids.get(id)!.charCodeAt(0) + 1);
+        return child > 'G' ? [] : { id: listingIdOf(store, child, 1) };
+      });
+    expect((await run([line('B', 'A')], { findChildren })).failed).toMatchObject([{ line: 1, reason }]);
+    expect(await findListing(runtime, 'live', listingIdOf(store, 'B', 1))).toMatchObject({ parent_id: null });
+    const moved = await run([{ listing: { name: 'G', parent: null } }, line('B', 'A')], { findChildren });
+    expect(moved.failed).toEqual([]);
   }));
 
 test('reports a rejected row with line and reason, and creates no empty listing for it', () =>

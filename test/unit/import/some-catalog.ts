@@ -6,6 +6,7 @@ import { createStore } from '../../../services/command/store';
 import type { FetchImage } from '../../../services/import/images';
 import type { ImportFile, ImportItem } from '../../../services/import/item';
 import { parseJsonLine } from '../../../services/import/jsonl';
+import type { FindChildren } from '../../../services/import/listings';
 import type { ImportReport } from '../../../services/import/report';
 import { runImport } from '../../../services/import/run';
 import { type CatalogWriter, writerTo } from '../../../services/import/writer';
@@ -35,6 +36,7 @@ export interface RunOptions {
   readonly overwrite?: boolean;
   readonly kinds?: readonly ImportItem['kind'][];
   readonly findListing?: (name: string) => Promise<ListingId | undefined>;
+  readonly findChildren?: FindChildren;
   readonly signal?: AbortSignal;
   readonly fetch?: FetchImage;
 }
