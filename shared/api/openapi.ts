@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../catalog/events/envelope';
+import { LINE_PATTERN } from '../catalog/input-rules';
 import { environmentSchema } from '../catalog/vocabulary';
 import { type ApiLimits, parseConfig } from '../kernel/config';
 import { CatalogError, type Condition } from '../kernel/errors';
@@ -142,7 +143,7 @@ const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   },
   external_id: {
     description: 'The id of the resource in another system.',
-    schema: { type: 'string', minLength: 1, maxLength: 255, examples: ['erp-10442'] },
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: LINE_PATTERN, examples: ['erp-10442'] },
   },
   environment: {
     description: 'Environment that the picture belongs to.',

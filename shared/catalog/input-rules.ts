@@ -14,7 +14,7 @@ const VISIBLE = /[^\p{Z}\p{Cf}]/u;
  * The rules above as patterns for JSON Schema, in a syntax that all languages know. A line is trimmed before it is
  * checked, so white space around it may contain line breaks.
  */
-const LINE_PATTERN = '^\\s*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x1F\\x7F-\\x9F]*\\s*$';
+export const LINE_PATTERN = '^\\s*[^\\s\\x00-\\x1F\\x7F-\\x9F][^\\x00-\\x1F\\x7F-\\x9F]*\\s*$';
 const NAME_PATTERN =
   '^[^\\s\\x00-\\x1F\\x7F-\\x9F]([^\\x00-\\x1F\\x7F-\\x9F]*[^\\s\\x00-\\x1F\\x7F-\\x9F])?$';
 const TEXT_PATTERN = '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F]*$';

@@ -60,7 +60,10 @@ export const storeFields = {
       .strictObject({
         address: lineField(300).describe(contact.address.description!).optional(),
         phone: lineField(40).describe(contact.phone.description!).optional(),
-        email: lineField(254).pipe(z.email()).describe(contact.email.description!).optional(),
+        email: lineField(254)
+          .pipe(z.email())
+          .meta({ description: contact.email.description!, format: 'email' })
+          .optional(),
       })
       .nullable(),
     answer: z.strictObject(contact).partial(),
