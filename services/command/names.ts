@@ -74,7 +74,7 @@ async function release<Resource, Event extends DomainEvent, Id extends AnyId, Fi
 }
 
 /** How many numbers are tried for a handle before it gets a part of the id. */
-const NUMBERS_MAX = 20;
+const NUMBERS_MAX = 5;
 
 /**
  * Makes a handle from a title and reserves it with `reserve`, which throws `name_taken`: the title in letters, digits and

@@ -62,7 +62,7 @@ describe.each([
     expect(replies.map(({ status }) => status)).toEqual(Array(25).fill(201));
     const handles: string[] = replies.map(({ body }) => body.data.handle);
     expect(new Set(handles).size).toBe(25);
-    expect(handles).toEqual(expect.arrayContaining(['te-verde', 'te-verde-2', 'te-verde-20']));
+    expect(handles).toEqual(expect.arrayContaining(['te-verde', 'te-verde-2', 'te-verde-5']));
   });
 
   test('does not change with the title', async () => {
