@@ -82,7 +82,8 @@ export class PublicationCalls {
   }
 
   /**
-   * Lists a publication's reviews, newest first. `meta.summary` of a page covers all reviews, not only that page.
+   * Lists a publication's reviews, newest first. `meta.summary` of a page covers all published reviews, not only those
+   * of that page.
    *
    * @example
    * const { data, meta } = await client.publications.reviews(id).page();

@@ -321,7 +321,7 @@ export const writes = withIds({
     path: '/api/media/:id',
     summary: 'Update a media file',
     description:
-      'Changes the texts in the body and keeps all others, everywhere the picture is shown. Null clears a field.',
+      'Changes the fields in the body and keeps all others, everywhere the picture is shown. Null clears a field.',
     schema: requests.mediaPatchBody,
     sample: mediaPatch,
     answer: answers.MediaAnswer,
