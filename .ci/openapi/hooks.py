@@ -46,6 +46,7 @@ def before_call(context, case, kwargs):
                 order_bounds(fields)
                 bound_depth(fields)
                 refer_to_existing(fields)
+                allow_backorders(fields)
                 if case.path == "/api/media":
                     detach(fields)
                 if str(fields.get("in_use")).lower() == "false":
@@ -102,6 +103,14 @@ def refer_to_existing(fields):
         fields["facets"] = ["vendor", "tag"]
     if (fields.get("contact") or {}).get("email"):
         fields["contact"]["email"] = "hello@example.com"
+
+
+def allow_backorders(fields):
+    """The stock of a variant is below zero only with `allow_backorder`."""
+    for variant in (fields, *(fields.get("variants") or [])):
+        stock = variant.get("quantity_available")
+        if isinstance(stock, (int, float)) and stock < 0:
+            variant["allow_backorder"] = True
 
 
 def detach(fields):
