@@ -97,12 +97,21 @@ function requestOf(request: ApiRequest, item: PublicationBatchItem, index: numbe
   };
 }
 
-/** Throws `field_invalid` if an item has failed. The faults have the place of the item, and codes of their own. */
+/**
+ * Throws `field_invalid` if an item has failed, or if two are of one publication: one may name it by its id and the other by
+ * its external id. The faults have the place of the item, and codes of their own.
+ */
 function assertValid(outcomes: readonly Outcome[]): void {
+  const idOf = (outcome: Outcome): unknown =>
+    outcome instanceof CatalogError ? outcome : (outcome.data as JsonObject).id;
+  const ids = outcomes.map(idOf);
   const faults = outcomes.flatMap((outcome, index): readonly Fault[] => {
-    if (!(outcome instanceof CatalogError)) return [];
-    const { condition, faults, message } = outcome;
     const field = `items.${index}`;
+    if (!(outcome instanceof CatalogError)) {
+      const is_repeated = ids.indexOf(idOf(outcome)) < index;
+      return is_repeated ? [{ condition: 'field_invalid', field, constraint: 'another publication' }] : [];
+    }
+    const { condition, faults, message } = outcome;
     if (faults.length > 0)
       return faults.map((fault) => ({ ...fault, field: `${field}.body.${fault.field}` }));
     return [{ condition, field, constraint: message || errorCatalogue[condition].message }];

@@ -49,6 +49,12 @@ const resultsOf = ({ body }: Reply): unknown[] =>
     ({ result, error }: { result?: string; error?: { code: string } }) => result ?? error?.code,
   );
 
+test('a batch that names one publication by its id and by its external id writes nothing', async () => {
+  const items = [put('erp-1', { title: 'By name' }), { action: 'delete', id: ids[0] }];
+  expectError(await batch(items), 400, 'FIELD_INVALID', 'items.1');
+  expect(await titles()).toEqual(['Tea', 'Tea']);
+});
+
 describe('POST /api/publications/batch', () => {
   test('creates, updates, puts and deletes, and reads show it', async () => {
     const { items, results, titles: expected } = eachKind();

@@ -28,6 +28,17 @@ const patchVariant = (id: string, body: object, headers: Record<string, string> 
 const sizes = (...values: string[]) => values.map((Size) => ({ option_values: { Size } }));
 
 describe('a publication with variants', () => {
+  test('is after the last position, which the service also accepts again', async () => {
+    const last = { option_values: { Size: 'S' }, position: 1_000_000 };
+    const id = await make({ options: [{ name: 'Size', values: [] }], variants: [last] });
+    const added = await send('POST', `/api/publication/${id}/variants`, {
+      body: { option_values: { Size: 'M' } },
+    });
+    expect([added.status, added.body.data.position]).toEqual([201, 1_000_000]);
+    const read_back = (await variantsOf(id)).map(({ id, position }) => ({ id, position }));
+    expect((await patch(id, { variants: read_back })).status).toBe(200);
+  });
+
   test('costs less now if one of them does', async () => {
     const [id, other] = [
       await make({ variants: [{ sku: 'less', price_amount: 100, compare_at_amount: 500 }] }),

@@ -21,6 +21,7 @@ export const SHOWN_VARIANTS_MAX = 250;
 /** Maximum size of all variants as JSON, so that one event can contain them (`APPEND_BYTES_MAX`). */
 const VARIANTS_BYTES_MAX = 900_000;
 const COUNT_MAX = 1_000_000_000;
+const POSITION_MAX = 1_000_000;
 
 const event = 'VariantChanged';
 
@@ -83,7 +84,7 @@ export const variantFields = {
   }),
   position: field(z.int().min(1), {
     event,
-    input: z.int().min(1).max(1_000_000),
+    input: z.int().min(1).max(POSITION_MAX),
     initial: 1,
     doc: 'Variants are sorted by it, from low to high. Default: after the variant before it.',
     example: 1,
@@ -225,7 +226,8 @@ export function arrangeVariants(
       price_amount: owner.price_amount,
       id: variantId(id, owner.version, index),
     };
-    const variant: Variant = { ...base, position: Math.max(position + 1, before?.position ?? 1) };
+    const next = Math.min(position + 1, POSITION_MAX);
+    const variant: Variant = { ...base, position: Math.max(next, before?.position ?? 1) };
     for (const [name, value] of Object.entries(item))
       if (value !== undefined) variant[name as 'sku'] = value as string;
     position = Math.max(position, variant.position);
