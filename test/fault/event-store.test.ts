@@ -116,10 +116,11 @@ describe('the service on a cluster', () => {
       const cluster = await StandInCluster.start(folder);
       const harness = await startHarness({ servers: ownNames({ EVENTSTORE_URL: cluster.url }) });
       const { secret } = await harness.newShop();
-      const body = { title: 'Cup', price_currency: 'USD', price_amount: 100 };
       /** Creates a publication. Repeats the write if it is refused after it has waited, as it is on a busy machine. */
       const write = async () => {
         const headers = { 'idempotency-key': randomUUID() };
+        // Writes of one title would wait for each other's handles.
+        const body = { title: `Cup ${randomUUID()}`, price_currency: 'USD', price_amount: 100 };
         const send = () =>
           harness.request('POST', '/api/publication', { token: secret.token, body, headers });
         const began_ms = performance.now();
