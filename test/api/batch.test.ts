@@ -1,18 +1,17 @@
 import { CatalogError } from '../../shared/kernel/errors';
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import type { Reply } from '../support/harness';
+import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 const MEDIUM = { option_values: { Size: 'M' } };
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
 
-let harness: Harness;
-let shop: Shop;
+const here = ownShop();
 /** Publications with the external ids `erp-1` and `erp-2`. */
 let ids: string[];
 
-const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
-  harness.request(method, path, { token: shop.secret.token, ...options });
+const { send } = here;
 const batch = (items: unknown, query = '', headers: Record<string, string> = {}): Promise<Reply> =>
   send('POST', `/api/publications/batch${query}`, { body: { items }, headers });
 const put = (external_id: string, body: object) => ({ action: 'put', external_id, body });
@@ -21,16 +20,11 @@ const titles = async (): Promise<string[]> => {
   return body.data.map(({ title }: { title: string }) => title).sort();
 };
 
-beforeAll(async () => {
-  harness = await startHarness();
-});
 beforeEach(async () => {
-  shop = await harness.newShop();
   ids = [];
   for (const external_id of ['erp-1', 'erp-2'])
     ids.push((await send('POST', '/api/publication', { body: { ...TEA, external_id } })).body.data.id);
 });
-afterAll(() => harness.close());
 
 /** One item of each kind, and what becomes of it. */
 const eachKind = () => ({
@@ -113,7 +107,7 @@ describe('POST /api/publications/batch', () => {
   test('as a dry run tells the same and writes nothing', async () => {
     const { items, results } = eachKind();
     const with_failed = [...items, { action: 'delete', id: UNKNOWN }];
-    const { events } = harness.service.runtime;
+    const { events } = here.harness.service.runtime;
     const append = jest.spyOn(events.live, 'append');
     const tried = await batch(with_failed, '?dry_run=true');
     const appended = append.mock.calls.length;
@@ -137,7 +131,7 @@ describe('POST /api/publications/batch', () => {
 
   test('that failed on the way is completed by the same request', async () => {
     const { items, results, titles: expected } = eachKind();
-    const { live } = harness.service.runtime.events;
+    const { live } = here.harness.service.runtime.events;
     const append = live.append.bind(live);
     let appends = 0;
     const failing = jest.spyOn(live, 'append').mockImplementation(async (...args) => {
@@ -186,16 +180,16 @@ describe('POST /api/publications/batch', () => {
   });
 
   test('writes only to the store of the query', async () => {
-    const other = await harness.newShop();
+    const other = await here.harness.newShop();
     expectError(await batch([put('erp-1', {})], `?store_id=${other.store_id}`), 403, 'STORE_ACCESS_DENIED');
-    const key = await harness.newKey('secret', [shop.store_id, other.store_id]);
+    const key = await here.harness.newKey('secret', [here.shop.store_id, other.store_id]);
     const body = { items: [{ action: 'delete', id: ids[0] }] };
     const path = `/api/publications/batch?on_error=skip_failed&store_id=${other.store_id}`;
     expect(resultsOf(await send('POST', path, { body, token: key.token }))).toEqual([
       'PUBLICATION_NOT_FOUND',
     ]);
     expectError(
-      await send('POST', path, { body, token: shop.public.token }),
+      await send('POST', path, { body, token: here.shop.public.token }),
       403,
       'INSUFFICIENT_PERMISSIONS',
     );

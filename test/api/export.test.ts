@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { exportLines } from '../../services/query/export-lines';
-import { type Harness, type RequestOptions, type Shop, startHarness } from '../support/harness';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 import { Cli, InProcessCli } from './cli-run';
 import { MediaShop } from './media-shop';
+import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
 const rowsOf = (text: string) =>
@@ -121,18 +121,8 @@ describe('the command', () => {
 });
 
 describe('GET /api/export', () => {
-  let harness: Harness;
-  let shop: Shop;
-  beforeAll(async () => {
-    harness = await startHarness();
-  });
-  beforeEach(async () => {
-    shop = await harness.newShop();
-  });
-  afterAll(() => harness.close());
-
-  const send = (method: string, path: string, options: RequestOptions = {}) =>
-    harness.request(method, path, { token: shop.secret.token, ...options });
+  const here = ownShop();
+  const { send } = here;
   const create = async (path: string, body: object): Promise<string> =>
     (await send('POST', path, { body })).body.data.id;
   const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
@@ -143,7 +133,7 @@ describe('GET /api/export', () => {
     const unnamed = await create('/api/publication', { ...TEA, listing_id });
     await create('/api/publication', { ...TEA, title: 'Maté', external_id: 'mate', visibility: 'private' });
     await send('DELETE', `/api/publication/${await create('/api/publication', TEA)}`);
-    const other = await harness.newShop();
+    const other = await here.harness.newShop();
     await send('POST', '/api/publication', { token: other.secret.token, body: TEA });
     const { status, headers, text } = await send('GET', '/api/export');
     expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson']);
@@ -172,15 +162,15 @@ describe('GET /api/export', () => {
   });
 
   test('names pictures by addresses that an import can fetch, and by ids for the same store', async () => {
-    const media = await MediaShop.of(harness, shop);
+    const media = await MediaShop.of(here.harness, here.shop);
     const { id } = (await media.send(media.png, { query: { alt: 'A cup' } })).body.data;
-    const { url } = await harness.client(shop.secret).media.processed(id);
+    const { url } = await here.harness.client(here.shop.secret).media.processed(id);
     const options = [{ name: 'Size', values: [] }];
     const variants = [{ option_values: { Size: 'S' }, media_id: id }, { option_values: { Size: 'M' } }];
     const made = await create('/api/publication', { ...TEA, media_ids: [id], options, variants });
-    await harness.settled();
+    await here.harness.settled();
     const { text } = await send('GET', '/api/export');
-    const image = `${harness.url}${new URL(url!).pathname}`;
+    const image = `${here.harness.url}${new URL(url!).pathname}`;
     expect(rowsOf(text)[0]).toMatchObject({
       external_id: made,
       images: [{ url: image, alt: 'A cup', media_id: id }],
@@ -190,11 +180,11 @@ describe('GET /api/export', () => {
     expect(rowsOf(elsewhere.text)[0].images[0].url).toMatch(/^https:\/\/shop\.example\/media\/live\//);
     expectError(await send('GET', '/api/export?base_url=shop'), 400, 'VALIDATION_ERROR', 'base_url');
 
-    const cli = new Cli(harness.data_dir, { ...harness.settings });
+    const cli = new Cli(here.harness.data_dir, { ...here.harness.settings });
     const fetch = ['--images', 'fetch', '--allow-private-images'];
-    const here = await imported(cli, shop.store_id, text, ...fetch);
-    expect(here).toMatchObject({ publications: { unchanged: 1 }, media: { created: 0, unchanged: 1 } });
-    const second = await harness.newShop();
+    const same = await imported(cli, here.shop.store_id, text, ...fetch);
+    expect(same).toMatchObject({ publications: { unchanged: 1 }, media: { created: 0, unchanged: 1 } });
+    const second = await here.harness.newShop();
     expect(await imported(cli, second.store_id, text, ...fetch)).toMatchObject({ media: { created: 1 } });
     await waitFor(
       async () => {
@@ -212,24 +202,24 @@ describe('GET /api/export', () => {
 
   test('requires a secret key with the permissions for all that it has, and an active store', async () => {
     expectError(
-      await send('GET', '/api/export', { token: shop.public.token }),
+      await send('GET', '/api/export', { token: here.shop.public.token }),
       403,
       'INSUFFICIENT_PERMISSIONS',
     );
     for (const missing of ['read:publications', 'read:listings', 'read:media'] as const) {
       const all = ['read:publications', 'read:listings', 'read:media'] as const;
-      const key = await harness.newKey(
+      const key = await here.harness.newKey(
         'secret',
-        [shop.store_id],
+        [here.shop.store_id],
         all.filter((name) => name !== missing),
       );
-      const { body } = await send('GET', '/api/export', { token: await harness.token(key.key) });
+      const { body } = await send('GET', '/api/export', { token: await here.harness.token(key.key) });
       expect([body.error?.code, body.error?.message]).toEqual([
         'INSUFFICIENT_PERMISSIONS',
         expect.stringContaining(missing),
       ]);
     }
-    const other = await harness.newShop();
+    const other = await here.harness.newShop();
     expect((await send('GET', `/api/export?store_id=${other.store_id}`)).status).toBe(403);
   });
 
@@ -237,16 +227,17 @@ describe('GET /api/export', () => {
     const description_html = 'x'.repeat(50_000);
     const titles = Array.from({ length: 300 }, (_, index) => `Tea ${index}`);
     await Promise.all(titles.map((title) => create('/api/publication', { ...TEA, title, description_html })));
-    const view = harness.service.runtime.views.live;
+    const view = here.harness.service.runtime.views.live;
     const current = jest.spyOn(view, 'current');
-    const all = exportLines({ view, store_id: shop.store_id, base_url: harness.url });
+    const all = exportLines({ view, store_id: here.shop.store_id, base_url: here.harness.url });
     let lines = 0;
     for await (const _line of all) lines++;
     expect(lines).toBe(300);
     const pages = current.mock.calls.length;
     current.mockClear();
     // As the response does when its client has left.
-    for await (const _line of exportLines({ view, store_id: shop.store_id, base_url: harness.url })) break;
+    for await (const _line of exportLines({ view, store_id: here.shop.store_id, base_url: here.harness.url }))
+      break;
     expect(current.mock.calls.length).toBeLessThan(pages);
     current.mockRestore();
   });

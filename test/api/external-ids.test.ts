@@ -1,21 +1,10 @@
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 
-let harness: Harness;
-let shop: Shop;
-
-beforeAll(async () => {
-  harness = await startHarness();
-});
-beforeEach(async () => {
-  shop = await harness.newShop();
-});
-afterAll(() => harness.close());
-
-const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
-  harness.request(method, path, { token: shop.secret.token, ...options });
+const here = ownShop();
+const { send } = here;
 
 describe.each([
   { kind: 'publication', least: TEA, other: { title: 'Green tea' }, list: '/api/publications' },
@@ -62,9 +51,9 @@ describe.each([
     const { name, ...publication } = body;
     const sent = kind === 'listing' ? publication : { name, external_id: 'erp-1' };
     expect((await send('POST', other_kind, { body: sent })).status).toBe(201);
-    const second_shop = await harness.newShop();
+    const second_shop = await here.harness.newShop();
     const own = { token: second_shop.secret.token, body: { ...least, external_id: 'erp-1' } };
-    expect((await harness.request('POST', path, own)).status).toBe(201);
+    expect((await here.harness.request('POST', path, own)).status).toBe(201);
   });
 
   test('of ten at once goes to one', async () => {

@@ -1,20 +1,16 @@
 import { CatalogError } from '../../shared/kernel/errors';
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import type { Reply } from '../support/harness';
+import { ownShop } from './own-shop';
 import { namesOf } from './reads-shop';
 import { expectError } from './replies';
 
-let harness: Harness;
-let shop: Shop;
+const here = ownShop();
 let listing_id: string;
 /** By title. */
 let ids: Record<'Cup' | 'Mug' | 'Pan' | 'Pot' | 'Elsewhere', string>;
 
-beforeAll(async () => {
-  harness = await startHarness();
-});
 beforeEach(async () => {
-  shop = await harness.newShop();
-  const merchant = harness.client(shop.secret);
+  const merchant = here.harness.client(here.shop.secret);
   listing_id = (await merchant.listings.create({ name: 'Kitchen' })).id;
   const publish = async (title: string, fields: object) =>
     (await merchant.publications.create({ title, price_currency: 'EUR', price_amount: 100, ...fields })).id;
@@ -26,10 +22,8 @@ beforeEach(async () => {
     Elsewhere: await publish('Elsewhere', { featured_position: 2 }),
   };
 });
-afterAll(() => harness.close());
 
-const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
-  harness.request(method, path, { token: shop.secret.token, ...options });
+const { send } = here;
 const arrange = (publication_ids: unknown, headers: Record<string, string> = {}): Promise<Reply> =>
   send('POST', `/api/listing/${listing_id}/featured`, { body: { publication_ids }, headers });
 const featured = async (): Promise<string[]> =>
@@ -64,7 +58,7 @@ describe('POST /api/listing/:id/featured', () => {
   });
 
   test('that failed on the way is completed by the same request', async () => {
-    const { live } = harness.service.runtime.events;
+    const { live } = here.harness.service.runtime.events;
     const append = live.append.bind(live);
     let appends = 0;
     const failing = jest.spyOn(live, 'append').mockImplementation(async (...args) => {
@@ -83,7 +77,7 @@ describe('POST /api/listing/:id/featured', () => {
 
   test.each([
     ['a publication of no listing', () => [ids.Cup, ids.Elsewhere], 'FIELD_INVALID', 'publication_ids.1'],
-    ['an unknown publication', () => [shop.store_id], 'FIELD_INVALID', 'publication_ids.0'],
+    ['an unknown publication', () => [here.shop.store_id], 'FIELD_INVALID', 'publication_ids.0'],
     ['a publication twice', () => [ids.Cup, ids.Cup], 'FIELD_INVALID', 'publication_ids.1'],
     ['no list', () => undefined, 'FIELD_REQUIRED', 'publication_ids'],
     [
@@ -101,12 +95,12 @@ describe('POST /api/listing/:id/featured', () => {
   });
 
   test('needs the listing, in a store of the key, and write:publications', async () => {
-    const other = await harness.newShop();
+    const other = await here.harness.newShop();
     const { token } = other.secret;
     const path = `/api/listing/${listing_id}/featured`;
     const body = { publication_ids: [] };
     expectError(await send('POST', path, { body, token }), 404, 'LISTING_NOT_FOUND');
-    const reader = await harness.newKey('secret', [shop.store_id], ['write:listings']);
+    const reader = await here.harness.newKey('secret', [here.shop.store_id], ['write:listings']);
     expectError(await send('POST', path, { body, token: reader.token }), 403, 'INSUFFICIENT_PERMISSIONS');
     expectError(await arrange([], { 'If-Match': '"9"' }), 412, 'CONFLICT');
   });

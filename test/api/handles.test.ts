@@ -1,23 +1,12 @@
 import { streamName } from '../../shared/catalog/events/envelope';
 import { fetch } from '../support/fetch';
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
 const TEA = { title: 'Té verde', price_currency: 'USD', price_amount: 1_250 };
 
-let harness: Harness;
-let shop: Shop;
-
-beforeAll(async () => {
-  harness = await startHarness();
-});
-beforeEach(async () => {
-  shop = await harness.newShop();
-});
-afterAll(() => harness.close());
-
-const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
-  harness.request(method, path, { token: shop.secret.token, ...options });
+const here = ownShop();
+const { send } = here;
 
 describe.each([
   { kind: 'publication', least: TEA, title: 'title', missing: 'PUBLICATION_NOT_FOUND' },
@@ -121,8 +110,8 @@ describe.each([
     const { id } = (await post()).body.data;
     await patch(id, { handle: 'new' });
     const read = () =>
-      fetch(`${harness.url}${path}/by-handle/te-verde?expand=media&visibility=all`, {
-        headers: { authorization: `Bearer ${shop.secret.token}` },
+      fetch(`${here.harness.url}${path}/by-handle/te-verde?expand=media&visibility=all`, {
+        headers: { authorization: `Bearer ${here.shop.secret.token}` },
         redirect: 'manual',
       });
     const reply = await read();
@@ -140,27 +129,27 @@ describe.each([
 
   test('of another store or another kind is not found', async () => {
     await post();
-    const other = await harness.newShop();
+    const other = await here.harness.newShop();
     expectError(
-      await harness.request('GET', `${path}/by-handle/te-verde`, { token: other.secret.token }),
+      await here.harness.request('GET', `${path}/by-handle/te-verde`, { token: other.secret.token }),
       404,
       missing,
     );
     const own = { token: other.secret.token, body: least };
-    expect((await harness.request('POST', path, own)).body.data.handle).toBe('te-verde');
+    expect((await here.harness.request('POST', path, own)).body.data.handle).toBe('te-verde');
   });
 
   test('is missing in a resource of an earlier release until a patch sends it', async () => {
     const { id, handle } = (await post()).body.data;
     // Its event as an earlier release has written it.
     const stream = streamName('live', kind, id);
-    const [created] = await harness.deps.events.live.readStream(stream);
+    const [created] = await here.harness.deps.events.live.readStream(stream);
     const { handle: _, external_id: __, ...data } = created!.data;
     const old_id = `${id.slice(0, -4)}0000`;
     const { type, schema_version, metadata } = created!;
     const old = { id: old_id, type, schema_version, metadata, data };
-    await harness.deps.events.live.append(streamName('live', kind, old_id), -1, [old]);
-    await harness.settled();
+    await here.harness.deps.events.live.append(streamName('live', kind, old_id), -1, [old]);
+    await here.harness.settled();
     expect((await send('GET', `${path}/${old_id}`)).body.data).not.toHaveProperty('handle');
     expect((await patch(old_id, { description: 'Old' })).body.data).not.toHaveProperty('handle');
     expect((await patch(old_id, { handle: null })).body.data.handle).toBe(`${handle}-2`);
@@ -170,14 +159,14 @@ describe.each([
 test('a publication that is read by its handle with a public key is viewed, by an earlier handle only after the redirection', async () => {
   const { id } = (await send('POST', '/api/publication', { body: TEA })).body.data;
   await send('PATCH', `/api/publication/${id}`, { body: { handle: 'green' } });
-  const headers = { authorization: `Bearer ${shop.public.token}` };
+  const headers = { authorization: `Bearer ${here.shop.public.token}` };
   const read = (handle: string, redirect: 'follow' | 'manual') =>
-    fetch(`${harness.url}/api/publication/by-handle/${handle}`, { headers, redirect });
+    fetch(`${here.harness.url}/api/publication/by-handle/${handle}`, { headers, redirect });
   expect((await read('green', 'manual')).status).toBe(200);
   expect((await read('te-verde', 'manual')).status).toBe(301);
   expect((await read('te-verde', 'follow')).status).toBe(200);
-  await harness.service.page_views.flush();
-  await harness.settled();
+  await here.harness.service.page_views.flush();
+  await here.harness.settled();
   const { stats } = (await send('GET', `/api/publication/${id}`)).body.data;
   expect(stats.view_count).toBe(2);
 });

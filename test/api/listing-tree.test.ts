@@ -1,23 +1,13 @@
 import { type Category, streamName } from '../../shared/catalog/events/envelope';
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import type { Reply } from '../support/harness';
+import { ownShop } from './own-shop';
 import { namesOf } from './reads-shop';
 import { expectError } from './replies';
 
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
 
-let harness: Harness;
-let shop: Shop;
-
-beforeAll(async () => {
-  harness = await startHarness();
-});
-beforeEach(async () => {
-  shop = await harness.newShop();
-});
-afterAll(() => harness.close());
-
-const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
-  harness.request(method, path, { token: shop.secret.token, ...options });
+const here = ownShop();
+const { send } = here;
 const read = async (path: string) => (await send('GET', path)).body;
 const create = (name: string, fields: object = {}): Promise<Reply> =>
   send('POST', '/api/listing', { body: { name, ...fields } });
@@ -119,7 +109,7 @@ describe('a parent_id is refused', () => {
   });
 
   const inOtherShop = async (): Promise<Reply> => {
-    const { secret } = await harness.newShop();
+    const { secret } = await here.harness.newShop();
     return send('POST', '/api/listing', { token: secret.token, body: { name: 'Theirs' } });
   };
 
@@ -144,7 +134,7 @@ test('a circle of two moves at the same time ends in every read, and is broken b
   // Each of the two moves has read the tree before the other one was stored.
   await append('listing', home, 'ListingMoved', { parent_id: kitchen });
   await append('listing', kitchen, 'ListingMoved', { parent_id: home });
-  await harness.settled();
+  await here.harness.settled();
   for (const [id, other] of [[home, 'Kitchen'] as const, [kitchen, 'Home'] as const]) {
     const { data } = await read(`/api/listing/${id}`);
     expect([namesOf(data.path), data.children_count]).toEqual([[other], 1]);
@@ -159,7 +149,7 @@ test('a circle of two moves at the same time ends in every read, and is broken b
 
 /** Appends an event of a listing that a check would have refused. */
 async function append(category: Category, id: string, type: string, data: object): Promise<void> {
-  const { live } = harness.service.runtime.events;
+  const { live } = here.harness.service.runtime.events;
   const stream = streamName('live', category, id);
   const [created] = await live.readStream(stream, 0, 1);
   const event = { id: crypto.randomUUID(), type, schema_version: 1, data, metadata: created!.metadata };

@@ -2,33 +2,27 @@ import { postReview } from '../../services/command/review';
 import { permissionsOf } from '../../shared/catalog/vocabulary';
 import type { CatalogClient } from '../../shared/client';
 import type { PublicationId } from '../../shared/kernel/ids';
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import type { Reply, RequestOptions } from '../support/harness';
+import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
 const UNKNOWN = '01890000-0000-7000-8000-000000000000';
 const GOOD = { rating: 5, author_name: 'Ann', body: 'Good' };
 
-let harness: Harness;
-let shop: Shop;
+const here = ownShop();
 let merchant: CatalogClient;
 let publication_id: string;
 
-beforeAll(async () => {
-  harness = await startHarness();
-});
 beforeEach(async () => {
-  shop = await harness.newShop();
-  merchant = harness.client(shop.secret);
+  merchant = here.harness.client(here.shop.secret);
   const tea = { title: 'Tea', price_currency: 'USD', price_amount: 1 };
   publication_id = (await merchant.publications.create(tea)).id;
 });
-afterAll(() => harness.close());
 
-const send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
-  harness.request(method, path, { token: shop.secret.token, ...options });
+const { send } = here;
 const post = (body: object, options: RequestOptions = {}): Promise<Reply> =>
   send('POST', `/api/publication/${publication_id}/reviews`, { body, ...options });
-const listed = async (query = '', token = shop.secret.token): Promise<Reply['body']> =>
+const listed = async (query = '', token = here.shop.secret.token): Promise<Reply['body']> =>
   (await send('GET', `/api/publication/${publication_id}/reviews${query}`, { token })).body;
 const idsOf = (reviews: readonly { id: string }[]): string[] => reviews.map(({ id }) => id);
 
@@ -42,7 +36,7 @@ describe('a review', () => {
     expect([created.status, created.body.data]).toEqual([201, { ...review, status: 'published' }]);
     expect(created.headers.get('etag')).toMatch(/^"1-/);
     // A storefront sees what it saw before there was a status.
-    const shown = await listed('', shop.public.token);
+    const shown = await listed('', here.shop.public.token);
     expect([shown.data, shown.meta.item_count, shown.meta.summary.average]).toEqual([[review], 1, 5]);
 
     await merchant.store.update({ new_review_status: 'pending' });
@@ -66,11 +60,11 @@ describe('a review', () => {
       200,
       { id, status: 'rejected', created_at },
     ]);
-    const shown = await listed('', shop.public.token);
+    const shown = await listed('', here.shop.public.token);
     expect([idsOf(shown.data), shown.meta.item_count]).toEqual([[good.id], 1]);
     expect(shown.meta.summary).toMatchObject({ average: 5, count: 1, distribution: { '1': 0, '5': 1 } });
     await merchant.reviews.update(id, { status: 'published' });
-    expect((await listed('', shop.public.token)).meta.summary).toMatchObject({ average: 3, count: 2 });
+    expect((await listed('', here.shop.public.token)).meta.summary).toMatchObject({ average: 3, count: 2 });
   });
 
   test('is listed by status for secret keys', async () => {
@@ -89,7 +83,7 @@ describe('a review', () => {
       page: 2,
       item_count: 3,
     });
-    const { token } = shop.public;
+    const { token } = here.shop.public;
     expect((await listed('?status=published', token)).data).toMatchObject([{ id: ids.published }]);
     for (const path of [`/api/publication/${publication_id}/reviews?status=pending`, '/api/reviews'])
       expectError(await send('GET', path, { token }), 403, 'INSUFFICIENT_PERMISSIONS');
@@ -98,15 +92,15 @@ describe('a review', () => {
 
   test('is deleted, once and for good, also for a later import', async () => {
     const context = { source: 'cli', request_id: 'import' } as const;
-    const target = { environment: 'live', store_id: shop.store_id, external_id: 'r1' } as const;
+    const target = { environment: 'live', store_id: here.shop.store_id, external_id: 'r1' } as const;
     const input = { ...GOOD, publication_id: publication_id as PublicationId };
-    const { id } = await postReview(harness.deps, context, target, input);
-    await harness.settled();
+    const { id } = await postReview(here.harness.deps, context, target, input);
+    await here.harness.settled();
     expect(idsOf((await listed()).data)).toEqual([id]);
     expect(await merchant.reviews.delete(id)).toEqual({ id, object: 'review', deleted: true });
     expect((await listed()).meta).toMatchObject({ item_count: 0, summary: { count: 0, average: 0 } });
-    expect(await postReview(harness.deps, context, target, input)).toMatchObject({ id, changed: false });
-    await harness.settled();
+    expect(await postReview(here.harness.deps, context, target, input)).toMatchObject({ id, changed: false });
+    await here.harness.settled();
     expect((await listed('?status=all')).data).toEqual([]);
     const body = { status: 'published' };
     expectError(await send('PATCH', `/api/review/${id}`, { body }), 404, 'REVIEW_NOT_FOUND');
@@ -145,12 +139,12 @@ test.each([
 test('writes of reviews require the permission, and the publication or review', async () => {
   const { id } = await merchant.reviews.create(publication_id, GOOD);
   const permissions = permissionsOf('secret').filter((name) => name !== 'write:reviews');
-  const { token } = await harness.newKey('secret', [shop.store_id], permissions);
-  const other = (await harness.newShop()).secret;
+  const { token } = await here.harness.newKey('secret', [here.shop.store_id], permissions);
+  const other = (await here.harness.newShop()).secret;
   const paths = { POST: `/api/publication/${publication_id}/reviews`, DELETE: `/api/review/${id}` };
   for (const [method, path] of Object.entries(paths)) {
     const body = method === 'POST' ? GOOD : undefined;
-    for (const refused of [token, shop.public.token])
+    for (const refused of [token, here.shop.public.token])
       expectError(await send(method, path, { token: refused, body }), 403, 'INSUFFICIENT_PERMISSIONS');
   }
   const { POST, DELETE } = paths;

@@ -1,22 +1,15 @@
 import { changeStoreStatus } from '../../services/command/store';
 import { permissionsOf } from '../../shared/catalog/vocabulary';
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import type { Reply, RequestOptions } from '../support/harness';
+import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
-let harness: Harness;
-let shop: Shop;
-
-beforeAll(async () => {
-  harness = await startHarness();
-});
-beforeEach(async () => {
-  shop = await harness.newShop();
-});
-afterAll(() => harness.close());
+const here = ownShop();
 
 const patch = (body: unknown, options: RequestOptions = {}): Promise<Reply> =>
-  harness.request('PATCH', '/api/store', { token: shop.secret.token, body, ...options });
-const read = (): Promise<Reply> => harness.request('GET', '/api/store', { token: shop.public.token });
+  here.harness.request('PATCH', '/api/store', { token: here.shop.secret.token, body, ...options });
+const read = (): Promise<Reply> =>
+  here.harness.request('GET', '/api/store', { token: here.shop.public.token });
 
 test('a patch changes the fields that are sent, and a public key reads the answer', async () => {
   const contact = { phone: '+51 1 555 0199', email: 'hello@example.com' };
@@ -42,7 +35,9 @@ test('a patch changes the fields that are sent, and a public key reads the answe
     second.body.data,
     second.headers.get('etag'),
   ]);
-  expect(await harness.client(shop.secret).store.update({ name: 'Shop' })).toMatchObject({ name: 'Shop' });
+  expect(await here.harness.client(here.shop.secret).store.update({ name: 'Shop' })).toMatchObject({
+    name: 'Shop',
+  });
 });
 
 test('the version in the ETag is compared with If-Match, and a patch without a change keeps it', async () => {
@@ -74,21 +69,21 @@ test('a repeated patch with the same Idempotency-Key is done once', async () => 
 
 test('requires the permission, the store and an active store', async () => {
   const permissions = permissionsOf('secret').filter((name) => name !== 'write:stores');
-  const { token } = await harness.newKey('secret', [shop.store_id], permissions);
-  for (const refused of [token, shop.public.token])
+  const { token } = await here.harness.newKey('secret', [here.shop.store_id], permissions);
+  for (const refused of [token, here.shop.public.token])
     expectError(await patch({ name: 'X' }, { token: refused }), 403, 'INSUFFICIENT_PERMISSIONS');
-  const other = await harness.newStore();
+  const other = await here.harness.newStore();
   const at = `/api/store?store_id=${other}`;
-  const { token: own } = shop.secret;
+  const { token: own } = here.shop.secret;
   expectError(
-    await harness.request('PATCH', at, { token: own, body: { name: 'X' } }),
+    await here.harness.request('PATCH', at, { token: own, body: { name: 'X' } }),
     403,
     'STORE_ACCESS_DENIED',
   );
-  const both = await harness.newKey('secret', [shop.store_id, other]);
-  const renamed = await harness.request('PATCH', at, { token: both.token, body: { name: 'X' } });
+  const both = await here.harness.newKey('secret', [here.shop.store_id, other]);
+  const renamed = await here.harness.request('PATCH', at, { token: both.token, body: { name: 'X' } });
   expect(renamed.body.data).toMatchObject({ id: other, name: 'X' });
-  const target = { environment: 'live', id: shop.store_id } as const;
-  await changeStoreStatus(harness.deps, { source: 'cli', request_id: 'closing' }, target, 'suspended');
+  const target = { environment: 'live', id: here.shop.store_id } as const;
+  await changeStoreStatus(here.harness.deps, { source: 'cli', request_id: 'closing' }, target, 'suspended');
   expectError(await patch({ name: 'X' }), 404, 'STORE_NOT_FOUND');
 });
