@@ -18,9 +18,8 @@ type Owner<Resource, Event, Id extends AnyId, Field extends string> = Aggregate<
 
 /**
  * Reserves a name for the resource `owner_id`, whose next append may then use it (docs/decisions/0030-names-are-reserved.md).
- * Throws `name_taken` if another resource has the name. Takes the name over from a resource that has reserved it and does
- * not have it: it was never appended, was changed, or the resource is deleted. With `only_free`, takes over
- * nothing.
+ * Throws `name_taken` if another resource has the name. If another resource has only reserved it, takes it over: that
+ * resource never got the name, has another one now, or is deleted. With `only_free`, throws `name_taken` then, too.
  */
 export async function reserveName<
   Resource,
@@ -73,12 +72,12 @@ async function release<Resource, Event extends DomainEvent, Id extends AnyId, Fi
   });
 }
 
-/** How many numbers are tried for a handle before it gets a part of the id. */
+/** How many numbers are tried for a handle before it gets the id instead. */
 const NUMBERS_MAX = 5;
 
 /**
- * Makes a handle from a title and reserves it with `reserve`, which throws `name_taken`: the title in letters, digits and
- * hyphens; if another resource has or had that handle, with `-2`, `-3` and so on behind it.
+ * Makes a handle from a title and reserves it: the letters and digits of the title with hyphens between the words. If
+ * another resource has or had that handle, appends `-2`, `-3` and so on. `reserve` throws `name_taken` for such a handle.
  */
 export async function reserveHandle(
   title: string,

@@ -41,7 +41,8 @@ export interface ReviewTarget {
 
 /**
  * Posts a review. Derives its id from the external id or the content, so importing it again appends nothing
- * (`changed: false`), also if it was deleted since. Its status is `published`. Throws `field_invalid` if the publication does not exist in the store.
+ * (`changed: false`), also if it was deleted since. Its status is `published`. Throws `field_invalid` if the publication
+ * does not exist in the store.
  */
 export async function postReview(
   deps: StoreDeps,

@@ -1231,7 +1231,7 @@ export interface NewPublication {
   } | null | undefined;
   /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
   external_id?: string | null | undefined;
-  /** In what the variants differ, such as size and colour. Maximum 5. A new name for an option keeps its variants. */
+  /** What the variants differ in, such as size and colour. Maximum 5. A new name for an option keeps its variants. */
   options?: readonly ListedOption[] | null | undefined;
   /** All variants, at most 2048. Changes those with the same `id` or `option_values`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants. */
   variants?: readonly ListedVariant[] | null | undefined;
@@ -1342,7 +1342,7 @@ export interface PublicationPatch {
   } | null | undefined;
   /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
   external_id?: string | null | undefined;
-  /** In what the variants differ, such as size and colour. Maximum 5. A new name for an option keeps its variants. */
+  /** What the variants differ in, such as size and colour. Maximum 5. A new name for an option keeps its variants. */
   options?: readonly ListedOption[] | null | undefined;
   /** All variants, at most 2048. Changes those with the same `id` or `option_values`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants. */
   variants?: readonly ListedVariant[] | null | undefined;

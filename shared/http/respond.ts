@@ -143,7 +143,8 @@ export function matchesNone(header: string | undefined, etag: string): boolean {
 
 /**
  * Throws `precondition_failed` if `If-Match` of a write does not name the version of the resource. Accepts a missing
- * header, and `*` if there is a resource. Compares only the version: the hash in the ETag also changes with counts such as `publication_count`.
+ * header, and `*` if there is a resource. Compares only the version: the hash in the ETag also changes with counts such as
+ * `publication_count`.
  */
 export function assertIfMatch(header: string | undefined, version: number | undefined): void {
   if (header === undefined || (version !== undefined && header.trim() === '*')) return;

@@ -53,12 +53,12 @@ export interface ListingAbove {
   readonly name: string;
 }
 
-/** Returns what shows the place of a listing below `above`, the nearest first. A listing at the top shows nothing. */
+/** Returns the fields with the place of a listing. `above`: the listings above it, the nearest first. No fields at the top. */
 export function placeInTree(above: readonly ListingAbove[]): JsonObject {
   if (above.length === 0) return {};
   const path = [...above].reverse().map(({ id, name }) => ({ id, name }));
   return { parent_id: above[0]!.id, path };
 }
 
-/** Returns the number of listings directly below. A listing without any shows nothing. */
+/** Returns the field with the number of listings directly below. No field if there are none. */
 export const childrenCount = (count: number): JsonObject => (count === 0 ? {} : { children_count: count });

@@ -242,7 +242,7 @@ export const publicationFields = {
     initial: [],
     added: true,
     answer: false,
-    doc: `In what the variants differ, such as size and colour. Maximum ${OPTIONS_MAX}. A new name for an option keeps its variants.`,
+    doc: `What the variants differ in, such as size and colour. Maximum ${OPTIONS_MAX}. A new name for an option keeps its variants.`,
     example: OPTIONS_EXAMPLE,
   }),
   variants: field(z.array(variantSchema), {

@@ -192,7 +192,8 @@ const DEFAULTS = initialValues(variantFields) as unknown as Omit<Variant, 'id'>;
  *
  * - An item with the `id` or the option values of an existing variant changes that variant. Fields that it does not have
  *   stay. Variants that are not in the list are removed.
- * - An option keeps its variants by its name. One with a new name takes the place of an old one whose used values it has.
+ * - An option with the same name keeps the values of the variants. One with a new name is the old one renamed if it has all
+ *   values that the variants have of that one.
  */
 export function arrangeVariants(
   id: string,
@@ -308,8 +309,8 @@ export function inOrder(variants: readonly Variant[]): Variant[] {
 const OWN_DIGITS = 8;
 
 /**
- * Returns the id of a new variant. It begins as the id of the publication, so that the publication is found by it. The rest
- * is a number that no variant of the publication had before, because the version of the publication grows.
+ * Returns the id of a new variant. It begins with the first digits of the id of its publication, by which the publication is
+ * found. The other digits are a number that no variant of the publication had before: it grows with the version.
  */
 export function variantId(publication_id: string, version: number, index: number): string {
   const number = (version * 2 * VARIANTS_MAX + index) % 16 ** OWN_DIGITS;
