@@ -4,7 +4,7 @@ import type { CollectionName, DocumentOf } from '../../shared/catalog/documents'
 import { type Position, START } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
-import { pause } from '../../shared/kernel/async';
+import { allEnded, pause } from '../../shared/kernel/async';
 import { NeedsRepairError } from '../../shared/kernel/errors';
 import type { ViewQuery } from '../../shared/ports/view-store';
 import { openJobQueue } from '../boot/open-adapters';
@@ -77,9 +77,8 @@ export async function catchUp(
   timeout_ms: number,
 ): Promise<boolean> {
   // The caller closes the stores if this fails, so every realm must have ended.
-  const results = await Promise.allSettled(realms.map((realm) => project(runtime, realm, { timeout_ms })));
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
-  return results.every((result) => result.status === 'fulfilled' && result.value);
+  const reached = await allEnded(realms.map((realm) => project(runtime, realm, { timeout_ms })));
+  return reached.every(Boolean);
 }
 
 /** When to end waiting for the documents. */

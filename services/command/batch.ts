@@ -10,6 +10,7 @@ import { greatest } from '../../shared/catalog/events/positions';
 import { storeAggregate } from '../../shared/catalog/store/store';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody, parseQuery } from '../../shared/http/validation';
+import { allEnded } from '../../shared/kernel/async';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import { deriveId, timeOfId } from '../../shared/kernel/ids';
 import { load, streamIn } from './load';
@@ -47,11 +48,7 @@ export function batchRoute(deps: RouteDeps): Route {
         return error;
       }
     };
-    const settled = await Promise.allSettled(items.map(run));
-    return settled.map((one) => {
-      if (one.status === 'rejected') throw one.reason;
-      return one.value;
-    });
+    return allEnded(items.map(run));
   }
 
   return routeOf(writes.batchPublications, async (request) => {

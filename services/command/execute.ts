@@ -141,15 +141,20 @@ export async function executeUnqueued<Resource, Command>(
   throw new CatalogError('lost_race');
 }
 
-/** Executes a command on a resource that exists afterwards. */
+/** Executes a command on a resource that exists afterwards. `guard` throws if the client must not write to the resource. */
 export async function executeOn<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
   ref: StreamRef<Resource, Command> & { readonly aggregate: Aggregate<Resource, Event, Id, Command> } & {
     readonly system: System;
   },
   context: WriteContext,
   command: Command,
+  guard?: (resource: Resource) => void | Promise<void>,
 ): Promise<Written<Resource>> {
-  return withResource(await execute({ ...ref, context, check: () => command }));
+  const check = async (state: State<Resource>): Promise<Command> => {
+    if (state.tag === 'present') await guard?.(state.resource);
+    return command;
+  };
+  return withResource(await execute({ ...ref, context, check }));
 }
 
 /** Returns the result with the resource, which must exist after the write. */

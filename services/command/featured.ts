@@ -6,6 +6,7 @@ import { NOT_FEATURED } from '../../shared/catalog/publication/document';
 import type { Publication } from '../../shared/catalog/publication/publication';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
+import { allEnded } from '../../shared/kernel/async';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import type { Written } from './execute';
@@ -59,13 +60,8 @@ async function arrangeFeatured(deps: RouteDeps, request: ApiRequest): Promise<An
   };
   const written: Written<Publication>[] = [];
   const places = [...wanted];
-  for (let start = 0; start < places.length; start += CONCURRENCY) {
-    const settled = await Promise.allSettled(places.slice(start, start + CONCURRENCY).map(place));
-    for (const result of settled) {
-      if (result.status === 'rejected') throw result.reason;
-      written.push(...result.value);
-    }
-  }
+  for (let start = 0; start < places.length; start += CONCURRENCY)
+    written.push(...(await allEnded(places.slice(start, start + CONCURRENCY).map(place))).flat());
   const changed_count = written.filter(({ changed }) => changed).length;
   const data = { object: 'featured_order', listing_id, publication_ids: [...publication_ids], changed_count };
   const position = greatest([listing, ...written].map((one) => one.position));

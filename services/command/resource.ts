@@ -15,7 +15,15 @@ import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { AnyId, MediaId, StoreId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import { derivedIdOf, type StoreIdentity } from './derived-ids';
-import { execute, idForNew, type StoreDeps, type WriteContext, type Written, withResource } from './execute';
+import {
+  execute,
+  executeOn,
+  idForNew,
+  type StoreDeps,
+  type WriteContext,
+  type Written,
+  withResource,
+} from './execute';
 import { findInLog, load, streamIn } from './load';
 import { ownerOfName, reserveHandle, reserveName, valueIn } from './names';
 import {
@@ -396,12 +404,10 @@ export function defineResource<
     const store_id = storeForNew(request, changes.store_id);
     const store = await deps.stores.require(environment, store_id);
     const written = await putExternal(deps, request, store, external_id);
-    const { value, outcome } = written;
-    const headers = await awaitProjection(deps, request, store_id, written);
-    const counted = await readCount(deps, environment, (version) => count(version, value.id));
-    const data = { ...(await present(deps, environment, value, counted)), result: outcome };
+    const { outcome } = written;
+    const answer = await answerAfter(deps, request, written);
     const status = outcome === 'created' ? 201 : 200;
-    return { status, data, version: value.version, headers };
+    return { ...answer, status, data: { ...answer.data, result: outcome } };
   }
 
   async function answerUpdate(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
@@ -413,12 +419,7 @@ export function defineResource<
       await beforeUpdate?.(deps, request, resource, wanted);
     };
     const written = await update(deps, context, { ...target, guard }, wanted);
-    const { value } = written;
-    const headers = await awaitProjection(deps, request, value.store_id, written);
-    const { environment } = target;
-    const counted = await readCount(deps, environment, (version) => count(version, value.id));
-    const data = await present(deps, environment, value, counted);
-    return { data, version: value.version, headers, changed: written.changed };
+    return { ...(await answerAfter(deps, request, written)), changed: written.changed };
   }
 
   /** Undoes a deletion. Reserves the names of the resource again, which another one may have taken meanwhile. */
@@ -442,6 +443,12 @@ export function defineResource<
         },
       }),
     );
+    return answerAfter(deps, request, written);
+  }
+
+  /** Returns the answer with the resource as it is after the write, and with the counts of its document. */
+  async function answerAfter(deps: RouteDeps, request: ApiRequest, written: Written<Resource>) {
+    const { environment } = request.principal;
     const { value } = written;
     const headers = await awaitProjection(deps, request, value.store_id, written);
     const counted = await readCount(deps, environment, (version) => count(version, value.id));
@@ -537,19 +544,12 @@ export function patchRoute<
   return routeOf(operation, async (request) => {
     const { environment, id, guard } = targetOf(deps, request, aggregate);
     const changes = parseBody(body, request.body);
-    const written = withResource(
-      await execute<Resource, { readonly type: 'Update'; readonly changes: Changes }>({
-        ...streamIn(deps, environment, aggregate, id),
-        context: writeContextOf(request),
-        check: async (state) => {
-          if (state.tag === 'present') {
-            await guard(state.resource);
-            assertSameStore(state.resource.store_id, changes.store_id);
-          }
-          return { type: 'Update', changes };
-        },
-      }),
-    );
+    const ref = streamIn(deps, environment, aggregate, id);
+    const command = { type: 'Update', changes } as const;
+    const written = await executeOn(ref, writeContextOf(request), command, async (resource) => {
+      await guard(resource);
+      assertSameStore(resource.store_id, changes.store_id);
+    });
     const { value } = written;
     const headers = await awaitProjection(deps, request, value.store_id, written);
     return { data: present(value, environment), version: value.version, headers };

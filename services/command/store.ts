@@ -8,7 +8,6 @@ import { storeFields } from '../../shared/catalog/store/fields';
 import {
   type PaymentMethodFields,
   type Store,
-  type StoreCommand,
   storeAggregate,
   storeResource,
 } from '../../shared/catalog/store/store';
@@ -22,15 +21,7 @@ import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type AccountId, generateId, type PaymentMethodId, type StoreId } from '../../shared/kernel/ids';
 import { requireAccount } from './account';
-import {
-  type ControlDeps,
-  execute,
-  executeOn,
-  type StoreDeps,
-  type WriteContext,
-  type Written,
-  withResource,
-} from './execute';
+import { type ControlDeps, executeOn, type StoreDeps, type WriteContext, type Written } from './execute';
 import { findInLog, streamIn } from './load';
 import { awaitProjection, guardFor, type RouteDeps, readCount, storeForNew, writeContextOf } from './request';
 
@@ -84,16 +75,8 @@ export async function describeStore(
   target: StoreTarget & { readonly guard?: (store: Store) => Promise<void> },
   changes: StorePatch,
 ): Promise<Written<Store>> {
-  const checked = parseBody(storePatchBody, changes);
-  const written = await execute<Store, StoreCommand>({
-    ...streamRef(deps, target),
-    context,
-    check: async (state) => {
-      if (state.tag === 'present') await target.guard?.(state.resource);
-      return { type: 'DescribeStore', changes: checked };
-    },
-  });
-  return withResource(written);
+  const command = { type: 'DescribeStore', changes: parseBody(storePatchBody, changes) } as const;
+  return executeOn(streamRef(deps, target), context, command, target.guard);
 }
 
 /**

@@ -12,7 +12,7 @@ import { parseBody } from '../../shared/http/validation';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
-import { execute, type Written, withResource } from './execute';
+import { executeOn, type Written } from './execute';
 import { findInLog, streamIn } from './load';
 import { existingMedia } from './references';
 import { awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
@@ -41,15 +41,11 @@ export function variantRoutes(deps: RouteDeps): Route[] {
     routeOf(writes.updateVariant, async (request) => {
       const { quantity_available: sent, ...fields } = parseBody(variantPatchBody, request.body);
       const variant_id = request.params.id!;
-      const adjust = typeof sent === 'object' && sent !== null ? sent.adjust : undefined;
-      const quantity_available = typeof sent === 'object' && sent !== null ? undefined : sent;
-      const changes = { ...fields, quantity_available };
-      const written = await writeVariant(deps, request, {
-        type: 'ChangeVariant',
-        variant_id,
-        changes,
-        adjust,
-      });
+      const stock =
+        typeof sent === 'object' && sent !== null
+          ? { changes: fields, adjust: sent.adjust }
+          : { changes: { ...fields, quantity_available: sent } };
+      const written = await writeVariant(deps, request, { type: 'ChangeVariant', variant_id, ...stock });
       return answerWith(deps, request, written, ({ id }) => id === variant_id);
     }),
     routeOf(writes.deleteVariant, async (request) => {
@@ -79,15 +75,8 @@ async function write(
   command: PublicationCommand,
 ): Promise<Written<Publication>> {
   const guard = guardFor(request, deps.stores, not_found);
-  const written = await execute<Publication, PublicationCommand>({
-    ...streamIn(deps, request.principal.environment, publicationAggregate, id),
-    context: writeContextOf(request),
-    check: async (state) => {
-      if (state.tag === 'present') await guard(state.resource);
-      return command;
-    },
-  });
-  return withResource(written);
+  const ref = streamIn(deps, request.principal.environment, publicationAggregate, id);
+  return executeOn(ref, writeContextOf(request), command, guard);
 }
 
 /**

@@ -1,4 +1,6 @@
-import { nameIdOf, type ReservedName } from '../../shared/catalog/name/name';
+import type { ListingDocument } from '../../shared/catalog/listing/document';
+import { nameIdOf } from '../../shared/catalog/name/name';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import { openStore, type ReadDeps, requestedStore } from './read';
@@ -14,25 +16,23 @@ export function byHandle(kind: 'publication' | 'listing', read: Read): Read {
     const store_id = requestedStore(request);
     const version = await openStore(deps, request, store_id);
     const { handle = '' } = request.params;
-    const name = nameIdOf({ store_id, kind, field: 'handle', value: handle } satisfies Omit<
-      ReservedName,
-      'owner_id'
-    >);
+    const name = nameIdOf({ store_id, kind, field: 'handle', value: handle });
     const id = (await version.get('names', name))?.document?.body.owner_id;
     if (id === undefined) throw new CatalogError(`${kind}_not_found`);
     return read(deps, { ...request, params: { id, handle } });
   };
 }
 
-/** Returns the redirection of a request with an earlier handle of the resource, undefined if the handle is current. */
+/** Returns the redirection of a request with an earlier handle of the resource. Undefined for any other request. */
 export function movedFrom(
   { params, query }: ApiRequest,
-  { id, object, handle }: { readonly id: string; readonly object: string; readonly handle?: string },
+  document: Pick<ListingDocument | PublicationDocument, 'body'>,
 ): Answer | undefined {
-  if (params.handle === undefined || params.handle === handle) return undefined;
+  if (params.handle === undefined) return undefined;
+  const { id, object, handle } = document.body;
+  if (params.handle === handle) return undefined;
   // Its writer has reserved the handle and was interrupted.
-  if (handle === undefined)
-    throw new CatalogError(object === 'listing' ? 'listing_not_found' : 'publication_not_found');
+  if (handle === undefined) throw new CatalogError(`${object}_not_found`);
   const parameters = Object.entries(query).flatMap(([name, values]) =>
     values.map((value): [string, string] => [name, value]),
   );

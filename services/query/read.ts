@@ -44,11 +44,8 @@ export function parseRead<Query extends ReadQuery>(
   supported: readonly Expandable[],
 ): Query {
   const query = parseQuery(operation.query, request.query);
-  const { key_type, permissions } = request.principal;
-  if (query.visibility !== 'public' && key_type === 'public')
-    throw new CatalogError('insufficient_permissions', {
-      message: `visibility=${query.visibility} requires a secret key`,
-    });
+  const { permissions } = request.principal;
+  if (query.visibility !== 'public') requireSecretKey(request, `visibility=${query.visibility}`);
   for (const value of supported) {
     const needed = PERMISSION_TO_EXPAND[value];
     if (query.expand.includes(value) && !permissions.includes(needed))
@@ -328,8 +325,8 @@ function visibilityOf({ keys }: DocumentOf<CollectionById>): Visibility | null {
 }
 
 /**
- * Returns the state of the listing that a list is filtered by, also as the parent. Returns undefined if the list has no such filter.
- * Returns null if the listing does not exist, is not visible or belongs to another store; the list is empty then.
+ * Returns the state of the listing that a list is filtered by: the one that contains the publications, or the parent of
+ * the listings. Returns undefined if the list has no such filter. Returns null if the listing does not exist, is not visible or belongs to another store; the list is empty then.
  */
 export async function findFilterListing(
   version: DocumentReader,

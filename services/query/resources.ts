@@ -64,7 +64,7 @@ export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<
     isVisible: isItemVisible,
     parts: partsFor('listing', query),
   });
-  const moved = request.params.handle === undefined ? undefined : movedFrom(request, found.body);
+  const moved = movedFrom(request, found);
   if (moved) return moved;
   const [placed] = await withPlaces(version, [{ ...made_from, document: found }], query.visibility);
   const listing = placed!.document!;
@@ -86,7 +86,7 @@ export async function readPublication(deps: ReadDeps, request: ApiRequest): Prom
     isVisible: isItemVisible,
     parts: partsFor('publication', query),
   });
-  const moved = request.params.handle === undefined ? undefined : movedFrom(request, publication.body);
+  const moved = movedFrom(request, publication);
   if (moved) return moved;
   const { principal, method } = request;
   if (principal.key_type === 'public' && method === 'GET')

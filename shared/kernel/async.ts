@@ -10,6 +10,12 @@ export async function pause(
   await sleep(ms, undefined, { ref, signal }).catch(() => undefined);
 }
 
+/** Waits until all promises have ended. Then resolves to their values, or rejects as the first of them that has failed. */
+export async function allEnded<Value>(promises: readonly Promise<Value>[]): Promise<Value[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}
+
 /** How long large pieces of work hold one turn of the event loop, besides their last steps. */
 const TURN_MS = 4;
 /** When `endLongTurn` was first called in the current turn of the event loop, by `performance.now()`. */
