@@ -6,6 +6,7 @@ import type { PublicationDocument } from '../../shared/catalog/publication/docum
 import { publicationFields } from '../../shared/catalog/publication/fields';
 import type { Publication } from '../../shared/catalog/publication/publication';
 import { type Variant, variantFields } from '../../shared/catalog/publication/variants';
+import { compareTexts } from '../../shared/catalog/sorting';
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
@@ -70,7 +71,7 @@ async function readListings(options: Export) {
       limit: PAGE_SIZE,
     });
     for (const { document } of page) if (document?.state.listing) found.push(document.state.listing);
-    if (page.length < PAGE_SIZE) return found.sort((a, b) => compareBytes(a.name, b.name));
+    if (page.length < PAGE_SIZE) return found.sort((a, b) => compareTexts(a.name, b.name));
     after_id = page.at(-1)!.id;
   }
 }
@@ -121,14 +122,11 @@ async function* merged(lists: readonly AsyncGenerator<Named>[]): AsyncGenerator<
   for (;;) {
     const left = heads.filter(({ head }) => !head.done);
     if (left.length === 0) return;
-    const first = left.reduce((a, b) => (compareBytes(a.head.value.name, b.head.value.name) <= 0 ? a : b));
+    const first = left.reduce((a, b) => (compareTexts(a.head.value.name, b.head.value.name) <= 0 ? a : b));
     yield first.head.value;
     first.head = await first.list.next();
   }
 }
-
-/** Compares as the stores sort: by the bytes in UTF-8. */
-const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 function publicationLine(
   external_id: string,

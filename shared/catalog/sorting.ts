@@ -56,7 +56,8 @@ function compareKeys(a: Key, b: Key): number {
 /** Below this code unit, UTF-16 code units sort like code points. */
 const FIRST_SURROGATE = 0xd800;
 
-function compareTexts(a: string, b: string): number {
+/** Compares as the stores sort texts: by their bytes in UTF-8. */
+export function compareTexts(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {
     const [left, right] = [a.charCodeAt(index), b.charCodeAt(index)];

@@ -137,7 +137,9 @@ function fieldOptions(command: Command): Command {
     .option('--hours <day=hours...>', 'Business hours, such as Monday=9-18 Sunday=closed')
     .addOption(
       new Option('--new-reviews <status>', 'Status of new reviews; default: published').choices([
-        ...['pending', 'published', 'default'],
+        'pending',
+        'published',
+        'default',
       ]),
     )
     .option(

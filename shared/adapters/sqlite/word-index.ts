@@ -1,3 +1,4 @@
+import { compareTexts } from '../../catalog/sorting';
 import type { SqliteConnection, SqlValue } from './connection';
 import { column, type Table } from './tables';
 
@@ -349,5 +350,5 @@ function isOlder(a: Ranked, b: Ranked): boolean {
 /** Compares like SQLite: null first, texts by their UTF-8 bytes. */
 function compare(a: SqlValue, b: SqlValue): number {
   if (a === null || b === null) return Number(a !== null) - Number(b !== null);
-  return Buffer.compare(Buffer.from(String(a)), Buffer.from(String(b)));
+  return compareTexts(String(a), String(b));
 }

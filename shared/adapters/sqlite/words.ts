@@ -1,5 +1,5 @@
 import type { Key, StoredDocument } from '../../catalog/documents';
-import { compareByOrder, type SortDirection, type SortOrder } from '../../catalog/sorting';
+import { compareByOrder, compareTexts, type SortDirection, type SortOrder } from '../../catalog/sorting';
 import { endLongTurn } from '../../kernel/async';
 import type {
   KeyCondition,
@@ -491,10 +491,7 @@ class WordReader {
 /** Returns the most frequent labels, sorted by number, then by label. Sorts a few at a time, so as not to hold the process. */
 async function mostFrequent(counts: ReadonlyMap<string, number>, limit: number): Promise<WordCount[]> {
   const first: WordCount[] = [];
-  const cut = () =>
-    first
-      .sort((a, b) => b.count - a.count || Buffer.compare(Buffer.from(a.word), Buffer.from(b.word)))
-      .splice(limit);
+  const cut = () => first.sort((a, b) => b.count - a.count || compareTexts(a.word, b.word)).splice(limit);
   for (const [word, count] of counts) {
     if (first.push({ word, count }) < limit + SORTED_AT_ONCE) continue;
     await endLongTurn();
