@@ -87,14 +87,16 @@ export function currencyArgument(text: string): string {
 
 const ISO_TIME = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
-/** Parses an ISO 8601 date, or a time with its offset. Returns the time in UTC. */
-export function timeArgument(text: string): string {
-  const ms = ISO_TIME.safeParse(text).success ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms))
-    throw usageError(
-      `Invalid --expires "${text}": expected an ISO 8601 time such as 2030-01-31 or 2030-01-31T12:00:00Z.`,
-    );
-  return new Date(ms).toISOString();
+/** Returns a parser of an ISO 8601 date, or of a time with its offset, which returns the time in UTC. `name` is the option. */
+export function timeArgument(name: string): (text: string) => string {
+  return (text) => {
+    const ms = ISO_TIME.safeParse(text).success ? Date.parse(text) : Number.NaN;
+    if (Number.isNaN(ms))
+      throw usageError(
+        `Invalid ${name} "${text}": expected an ISO 8601 time such as 2030-01-31 or 2030-01-31T12:00:00Z.`,
+      );
+    return new Date(ms).toISOString();
+  };
 }
 
 const usageError = (message: string): CliError => new CliError(message, EXIT.usage);

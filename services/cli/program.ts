@@ -6,6 +6,7 @@ import { backupCommands } from './commands/backup';
 import { completionCommands } from './commands/completion';
 import { configCommand } from './commands/config';
 import { demoCommands } from './commands/demo';
+import { eventCommands } from './commands/events';
 import { exportCommands } from './commands/export';
 import { importCommands } from './commands/import';
 import { keyCommands } from './commands/key';
@@ -35,6 +36,7 @@ export function buildProgram(): Command {
   exportCommands(program);
   mediaCommands(program);
   projectionCommands(program);
+  eventCommands(program);
   backupCommands(program);
   testDataCommands(program);
   demoCommands(program);

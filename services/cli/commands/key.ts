@@ -69,7 +69,7 @@ export function keyCommands(program: Command): void {
       `Permissions; default: all that the type allows, of ${permissionSchema.options.join(', ')}`,
       listArgument,
     )
-    .option('--expires <time>', 'Expiry as ISO 8601 time; default: never', timeArgument)
+    .option('--expires <time>', 'Expiry as ISO 8601 time; default: never', timeArgument('--expires'))
     .option(
       '--limit <limits>',
       `Rate limits of this key: ${LIMITS_FORM}; default: those of the type`,

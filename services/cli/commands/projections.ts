@@ -258,7 +258,7 @@ function deadLetterCommands(projections: Command): void {
 /** Returns an action that retries or skips. It exits with a failure if an event of the stream fails again. */
 function releaseAction(release: typeof retry) {
   return withRuntime(async ({ runtime, print }, _options, [stream]): Promise<ExitCode> => {
-    const versions = await release(partsOf(runtime, realmOf(stream!)), stream as StreamName);
+    const versions = await release(partsOf(runtime, realmOfStream(stream!)), stream as StreamName);
     if (versions.length === 0)
       throw new CliError(
         `${stream} is not on the dead-letter list. List it with "catalog projections dead-letters".`,
@@ -268,7 +268,8 @@ function releaseAction(release: typeof retry) {
   });
 }
 
-function realmOf(stream: string): Realm {
+/** Returns the realm in the name of a stream. Throws `CliError` if it is no name of a stream. */
+export function realmOfStream(stream: string): Realm {
   const realm = parseStreamName(stream)?.realm;
   if (!realm)
     throw new CliError(

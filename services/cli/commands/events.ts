@@ -1,0 +1,171 @@
+import { type Command, Option } from 'commander';
+import { deadLetters } from '../../../projections/maintenance/dead-letters';
+import { decodeEvent } from '../../../shared/catalog/events/codec';
+import {
+  type JsonObject,
+  type RecordedEvent,
+  START,
+  type StreamName,
+} from '../../../shared/catalog/events/envelope';
+import { REALMS, type Realm } from '../../../shared/catalog/realm';
+import { exportEvents, importEvents } from '../event-file';
+import {
+  CliError,
+  EXIT,
+  type ExitCode,
+  MAY_CREATE,
+  printAnswer,
+  stopSignal,
+  withRuntime,
+} from '../invocation';
+import { idArgument, listArgument, timeArgument, verb, wholeNumberArgument } from '../options';
+import { progressBar } from '../progress';
+import { rebuildTable } from '../projection-tables';
+import { fieldsTable, printable } from '../table';
+import { realmOfStream, rebuildRealms } from './projections';
+import { requireStore } from './store';
+
+interface TailOptions {
+  readonly realm?: Realm;
+  readonly store?: string;
+  readonly type?: readonly string[];
+  readonly since?: string;
+  readonly last: number;
+  readonly follow?: true;
+  readonly json?: true;
+}
+
+export function eventCommands(program: Command): void {
+  const events = program.command('events').description('Read, copy and move the event log');
+
+  events
+    .command('tail')
+    .description('Print the newest events of a realm, oldest first')
+    .addOption(
+      new Option('--realm <realm>', 'Realm; default: live, or that of --store').choices(
+        REALMS as readonly Realm[],
+      ),
+    )
+    .option('--store <id>', 'Only events of this store', idArgument('store'))
+    .option('--type <types>', 'Only events of these types, separated by commas', listArgument)
+    .option('--since <time>', 'Only events from this ISO 8601 time on', timeArgument('--since'))
+    .option('--last <number>', 'How many events to print', wholeNumberArgument('--last'), 20)
+    .option('--follow', 'Wait for further events until Ctrl-C')
+    .option('--json', 'Print each event as one line of JSON')
+    .action(
+      withRuntime<TailOptions>(async ({ runtime }, options): Promise<void> => {
+        const { store, last, follow, json } = options;
+        const realm = store ? (await requireStore(runtime, store)).environment : (options.realm ?? 'live');
+        const show = (event: RecordedEvent) =>
+          printAnswer(false, undefined, () => `${json ? asJson(event) : summaryOf(event)}\n`);
+        const newest: RecordedEvent[] = [];
+        let has_caught_up = false;
+        const subscription = { after: START, signal: stopSignal() };
+        for await (const batch of runtime.events[realm].subscribe(subscription)) {
+          for (const event of batch.events) {
+            if (!isWanted(event, options)) continue;
+            if (has_caught_up) await show(event);
+            else if (newest.push(event) > last) newest.shift();
+          }
+          if (!batch.caught_up || has_caught_up) continue;
+          has_caught_up = true;
+          for (const event of newest) await show(event);
+          if (!follow) return;
+        }
+      }),
+    );
+
+  verb(events, 'show', 'Print the events of a stream as this release reads them')
+    .argument('<stream>', 'Stream name as "events tail" prints it')
+    .action(
+      withRuntime(async ({ runtime, print }, _options, [name]): Promise<void> => {
+        const stream = name as StreamName;
+        const realm = realmOfStream(stream);
+        const recorded = await runtime.events[realm].readStream(stream);
+        if (recorded.length === 0) throw new CliError(`The stream ${stream} has no events.`);
+        const [dead_letter = null] = (await deadLetters({ views: runtime.viewStores[realm] })).filter(
+          (each) => each.stream === stream,
+        );
+        const shown = recorded.map((event) => ({ ...event, ...decoded(event) }));
+        await print({ stream, dead_letter, events: shown }, () =>
+          shown
+            .map((event) => {
+              const failed = dead_letter?.revision === event.revision ? dead_letter.reason : undefined;
+              const notes = [
+                event.error && `cannot be read: ${event.error}`,
+                failed && `dead letter: ${failed}`,
+              ];
+              const lines = [JSON.stringify(event.data, null, 2), ...notes.filter(Boolean)]
+                .join('\n')
+                .split('\n');
+              return [summaryOf(event), ...lines.map((line) => `  ${printable(line!)}`), ''].join('\n');
+            })
+            .join(''),
+        );
+      }),
+    );
+
+  verb(events, 'export', 'Write all events to a new file; a server may run')
+    .argument('<file>', 'File to create')
+    .action(
+      withRuntime(async ({ runtime, print }, _options, [path]): Promise<ExitCode> => {
+        const bar = progressBar('exporting');
+        const on_progress = (done: number) => bar.show({ done, total: done });
+        const { events: count, damaged } = await exportEvents(runtime.events, path!, on_progress).finally(
+          bar.clear,
+        );
+        for (const stream of damaged)
+          process.stderr.write(
+            `catalog: Warning: an event of ${stream} cannot be read; the file has it without data.\n`,
+          );
+        await print({ file: path, events: count, damaged }, () => fieldsTable({ file: path, events: count }));
+        return damaged.length > 0 ? EXIT.failure : EXIT.ok;
+      }),
+    );
+
+  verb(events, 'import', 'Append the events of a file to an empty catalog, and build the documents')
+    .argument('<file>', 'File that "catalog events export" wrote')
+    .action(
+      withRuntime(async ({ runtime, print }, _options, [path]): Promise<ExitCode> => {
+        const signal = stopSignal();
+        const bar = progressBar('importing');
+        const on_progress = (done: number, total: number) => bar.show({ done, total });
+        const imported = await importEvents(runtime.events, path!, { signal, on_progress }).finally(
+          bar.clear,
+        );
+        if (signal.aborted) {
+          await print(imported, () => fieldsTable(imported));
+          return EXIT.interrupted;
+        }
+        const { realms, exit_code } = await rebuildRealms(runtime, {}, 'dead_letter');
+        await print({ ...imported, realms }, () => `${fieldsTable(imported)}\n${rebuildTable(realms)}`);
+        return exit_code;
+      }, MAY_CREATE),
+    );
+}
+
+function isWanted({ type, metadata }: RecordedEvent, wanted: TailOptions): boolean {
+  return (
+    (!wanted.store || metadata.partition_key === wanted.store) &&
+    (!wanted.type || wanted.type.includes(type)) &&
+    (!wanted.since || metadata.occurred_at >= wanted.since)
+  );
+}
+
+/** Returns the data in the newest version of the event, or as stored and the reason why it cannot be read. */
+function decoded(event: RecordedEvent): { data: JsonObject; error?: string } {
+  try {
+    return { data: decodeEvent(event).data as JsonObject };
+  } catch (error) {
+    return { data: event.data, error: (error as Error).message };
+  }
+}
+
+function summaryOf({ position, stream, revision, type, metadata }: RecordedEvent): string {
+  const { occurred_at, source, api_key_id, request_id } = metadata;
+  const by = [source, api_key_id && `key ${api_key_id}`, request_id && `request ${request_id}`];
+  return printable([occurred_at, position, stream, revision, type, ...by.filter(Boolean)].join('  '));
+}
+
+const asJson = ({ position, ...event }: RecordedEvent): string =>
+  JSON.stringify({ position: String(position), ...event });

@@ -1,0 +1,246 @@
+import { once } from 'node:events';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openEventStore } from '../../services/boot/open-adapters';
+import { importEvents } from '../../services/cli/event-file';
+import { streamName } from '../../shared/catalog/events/envelope';
+import { REALMS } from '../../shared/catalog/realm';
+import { parseConfig } from '../../shared/kernel/config';
+import { EventStoreStandIn } from '../support/eventstore-standin/standin';
+import { MemoryEventStore } from '../support/memory-event-store';
+import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+import { Cli, expectFailure, InProcessCli } from './cli-run';
+
+const ROWS = ['Mug', 'Cup', 'Pot'].map((title) => ({
+  external_id: title,
+  title,
+  price: '4.00',
+  listing: 'Kitchen',
+}));
+
+interface Catalog {
+  readonly folder: string;
+  readonly cli: Cli;
+  readonly store: string;
+}
+
+/** A catalog with a store of three publications in one listing. `folder` is for further files. */
+function withCatalog(story: (catalog: Catalog) => Promise<void>): Promise<void> {
+  return withTempDir(async (folder) => {
+    const cli = new InProcessCli(join(folder, 'data'));
+    const store = await cli.store(await cli.account());
+    const rows = join(folder, 'rows.jsonl');
+    writeFileSync(rows, ROWS.map((row) => JSON.stringify(row)).join('\n'));
+    await cli.json('import', rows, '--format', 'jsonl', '--store', store);
+    await story({ folder, cli, store });
+  });
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests read any field of an event
+const eventsIn = (text: string): any[] =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+
+describe('tail', () => {
+  test('prints the newest events of a store or a type, from a time on', () =>
+    withCatalog(async ({ cli, store }) => {
+      const tail = async (...options: string[]) =>
+        eventsIn((await cli.run('events', 'tail', '--json', ...options)).stdout);
+      const all = await tail('--store', store, '--last', '100');
+      expect(all[0]).toMatchObject({ type: 'StoreCreated', revision: 0, data: { name: 'Shop' } });
+      const created = await tail('--type', 'PublicationCreated,ListingCreated');
+      expect(created.map(({ data }) => data.title ?? data.name).sort()).toEqual([
+        'Cup',
+        'Kitchen',
+        'Mug',
+        'Pot',
+      ]);
+      expect(await tail('--last', '2')).toEqual(all.slice(-2));
+      const { occurred_at } = all.at(-1).metadata;
+      expect(await tail('--since', occurred_at, '--last', '100')).toEqual(
+        all.filter(({ metadata }) => metadata.occurred_at >= occurred_at),
+      );
+      expect(await tail('--since', '2999-01-01')).toEqual([]);
+      expect((await tail('--realm', 'control')).map(({ type }) => type)).toEqual(['AccountCreated']);
+      const { stdout } = await cli.run('events', 'tail', '--type', 'StoreCreated');
+      expect(stdout).toMatch(
+        new RegExp(`^\\S+Z {2}\\d+ {2}live.store-${store} {2}0 {2}StoreCreated {2}cli {2}request .+\\n$`),
+      );
+      expectFailure(await cli.run('events', 'tail', '--since', 'noon'), 2, 'Invalid --since "noon"');
+    }));
+
+  test('with --follow prints what is appended meanwhile, until Ctrl-C', () =>
+    withCatalog(async ({ cli, store }) => {
+      const child = new Cli(cli.folder).start('events', 'tail', '--follow', '--last', '1', '--json');
+      let printed = '';
+      child.stdout!.setEncoding('utf8').on('data', (text) => {
+        printed += text;
+      });
+      const ended = once(child, 'exit');
+      await waitFor(() => printed.endsWith('\n'));
+      await cli.json('store', 'update', store, '--name', 'Renamed');
+      await waitFor(() => printed.includes('Renamed'));
+      child.kill('SIGINT');
+      expect(await ended).toEqual([0, null]);
+      expect(eventsIn(printed).map(({ stream }) => stream)).toContain(`live.store-${store}`);
+    }));
+});
+
+describe('show', () => {
+  test('prints each event as this release reads it, and marks the dead letter', () =>
+    withCatalog(async ({ cli, store }) => {
+      const stream = streamName('live', 'store', store);
+      const log = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'live');
+      const [first] = await log.readStream(stream);
+      const id = '00000000-0000-4000-8000-000000000001';
+      await log.append(stream, 0, [{ ...first!, id, type: 'StoreTeleported', data: { to: 'Mars' } }]);
+      await log.close();
+      await cli.run('projections', 'rebuild', '--dead-letter', '--realm', 'live');
+
+      const shown = await cli.json('events', 'show', stream);
+      expect(shown.dead_letter).toMatchObject({ stream, revision: 1 });
+      expect(shown.events).toMatchObject([
+        { type: 'StoreCreated', data: { name: 'Shop' } },
+        { type: 'StoreTeleported', data: { to: 'Mars' }, error: 'unknown event type StoreTeleported' },
+      ]);
+      const { stdout } = await cli.run('events', 'show', stream);
+      expect(stdout).toContain(
+        '    "to": "Mars"\n  }\n  cannot be read: unknown event type StoreTeleported\n  dead letter: ',
+      );
+    }));
+
+  test('says which stream it does not find', () =>
+    withCatalog(async ({ cli }) => {
+      const missing = 'live.store-00000000-0000-4000-8000-000000000001';
+      expectFailure(await cli.run('events', 'show', missing), 1, `The stream ${missing} has no events.`);
+      expectFailure(await cli.run('events', 'show', 'store'), 2, 'Invalid stream "store"');
+    }));
+});
+
+describe('export and import', () => {
+  test('a catalog moves from SQLite to EventStoreDB and back', () =>
+    withCatalog(async ({ folder, cli, store }) => {
+      const fileOf = (name: string) => join(folder, `${name}.jsonl`);
+      const server = await EventStoreStandIn.start({ folder: join(folder, 'server') });
+      const catalogs: [string, Cli][] = [
+        ['first', cli],
+        ['second', new InProcessCli(join(folder, 'second'), { EVENTSTORE_URL: server.url })],
+        ['third', new InProcessCli(join(folder, 'third'))],
+      ];
+      try {
+        let before: string | undefined;
+        for (const [name, each] of catalogs) {
+          if (before) {
+            const { events, appended, realms } = await each.json('events', 'import', before);
+            expect(appended).toBe(events);
+            expect(realms.map(({ outcome }: { outcome: string }) => outcome)).toEqual(
+              REALMS.map(() => 'activated'),
+            );
+          }
+          expect((await each.json('projections', 'verify')).clean).toBe(true);
+          await each.json('events', 'export', fileOf(name));
+          before = fileOf(name);
+        }
+        const texts = catalogs.map(([name]) => readFileSync(fileOf(name), 'utf8'));
+        expect(texts).toEqual([texts[0], texts[0], texts[0]]);
+        expect(statSync(fileOf('first')).mode & 0o077).toBe(0);
+        const [products, ...copies] = await Promise.all(
+          catalogs.map(
+            async ([, each]) => (await each.run('export', '--format', 'jsonl', '--store', store)).stdout,
+          ),
+        );
+        expect(products).toContain('"Mug"');
+        expect(copies).toEqual([products, products]);
+
+        expect(await catalogs[2]![1].json('events', 'import', fileOf('first'))).toMatchObject({
+          appended: 0,
+        });
+        expectFailure(await cli.run('events', 'export', fileOf('first')), 1, 'exists. Use another name.');
+      } finally {
+        await server.stop();
+      }
+    }));
+
+  test('an import that an outage ended is continued', () =>
+    withCatalog(async ({ folder, cli }) => {
+      const path = join(folder, 'events.jsonl');
+      const { events } = await cli.json('events', 'export', path);
+      const logs = {
+        control: new MemoryEventStore(),
+        live: new MemoryEventStore(),
+        test: new MemoryEventStore(),
+      };
+      const { append } = logs.live;
+      let appends_left = 5;
+      jest.spyOn(logs.live, 'append').mockImplementation((...args) => {
+        if (appends_left-- === 0) throw new Error('outage');
+        return append.apply(logs.live, args);
+      });
+      const importing = () =>
+        importEvents(logs, path, { signal: new AbortController().signal, on_progress: () => {} });
+      await expect(importing()).rejects.toThrow('outage');
+      const present = REALMS.reduce((sum, realm) => sum + logs[realm].log.length, 0);
+      expect(present).toBeGreaterThan(5);
+      expect(await importing()).toEqual({ events, appended: events - present });
+      expect(await importing()).toEqual({ events, appended: 0 });
+    }));
+
+  test('an event without its data is reported and moved', () =>
+    withCatalog(async ({ folder, cli, store }) => {
+      const log = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'live');
+      const stream = streamName('live', 'store', store);
+      const [first] = await log.readStream(stream);
+      const id = '00000000-0000-4000-8000-000000000001';
+      await log.append(stream, 0, [{ ...first!, id, type: 'unreadable StoreRenamed', data: {} }]);
+      await log.close();
+      const { code, stderr } = await cli.run('events', 'export', join(folder, 'events.jsonl'));
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`an event of ${stream} cannot be read`)]);
+      expect(eventsIn(readFileSync(join(folder, 'events.jsonl'), 'utf8'))).toContainEqual(
+        expect.objectContaining({ id, stream, revision: 1 }),
+      );
+    }));
+
+  test('a file that was changed is refused before anything is written', () =>
+    withCatalog(async ({ folder, cli }) => {
+      const path = join(folder, 'events.jsonl');
+      await cli.json('events', 'export', path);
+      const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+      const other = new InProcessCli(join(folder, 'other'));
+      const refusals: [string[], string][] = [
+        [lines.map((line) => line.replace('"Kitchen"', '"Garden"')), 'was changed'],
+        [lines.toSpliced(7, 1), 'Line 8 of'],
+        [[...lines, lines.at(-1)!], `Line ${lines.length + 1} of`],
+        [lines.slice(0, -1), 'is incomplete'],
+        [lines.slice(1), 'was not written by "catalog events export"'],
+        [[], 'is incomplete'],
+      ];
+      for (const [changed, message] of refusals) {
+        writeFileSync(path, changed.join('\n'));
+        expectFailure(await other.run('events', 'import', path), 1, message);
+      }
+      expect((await other.json('events', 'export', join(folder, 'none.jsonl'))).events).toBe(0);
+    }));
+
+  test('a catalog with other events is left alone', () =>
+    withCatalog(async ({ folder, cli }) => {
+      const path = join(folder, 'events.jsonl');
+      const other = new InProcessCli(join(folder, 'other'));
+      await other.account();
+      await cli.json('events', 'export', path);
+      expectFailure(
+        await other.run('events', 'import', path),
+        1,
+        /^catalog: The log of control contains event 0 of/,
+      );
+      // Also a log that contains the whole file and more.
+      await cli.account();
+      expectFailure(
+        await cli.run('events', 'import', path),
+        1,
+        /^catalog: The log of control contains event 0 of/,
+      );
+    }));
+});
