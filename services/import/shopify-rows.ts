@@ -1,6 +1,5 @@
-import { pipeline } from 'node:stream';
-import { parse } from 'csv-parse';
-import { ImportFileError, ROW_LENGTH_MAX, readText } from './text-file';
+import { type BrokenRow, cleanCell, readRecords } from './csv';
+import { ImportFileError } from './text-file';
 
 /** The columns that an import reads, each with the names that Shopify has given it over the years. */
 const COLUMNS = {
@@ -38,9 +37,6 @@ const REQUIRED: readonly Column[] = ['handle', 'title', 'price'];
 /** Columns that only identify something. Their values are not stored. */
 const NOT_STORED: readonly Column[] = ['handle'];
 
-/** Control characters from spreadsheets and editors, such as vertical tabs. The command services would reject them. */
-const CONTROLS = /(?![\t\n])\p{Cc}/gu;
-
 /**
  * A row's trimmed values by column; empty if the file does not have the column. `line` is the first line of the row,
  * `columns` are the columns of the file.
@@ -50,59 +46,22 @@ export type ShopifyRow = Readonly<Record<Column, string>> & {
   readonly columns: ReadonlySet<Column>;
 };
 
-/** The file cannot be split into rows from `line` on. */
-export interface BrokenRow {
-  readonly line: number;
-  /** The reason, for the report. */
-  readonly broken: string;
-}
-
 /**
  * Reads the rows after the header, without blank lines. Ends with a `BrokenRow` if a quote is never closed. Throws
- * `ImportFileError` if the file cannot be read, is empty, is not UTF-8 or has another header. Adds to `unused` the number
- * of rows that have a value which is not imported, by the name of its column.
+ * `ImportFileError` as `readRecords` does, and for another header. Adds to `unused` the number of rows that have a value
+ * which is not imported, by the name of its column.
  */
 export async function* readRows(
   path: string,
   unused?: Map<string, number>,
 ): AsyncGenerator<ShopifyRow | BrokenRow> {
-  const parser = parse({
-    info: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-    max_record_size: ROW_LENGTH_MAX,
-  });
-  pipeline(readText(path), parser, () => {
-    // The error is ignored here, because the loop below throws it, too.
-  });
   let toRow: ReturnType<typeof rowReader> | undefined;
-  let end_line = 0;
-  try {
-    for await (const { record, info } of parser as AsyncIterable<{
-      record: string[];
-      info: { lines: number };
-    }>) {
-      // `lines` is the record's last line. Subtracting the newlines within its values gives the first line.
-      const line = info.lines - newlinesIn(record);
-      end_line = info.lines;
-      if (toRow) yield toRow(record, line);
-      else toRow = rowReader(record, unused);
-    }
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    const broken =
-      code === 'CSV_MAX_RECORD_SIZE'
-        ? 'the row is longer than 4 MB, or a quote is never closed; the rest of the file was not read'
-        : 'a quote is opened and never closed';
-    if (code !== 'CSV_MAX_RECORD_SIZE' && code !== 'CSV_QUOTE_NOT_CLOSED') throw error;
-    if (toRow) yield { line: end_line + 1, broken };
+  for await (const read of readRecords(path)) {
+    if ('broken' in read) yield read;
+    else if (toRow) yield toRow(read.record, read.line);
+    else toRow = rowReader(read.record, unused);
   }
-  if (!toRow) throw new ImportFileError(`The file ${path} is empty.`);
 }
-
-const newlinesIn = (record: readonly string[]): number =>
-  record.reduce((sum, value) => sum + value.split('\n').length - 1, 0);
 
 /**
  * Returns a function that converts a record to a row, by the names in the header. Throws `ImportFileError` if a required
@@ -127,12 +86,11 @@ export function rowReader(
   const columns = new Set(found.keys());
   const stored = new Set([...found].flatMap(([column, index]) => (NOT_STORED.includes(column) ? [] : index)));
   return (record, line) => {
-    const clean = (value = ''): string => value.replace(CONTROLS, '').trim();
-    const values = Object.fromEntries(indexes.map(([column, index]) => [column, clean(record[index])]));
+    const values = Object.fromEntries(indexes.map(([column, index]) => [column, cleanCell(record[index])]));
     const row: ShopifyRow = { ...(values as Record<Column, string>), line, columns };
     if (unused)
       for (const [index, value] of record.entries()) {
-        if (stored.has(index) || clean(value) === '') continue;
+        if (stored.has(index) || cleanCell(value) === '') continue;
         const name = header[index]?.trim() || `column ${index + 1}`;
         unused.set(name, (unused.get(name) ?? 0) + 1);
       }

@@ -113,6 +113,14 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       is_probably_new = outcome === 'created';
       return { outcome, ...effects() };
     },
+    /** Changes an existing publication. Returns whether an event was appended. `patchOf` may be called several times. */
+    changePublication: async (
+      id: PublicationId,
+      patchOf: (publication: Publication) => PublicationPatch,
+    ): Promise<boolean> => {
+      const revise = async (publication: Publication) => patchOf(publication);
+      return (await updatePublication(deps, context, { environment, id, revise }, {})).changed;
+    },
     postReview: async (input: NewReview, external_id: string | undefined) => {
       const written = await postReview(deps, context, { ...target, external_id }, input);
       return written.changed ? ('created' as const) : ('unchanged' as const);

@@ -363,7 +363,7 @@ test('an unreadable file is an error on one line; a file whose rows all fail exi
     expectFailure(
       await cli.run('import', csv, '--format', 'xml', '--store', store),
       2,
-      "argument 'xml' is invalid. Allowed choices are shopify, jsonl.",
+      "argument 'xml' is invalid. Allowed choices are shopify, jsonl, prices.",
     );
     expectFailure(await cli.run('import', csv, '--store', store), 2, '--format');
     expectFailure(

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Store } from '../../../shared/catalog/store/store';
-import type { ListingId } from '../../../shared/kernel/ids';
+import type { ListingId, PublicationId } from '../../../shared/kernel/ids';
 import { foldText } from '../../../shared/kernel/text';
 import type { Runtime } from '../../boot/runtime';
 import { findChildren } from '../../command/listing';
@@ -10,10 +10,13 @@ import { listingKey } from '../../import/identity';
 import type { FetchImage } from '../../import/images';
 import type { ImportFile, ImportItem, RowNote } from '../../import/item';
 import { openJsonlFile } from '../../import/jsonl';
+import { importPrices, openPriceList, type PriceList } from '../../import/prices';
 import { type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
 import { runImport } from '../../import/run';
 import { openShopifyFile } from '../../import/shopify';
-import { writerTo } from '../../import/writer';
+import { type CatalogWriter, writerTo } from '../../import/writer';
+import { labelTerms } from '../../query/facets';
+import { wordScope } from '../../query/read';
 import { catchUpBeforeRead, waitForManyWrites } from '../catch-up';
 import { EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
 import { choiceOption, currencyArgument, storeOption, verb } from '../options';
@@ -26,19 +29,23 @@ import { requireStore } from './store';
 const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
 
 interface ImportOptions {
-  readonly format: 'shopify' | 'jsonl';
+  readonly format: 'shopify' | 'jsonl' | 'prices';
   readonly store: string;
   readonly currency?: string;
   readonly dryRun?: true;
   readonly overwrite?: true;
+  readonly strict?: true;
   readonly images?: 'fetch' | 'skip';
   readonly allowPrivateImages?: true;
 }
 
 export function importCommands(program: Command): void {
   verb(program, 'import', 'Import a catalog from a file; importing the same file again creates no duplicates')
-    .argument('<file>', 'Shopify product export (CSV) or JSON Lines file; - reads standard input')
-    .addOption(choiceOption('--format <format>', 'Format of the file', ['shopify', 'jsonl']))
+    .argument(
+      '<file>',
+      'Shopify product export (CSV), JSON Lines file or price list (CSV); - reads standard input',
+    )
+    .addOption(choiceOption('--format <format>', 'Format of the file', ['shopify', 'jsonl', 'prices']))
     .addOption(storeOption('ID of the store to import into'))
     .option(
       '--currency <code>',
@@ -53,13 +60,16 @@ export function importCommands(program: Command): void {
     )
     .option('--allow-private-images', 'Also fetch images from addresses that are not on the public internet')
     .option('--dry-run', 'Write and fetch nothing; report what an import would do')
+    .option('--strict', 'Exit with 1 if a row failed; default: only if no row could be imported')
     .action(
-      withRuntime<ImportOptions>(async (invocation, options, [path]) => {
-        const open = options.format === 'shopify' ? openShopifyFile : openJsonlFile;
-        return withInputFile(path!, async (file) =>
-          importInto(invocation, options, await open(file, options.currency)),
-        );
-      }),
+      withRuntime<ImportOptions>(async (invocation, options, [path]) =>
+        withInputFile(path!, async (file) => {
+          if (options.format === 'prices')
+            return importPriceList(invocation, options, await openPriceList(file));
+          const open = options.format === 'shopify' ? openShopifyFile : openJsonlFile;
+          return importInto(invocation, options, await open(file, options.currency));
+        }),
+      ),
     );
 
   const review = program.command('review').description('Manage reviews of publications');
@@ -76,47 +86,74 @@ export function importCommands(program: Command): void {
     );
 }
 
-/** Imports a file and prints the report. Exits with a failure only if no row could be imported. */
-async function importInto(
-  { runtime, context, print }: Invocation,
+/** Imports a catalog and prints the report. */
+function importInto(
+  invocation: Invocation,
   options: Omit<ImportOptions, 'format' | 'currency'>,
   file: ImportFile,
   kinds?: readonly ImportItem['kind'][],
 ): Promise<ExitCode> {
-  const store = await requireStore(runtime, options.store);
-  const dry_run = options.dryRun === true;
-  await catchUpBeforeRead(runtime, store.environment);
-  const signal = stopSignal();
-  const bar = progressBar(dry_run ? 'dry run' : 'import');
-  try {
-    const report = await runImport(file, {
-      store,
-      writer: writerTo(
-        dry_run ? dryRunDeps(runtime, store) : runtime,
-        { ...context, source: 'import' },
-        {
-          environment: store.environment,
-          store_id: store.id,
-          overwrite: options.overwrite === true,
-        },
-      ),
+  const { runtime } = invocation;
+  return runInto(invocation, options, file.total, ({ store, signal, ...parts }) =>
+    runImport(file, {
+      ...{ store, signal, ...parts },
       findListing: (name) => findListing(runtime, store, name),
       findChildren: async (ids) => {
         const view = await runtime.views[store.environment].current();
         return view ? findChildren(view, ids) : [];
       },
-      dry_run,
       ...(options.images === 'fetch' ? { fetch: createFetch(options, signal) } : {}),
       ...(kinds === undefined ? {} : { kinds }),
-      on_progress: (done) => bar.show({ done, total: file.total }),
-      signal,
-    });
+    }),
+  );
+}
+
+/** Imports a price list and prints the report. */
+function importPriceList(
+  invocation: Invocation,
+  options: Omit<ImportOptions, 'format' | 'currency'>,
+  list: PriceList,
+): Promise<ExitCode> {
+  return runInto(invocation, options, list.total, (parts) =>
+    importPrices(list, { ...parts, findBySku: (sku) => findBySku(invocation.runtime, parts.store, sku) }),
+  );
+}
+
+/** The parts that every import has. */
+interface RunParts {
+  readonly store: Store;
+  readonly writer: CatalogWriter;
+  readonly dry_run: boolean;
+  readonly on_progress: (done: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/** Runs an import and prints its report. Exits with a failure if no row, or with `--strict` not every row, was imported. */
+async function runInto(
+  { runtime, context, print }: Invocation,
+  options: Omit<ImportOptions, 'format' | 'currency'>,
+  total: number,
+  run: (parts: RunParts) => Promise<ImportReport>,
+): Promise<ExitCode> {
+  const store = await requireStore(runtime, options.store);
+  const { environment } = store;
+  const dry_run = options.dryRun === true;
+  await catchUpBeforeRead(runtime, environment);
+  const signal = stopSignal();
+  const bar = progressBar(dry_run ? 'dry run' : 'import');
+  const target = { environment, store_id: store.id, overwrite: options.overwrite === true };
+  const deps = dry_run ? dryRunDeps(runtime, store) : runtime;
+  const writer = writerTo(deps, { ...context, source: 'import' }, target);
+  try {
+    const on_progress = (done: number) => bar.show({ done, total });
+    const report = await run({ store, writer, dry_run, on_progress, signal });
     bar.clear();
     // Printed first, so that the report is not lost if the command is stopped while it projects.
     await print({ store_id: store.id, ...report }, () => reportText(report));
-    if (!dry_run) await waitForManyWrites(runtime, store.environment, signal);
+    if (!dry_run) await waitForManyWrites(runtime, environment, signal);
     if (!report.complete) return EXIT.interrupted;
-    return importedCount(report) === 0 ? EXIT.failure : EXIT.ok;
+    const has_failed = importedCount(report) === 0 || (options.strict && report.failed.length > 0);
+    return has_failed ? EXIT.failure : EXIT.ok;
   } finally {
     bar.clear();
   }
@@ -152,6 +189,17 @@ async function findListing(runtime: Runtime, store: Store, name: string): Promis
     ({ document }) => listingKey(String(document?.body.name)) === listingKey(name),
   );
   return same_name?.id as ListingId | undefined;
+}
+
+/** Finds the publications of a store with a variant of this SKU; at most two, because then it is not known which is meant. */
+async function findBySku(runtime: Runtime, store: Store, sku: string): Promise<PublicationId[]> {
+  const view = await runtime.views[store.environment].current();
+  const found = await view?.search('publications', {
+    scope: wordScope(store.id, 'all'),
+    ...{ where: {}, order: [['id', 'asc']], limit: 2 },
+    ...{ tiers: [labelTerms({ sku: [sku] })], is_exhaustive: true },
+  });
+  return (found?.documents ?? []).map(({ id }) => id as PublicationId);
 }
 
 const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;

@@ -1,0 +1,186 @@
+import type { Publication } from '../../shared/catalog/publication/publication';
+import type { PublicationId } from '../../shared/kernel/ids';
+import { isSameValue } from '../../shared/kernel/same-value';
+import type { PublicationPatch } from '../command/publication';
+import { cleanCell, readRecords } from './csv';
+import { RowError, type RowNote } from './item';
+import { runPool } from './pool';
+import { parsePrice } from './price';
+import { type ImportReport, rejectionReason, Tally } from './report';
+import { ImportFileError } from './text-file';
+import type { CatalogWriter } from './writer';
+
+/*
+ * A price list (docs/import.md#price-lists): CSV that changes prices and stock of what exists, found by SKU or external id.
+ */
+
+const KEYS = ['sku', 'external_id'] as const;
+const VALUES = ['price', 'compare_at_price', 'quantity_available'] as const;
+/** Removes a value. An empty cell keeps it. */
+const NONE = 'none';
+/** Publications that are read or written concurrently. */
+const CONCURRENCY = 256;
+
+type Key = (typeof KEYS)[number];
+type Column = Key | (typeof VALUES)[number];
+
+/** The fields that a row sets. */
+interface Changes {
+  readonly price_amount?: number;
+  readonly compare_at_amount?: number | null;
+  readonly quantity_available?: number | null;
+}
+
+interface PriceRow {
+  readonly line: number;
+  readonly key: Key;
+  /** The SKU of a variant, or the external id of a publication. */
+  readonly name: string;
+  readonly changes: Changes;
+}
+
+export interface PriceList {
+  readonly total: number;
+  readonly rows: readonly PriceRow[];
+  readonly failed: readonly RowNote[];
+  readonly unused_columns: Readonly<Record<string, number>>;
+}
+
+export interface PriceRun {
+  readonly writer: Pick<CatalogWriter, 'publicationNamed' | 'changePublication'>;
+  /** Finds the publications of the store with a variant of this SKU. */
+  readonly findBySku: (sku: string) => Promise<readonly PublicationId[]>;
+  readonly dry_run: boolean;
+  readonly on_progress?: (done: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** Reads a price list. Throws `ImportFileError` if the file cannot be read, or if its header has not the columns. */
+export async function openPriceList(path: string): Promise<PriceList> {
+  const rows: PriceRow[] = [];
+  const failed: RowNote[] = [];
+  const unused: Record<string, number> = {};
+  const lines = new Map<string, number>();
+  let header: { readonly names: readonly string[]; readonly key: Key } | undefined;
+  for await (const read of readRecords(path)) {
+    if ('broken' in read) {
+      failed.push({ line: read.line, external_id: null, reason: read.broken });
+      continue;
+    }
+    const { record, line } = read;
+    if (!header) {
+      header = headerOf(record);
+      continue;
+    }
+    const { names, key } = header;
+    const cells = new Map(names.map((name, index) => [name, cleanCell(record[index])]));
+    for (const [name, cell] of cells)
+      if (cell !== '' && !isColumn(name)) unused[name] = (unused[name] ?? 0) + 1;
+    const name = cells.get(key)!;
+    try {
+      if (name === '') throw new RowError(`missing ${key}`);
+      const earlier_line = lines.get(name);
+      if (earlier_line !== undefined) throw new RowError(`duplicate of line ${earlier_line}`);
+      lines.set(name, line);
+      rows.push({ line, key, name, changes: changesOf(cells) });
+    } catch (error) {
+      if (!(error instanceof RowError)) throw error;
+      failed.push({ line, external_id: name, reason: error.message });
+    }
+  }
+  const total = rows.length + failed.length;
+  if (total === 0) throw new ImportFileError(`The file ${path} has no rows after the header.`);
+  return { total, rows, failed, unused_columns: unused };
+}
+
+function headerOf(record: readonly string[]): { names: string[]; key: Key } {
+  const names = record.map((name) => cleanCell(name).toLowerCase());
+  const key = KEYS.find((each) => names.includes(each));
+  if (!key || !VALUES.some((each) => names.includes(each)))
+    throw new ImportFileError(
+      `The header needs a column "sku" or "external_id", and one of ${VALUES.map((each) => `"${each}"`).join(', ')}.`,
+    );
+  return { names, key };
+}
+
+const isColumn = (name: string): boolean => [...KEYS, ...VALUES].includes(name as Column);
+
+function changesOf(cells: ReadonlyMap<string, string>): Changes {
+  const [price = '', compare_at = '', quantity = ''] = VALUES.map((name) => cells.get(name));
+  if (quantity !== '' && quantity !== NONE && !/^\d{1,9}$/.test(quantity))
+    throw new RowError(`quantity_available "${quantity.slice(0, 40)}": must be a whole number`);
+  return {
+    ...(price !== '' && { price_amount: parsePrice(price) }),
+    ...(compare_at !== '' && { compare_at_amount: compare_at === NONE ? null : parsePrice(compare_at) }),
+    ...(quantity !== '' && { quantity_available: quantity === NONE ? null : Number(quantity) }),
+  };
+}
+
+/**
+ * Writes a price list into a store, with one write for all rows of a publication. Reports rows that cannot be written, and
+ * continues. Throws other errors, for example if the log cannot be reached; repeating the import then completes it. The
+ * report counts publications.
+ */
+export async function importPrices(list: PriceList, run: PriceRun): Promise<ImportReport> {
+  const { writer, findBySku, signal } = run;
+  const tally = new Tally();
+  const fail = ({ line, name }: PriceRow, reason: string): void =>
+    tally.fail(null, { line, external_id: name, reason });
+  for (const row of list.failed) tally.fail(null, row);
+  const by_publication = new Map<PublicationId, PriceRow[]>();
+  const find = async (row: PriceRow): Promise<void> => {
+    const found =
+      row.key === 'sku'
+        ? await findBySku(row.name)
+        : [await writer.publicationNamed(row.name)].filter((id) => id !== undefined);
+    const [id] = found;
+    if (id === undefined) return fail(row, `the store has no ${row.key} "${row.name}"`);
+    if (found.length > 1) return fail(row, `several publications have the ${row.key} "${row.name}"`);
+    by_publication.set(id, [...(by_publication.get(id) ?? []), row]);
+  };
+  await runPool(list.rows, CONCURRENCY, find, signal);
+  let done = list.total - list.rows.length;
+  const write = async ([id, rows]: [PublicationId, PriceRow[]]): Promise<void> => {
+    let refused: [PriceRow, string][] = [];
+    try {
+      const changed = await writer.changePublication(id, (publication) => {
+        refused = [];
+        return patchOf(publication, rows, (row, reason) => refused.push([row, reason]));
+      });
+      if (refused.length < rows.length) tally.count('publications', changed ? 'updated' : 'unchanged');
+    } catch (error) {
+      const reason = rejectionReason(error);
+      if (reason === undefined) throw error;
+      refused = rows.map((row) => [row, reason]);
+    }
+    for (const [row, reason] of refused) fail(row, reason);
+    done += rows.length;
+    run.on_progress?.(done);
+  };
+  await runPool(by_publication, CONCURRENCY, write, signal);
+  const { unused_columns } = list;
+  return tally.report({ dry_run: run.dry_run, complete: signal?.aborted !== true, unused_columns });
+}
+
+/** Returns the patch with the changes of the rows. Calls `refuse` for a row that does not name one thing. */
+function patchOf(
+  publication: Publication,
+  rows: readonly PriceRow[],
+  refuse: (row: PriceRow, reason: string) => void,
+): PublicationPatch {
+  const variants = [...publication.variants];
+  let patch: PublicationPatch = {};
+  for (const row of rows) {
+    const { key, name, changes } = row;
+    if (key === 'external_id') {
+      if (variants.length === 0) patch = { ...patch, ...changes };
+      else refuse(row, 'the publication has variants: name them by their SKU');
+      continue;
+    }
+    const [index = -1, ...others] = variants.flatMap(({ sku }, at) => (sku === name ? [at] : []));
+    if (index === -1) refuse(row, `the publication has no variant with the SKU "${name}" any more`);
+    else if (others.length > 0) refuse(row, `several variants have the SKU "${name}"`);
+    else variants[index] = { ...variants[index]!, ...changes };
+  }
+  return isSameValue(variants, publication.variants) ? patch : { ...patch, variants };
+}
