@@ -11,11 +11,13 @@ import { recordApiKeyUse } from '../command/api-key';
 import { PageViewLog } from '../command/page-views';
 import { commandRoutes } from '../command/routes';
 import { docsRoutes } from '../docs/routes';
+import { startRoute } from '../docs/start-page';
 import { EdgeCache } from '../edge/edge-cache';
 import { Validity } from '../edge/validity';
 import { pictureRoute } from '../media/public-files';
 import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
+import { type Connection, shopRoutes } from '../web/shop/routes';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';
 import { type Operations, PROJECTIONS, READS, readiness, startOperations } from './readiness';
@@ -99,13 +101,13 @@ export async function buildCommandApp(
     ...shared,
     idempotency_store: runtime.idempotency,
     routes: commandRoutes({ system, events, views, log, blobs, mediaTasks, onCache: metrics.onCache }),
-    public_routes: docsRoutes(),
+    public_routes: [...docsRoutes(), startRoute()],
     auth: authEndpoints({ authenticator, tokens, system, onKeyUsed }),
   });
 }
 
 /**
- * Builds the app for reads: `services/query` with the edge cache. Calls `recordPageView` for every view of a
+ * Builds the app for reads: `services/query` with the edge cache, and the shop. Calls `recordPageView` for every view of a
  * publication.
  */
 export async function buildQueryApp(
@@ -113,12 +115,14 @@ export async function buildQueryApp(
   changes: ControlChanges,
   recordPageView: RecordPageView,
   operations: Operations = startOperations(runtime, readiness(runtime, READS)),
+  connectShop: () => Promise<Connection | undefined> = async () => undefined,
 ): Promise<RequestListener> {
   const { shared } = await buildSharedOptions(runtime, changes, operations);
   const { views, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, system, pictures, recordPageView, onCache: metrics.onCache });
-  const public_routes = [...docsRoutes(), pictureRoute(pictures)];
+  const shop = shopRoutes(connectShop, startRoute());
+  const public_routes = [...docsRoutes(), ...shop, pictureRoute(pictures)];
   const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;
   // A trace shows the reads of a request, so a process with traces has no cache.
   const is_cached = bytes_max > 0 && !runtime.tracing;

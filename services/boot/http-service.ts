@@ -1,7 +1,11 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import type { Config } from '../../shared/kernel/config';
 import { CatalogError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
+import { DemoFiles } from '../demo/files';
+import { localUrl } from '../demo/start';
 import type { PageViewCounter } from '../query/page-view-counter';
+import type { Connection } from '../web/shop/routes';
 import {
   buildCommandApp,
   buildQueryApp,
@@ -39,14 +43,19 @@ export async function startHttpService(
     await control_log.stop();
     await page_views.stop(PAGE_VIEWS_TIMEOUT_MS);
   };
+  let url: string | undefined;
+  // The shop gets its tokens and its products from this address.
+  const connectShop = async () =>
+    role === undefined && url ? shopConnection(runtime.config, url) : undefined;
   try {
     const query =
       role === 'command'
         ? undefined
-        : await buildQueryApp(runtime, control_log, page_views.record, operations);
+        : await buildQueryApp(runtime, control_log, page_views.record, operations, connectShop);
     const command = role === 'query' ? undefined : await buildCommandApp(runtime, control_log, operations);
     const app = query && command ? routeRequests(query, command) : (query ?? command)!;
     const listening = await listen(app, HOST, PORT);
+    url = listening.url;
     const close = async (): Promise<void> => {
       await listening.close();
       await stopBackground();
@@ -56,6 +65,16 @@ export async function startHttpService(
     await stopBackground();
     throw error;
   }
+}
+
+/** Returns the key of the shop: SHOP_KEY, or else that of the demo if there is one. */
+async function shopConnection(
+  { SHOP_KEY, DEMO, DATA_DIR }: Config,
+  url: string,
+): Promise<Connection | undefined> {
+  const demo = SHOP_KEY || DEMO === 'off' ? undefined : await new DemoFiles(DATA_DIR).readDemo();
+  const public_key = SHOP_KEY ?? demo?.public_key;
+  return public_key ? { base_url: localUrl(url), public_key } : undefined;
 }
 
 /** Routes requests as a gateway would: reads and pictures to the query app, writes and tokens to the command app. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readLog } from '../../projections/engine/read-log';
+import type { KeyLimits } from '../../shared/catalog/api-key/api-key';
 import { START } from '../../shared/catalog/events/envelope';
 import { REALMS } from '../../shared/catalog/realm';
 import type { Store } from '../../shared/catalog/store/store';
@@ -108,14 +109,17 @@ async function importItems(
   if (fault) throw new Error(`invalid demo catalog: ${fault.external_id}: ${fault.reason}`);
 }
 
+/** All visitors of the shop share the key. A page takes two to four requests. */
+const SHOP_LIMITS: KeyLimits = { per_minute: 6_000, per_day: 1_000_000, burst: 600 };
+
 /** Creates the keys. If the process stops before `demo.json` has them, nobody knows them, and the next start creates others. */
 async function makeKeys(deps: DemoDeps, context: WriteContext, pending: PendingDemo): Promise<Demo> {
   const { account_id, store_id, test_store_id } = pending;
-  const keyOf = async (type: KeyType, store: string, name: string): Promise<string> =>
-    (await createApiKey(deps, context, { account_id, name, type, stores: [store] })).key;
+  const keyOf = async (type: KeyType, store: string, name: string, limits?: KeyLimits): Promise<string> =>
+    (await createApiKey(deps, context, { account_id, name, type, stores: [store], limits })).key;
   return {
     store_id,
-    public_key: await keyOf('public', store_id, 'Demo storefront'),
+    public_key: await keyOf('public', store_id, 'Demo storefront', SHOP_LIMITS),
     secret_key: await keyOf('secret', store_id, 'Demo back office'),
     test_store_id,
     test_public_key: await keyOf('public', test_store_id, 'Demo storefront, test'),

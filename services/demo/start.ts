@@ -43,7 +43,7 @@ export async function startDemo(host: DemoHost, signal: AbortSignal, onReady: ()
 function announcement(ready: ReadyDemo, config: Config, url: string): string {
   const file = `${config.DATA_DIR}/demo.json`;
   const address = localUrl(url);
-  const docs = `The interface is described at ${address}/docs, where you can send requests.`;
+  const docs = `Open the shop: ${address}\nThe interface is described at ${address}/docs, where you can send requests.`;
   if (!ready.is_new) return `\nThe API keys of the demo store are in ${file}.\n${docs}\n\n`;
   const requests = process.stdout.isTTY
     ? `Requests to try:\n\n${demoRequests(ready, address)}`

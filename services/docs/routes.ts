@@ -4,7 +4,6 @@ import { openApiDocument } from '../../shared/api/openapi';
 import { service } from '../../shared/api/operations/service';
 import { etagOf } from '../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../shared/http/route';
-import { startRoute } from './start-page';
 
 /** A text that is served to everyone without a token. */
 interface PublicFile {
@@ -21,7 +20,7 @@ const SHORT_CACHE = 'public, max-age=300';
 const LONG_CACHE = 'public, max-age=31536000, immutable';
 
 /**
- * Builds the routes of `/`, `/openapi.json` and, at `/docs`, of Swagger UI (package `swagger-ui-dist`). Every process
+ * Builds the routes of `/openapi.json` and, at `/docs`, of Swagger UI (package `swagger-ui-dist`). Every process
  * describes the complete interface, so a gateway may send these requests to any of them.
  */
 export function docsRoutes(): PublicRoute[] {
@@ -55,9 +54,7 @@ export function docsRoutes(): PublicRoute[] {
       read: () => readFileSync(join(SWAGGER_UI, 'swagger-ui.css'), 'utf8').replace(SOURCE_MAP, ''),
       headers: { 'Cache-Control': LONG_CACHE },
     },
-  ]
-    .map(publicRoute)
-    .concat(startRoute());
+  ].map(publicRoute);
 }
 
 function publicRoute({ path, content_type, read, headers }: PublicFile): PublicRoute {

@@ -92,6 +92,8 @@ const settingsSchema = z.object({
   WORKERS: workers.default(1),
   DATA_DIR: z.string().min(1).default('./data'),
   DEMO: oneOf(['on', 'off']).default('on'),
+  /** Public key of the store that the shop at `/` shows. Default: that of the demo, if there is one. */
+  SHOP_KEY: z.string().startsWith('pk_', 'a public key, such as pk_live_…').optional(),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Number of proxies in front of the service, or their addresses. The service trusts `X-Forwarded-For` only from them. */
   TRUST_PROXY: z.string().default(''),

@@ -123,7 +123,7 @@ test('what is written through one process can be read through the other at once,
   const form = new FormData();
   form.set(
     'file',
-    new Blob([await noisePicture('jpeg', { width: 40, height: 30 })], { type: 'image/jpeg' }),
+    new Blob([new Uint8Array(await noisePicture('jpeg', { width: 40, height: 30 }))], { type: 'image/jpeg' }),
     'tea.jpg',
   );
   const upload = await fetch(`${running.url}/api/media`, {

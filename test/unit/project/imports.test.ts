@@ -36,7 +36,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/media': [...SHARED, 'shared/images', 'projections/engine', 'services/command'],
   'services/import': [...SHARED, 'services/command'],
   'services/demo': [...SHARED, 'projections/engine', 'services/command', 'services/import'],
+  'services/web': [...SHARED, 'shared/client'],
   'services/boot': [
+    'services/web',
     ...SHARED,
     ...['shared/adapters', 'shared/images'],
     ...['projections/engine', 'projections/maintenance', 'projections/pipeline'],

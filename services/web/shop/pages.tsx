@@ -1,0 +1,388 @@
+import type { ComponentChildren } from 'preact';
+import type { Listing, Publication, Review, Store } from '../../../shared/client';
+import {
+  Crumbs,
+  canBeBought,
+  formatAmount,
+  Grid,
+  Listings,
+  listingPath,
+  Pager,
+  Picture,
+  Price,
+  type Shown,
+  toggled,
+} from './parts';
+
+/** What the frame of every page shows. */
+export interface Frame extends Shown {
+  readonly store: Store;
+  readonly listings: readonly Listing[];
+  readonly query: URLSearchParams;
+  /** Milliseconds since 1970, to know which sales run. */
+  readonly now: number;
+}
+
+interface LayoutProps extends Frame {
+  readonly title: string;
+  readonly description?: string | undefined;
+  readonly style: string;
+  readonly current?: string | undefined;
+  readonly children: ComponentChildren;
+}
+
+export function Layout({ t, language, store, listings, query, ...page }: LayoutProps) {
+  const { contact, policies } = store;
+  const title = page.title === store.name ? store.name : `${page.title} · ${store.name}`;
+  return (
+    <html lang={language}>
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>{title}</title>
+        {page.description && <meta name="description" content={page.description.slice(0, 160)} />}
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href={page.style} />
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          {t.skip}
+        </a>
+        <header>
+          <div class="wrap">
+            <a class="brand" href="/">
+              {store.name}
+            </a>
+            <form class="search" action="/search">
+              <input
+                type="search"
+                name="q"
+                value={query.get('q') ?? ''}
+                placeholder={t.search_placeholder}
+                aria-label={t.search_placeholder}
+                required
+              />
+              <button type="submit">{t.search}</button>
+            </form>
+            <nav class="listings" aria-label={t.all_products}>
+              <Listings listings={listings} current={page.current} />
+            </nav>
+          </div>
+        </header>
+        <main id="main" class="wrap">
+          {page.children}
+        </main>
+        <footer>
+          <div class="wrap">
+            <div>
+              <p>{store.description}</p>
+              {[contact?.address, contact?.phone, contact?.email].map(
+                (line) => line && <p key={line}>{line}</p>,
+              )}
+            </div>
+            <div>
+              {store.businessHours?.map(({ day, hours }) => (
+                <p key={day}>{`${day}: ${hours}`}</p>
+              ))}
+            </div>
+            <div>
+              {Object.entries(policies ?? {}).map(([name, text]) => text && <p key={name}>{text}</p>)}
+              <p>
+                <a href="/docs">{t.docs}</a>
+              </p>
+            </div>
+          </div>
+        </footer>
+      </body>
+    </html>
+  );
+}
+
+export function Home({ featured, newest, ...frame }: Frame & Record<'featured' | 'newest', Publication[]>) {
+  const { t, store } = frame;
+  return (
+    <>
+      <h1>{store.name}</h1>
+      <p class="lead">{store.description}</p>
+      {featured.length + newest.length === 0 && <p class="empty">{t.nothing}</p>}
+      {featured.length > 0 && <h2>{t.featured}</h2>}
+      <Grid products={featured} {...frame} />
+      {newest.length > 0 && <h2>{t.all_products}</h2>}
+      <Grid products={newest} {...frame} />
+      <p>
+        <a href="/products">{t.all_products} →</a>
+      </p>
+    </>
+  );
+}
+
+export interface Found {
+  readonly products: readonly Publication[];
+  readonly page: number;
+  readonly total: number;
+  readonly total_pages: number;
+  readonly facets: readonly {
+    readonly name: string;
+    readonly values: readonly { value: string; count: number }[];
+  }[];
+}
+
+const SORTS = ['', 'created_at.desc', 'price.asc', 'price.desc'] as const;
+
+/** A list with filters: a listing, the result of a search, or all products. */
+export function Products({ heading, lead, above, below, found, ...frame }: ProductsProps) {
+  const { t, query } = frame;
+  const labels = [t.sort_default, t.sort_newest, t.sort_price_up, t.sort_price_down];
+  const kept = [...query].filter(([name]) => name !== 'sort' && name !== 'page');
+  return (
+    <>
+      {above}
+      <h1>{heading}</h1>
+      {lead && <p class="lead">{lead}</p>}
+      {below}
+      <div class="columns">
+        <Filters facets={found.facets} {...frame} />
+        <div>
+          <div class="bar">
+            <span class="note" role="status">
+              {t.results(found.total)}
+            </span>
+            <form>
+              {kept.map(([name, value]) => (
+                <input key={`${name}=${value}`} type="hidden" name={name} value={value} />
+              ))}
+              <label for="sort">{t.sort}</label>
+              <select id="sort" name="sort">
+                {SORTS.map((sort, index) => (
+                  <option key={sort} value={sort} selected={sort === (query.get('sort') ?? '')}>
+                    {labels[index]}
+                  </option>
+                ))}
+              </select>
+              <button type="submit">{t.apply}</button>
+            </form>
+          </div>
+          {found.products.length === 0 ? <p class="empty">{t.nothing_found}</p> : null}
+          <Grid products={found.products} {...frame} />
+          <Pager t={t} query={query} page={found.page} total_pages={found.total_pages} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+interface ProductsProps extends Frame {
+  readonly heading: string;
+  readonly lead?: string | undefined;
+  readonly above?: ComponentChildren;
+  readonly below?: ComponentChildren;
+  readonly found: Found;
+}
+
+function Filters({ facets, query, t }: Frame & Pick<Found, 'facets'>) {
+  const link = (name: string, value: string, label: string, count?: number) => (
+    <li key={value}>
+      <a
+        href={toggled(query, name, value)}
+        aria-current={query.has(name, value) ? 'true' : undefined}
+        rel="nofollow"
+      >
+        <span>{label}</span>
+        {count !== undefined && <span class="note">{count}</span>}
+      </a>
+    </li>
+  );
+  const is_filtered = [...query.keys()].some((name) => !['q', 'sort', 'page'].includes(name));
+  const cleared = new URLSearchParams([...query].filter(([name]) => name === 'q' || name === 'sort'));
+  return (
+    <details class="filters">
+      <summary>{t.filters}</summary>
+      <ul>
+        {link('in_stock', 'true', t.in_stock)}
+        {link('has_discount', 'true', t.has_discount)}
+      </ul>
+      {facets
+        .filter(({ values }) => values.length > 0)
+        .map(({ name, values }) => (
+          <section key={name}>
+            <h2>{t.facets[name] ?? name.replace(/^[a-z]+\./, '')}</h2>
+            <ul>{values.slice(0, 12).map(({ value, count }) => link(name, value, value, count))}</ul>
+          </section>
+        ))}
+      {is_filtered && (
+        <p>
+          <a href={`?${cleared}`}>{t.clear}</a>
+        </p>
+      )}
+    </details>
+  );
+}
+
+export function ListingPage({ listing, children, found, ...frame }: ListingPageProps) {
+  const { path = [] } = listing;
+  const above = (
+    <Crumbs t={frame.t}>
+      {path.map((each) => (
+        <li key={each.id}>
+          <a href={listingPath(each)} aria-current={each.id === listing.id ? 'page' : undefined}>
+            {each.name}
+          </a>
+        </li>
+      ))}
+    </Crumbs>
+  );
+  const below = children.length > 0 && (
+    <nav class="crumbs" aria-label={listing.name}>
+      <Listings listings={children} />
+    </nav>
+  );
+  return (
+    <Products heading={listing.name} lead={listing.description} {...{ above, below, found }} {...frame} />
+  );
+}
+
+interface ListingPageProps extends Frame {
+  readonly listing: Listing;
+  readonly children: readonly Listing[];
+  readonly found: Found;
+}
+
+export function Product({ product, reviews, related, ...frame }: ProductProps) {
+  const { t, language } = frame;
+  const { listing, media, variants, attributes = {} } = product;
+  const stock = product.quantity_available;
+  return (
+    <>
+      <Crumbs t={t}>
+        {listing && (
+          <li>
+            <a href={listingPath(listing)}>{listing.name}</a>
+          </li>
+        )}
+      </Crumbs>
+      <div class="columns product">
+        <div class="gallery">
+          {media?.data.map((each, index) => (
+            <Picture
+              key={each.id}
+              media={each}
+              alt={product.title}
+              sizes={index === 0 ? '(min-width: 56rem) 38rem, 95vw' : '10rem'}
+              eager={index === 0}
+            />
+          ))}
+        </div>
+        <div>
+          {product.vendor && <p class="note">{product.vendor}</p>}
+          <h1>{product.title}</h1>
+          <p>
+            <Price product={product} {...frame} />
+          </p>
+          <p>
+            <span class="badge">
+              {canBeBought(product) ? (stock === undefined ? t.in_stock : t.available(stock)) : t.sold_out}
+            </span>{' '}
+            {product.free_shipping && <span class="badge">{t.free_shipping}</span>}
+          </p>
+          {product.description_html ? (
+            // The service has sanitised it.
+            <div dangerouslySetInnerHTML={{ __html: product.description_html }} />
+          ) : (
+            <p>{product.description}</p>
+          )}
+          {variants && variants.data.length > 0 && <Variants product={product} {...frame} />}
+          <dl>
+            {Object.entries(attributes).map(([name, value]) => [
+              <dt key={name}>{name}</dt>,
+              <dd key={`${name} value`}>{[value].flat().join(', ')}</dd>,
+            ])}
+          </dl>
+          <p class="tags">
+            {product.tags?.map((tag) => (
+              <a key={tag} class="badge" href={`/products${toggled(new URLSearchParams(), 'tag', tag)}`}>
+                {tag}
+              </a>
+            ))}
+          </p>
+        </div>
+      </div>
+      {reviews.length > 0 && <h2>{t.reviews}</h2>}
+      <ul class="reviews">
+        {reviews.map((review) => (
+          <li key={review.id}>
+            <span class="stars" role="img" aria-label={t.stars(review.rating)}>
+              {'★'.repeat(review.rating) + '☆'.repeat(5 - review.rating)}
+            </span>
+            {review.title && <h3>{review.title}</h3>}
+            <p>{review.body}</p>
+            <p class="note">
+              {review.author_name}
+              {review.verified && ` · ${t.verified}`}
+              {` · ${new Intl.DateTimeFormat(language, { dateStyle: 'medium' }).format(Date.parse(review.created_at))}`}
+            </p>
+          </li>
+        ))}
+      </ul>
+      {related.length > 0 && <h2>{t.related}</h2>}
+      <Grid products={related} {...frame} />
+    </>
+  );
+}
+
+interface ProductProps extends Frame {
+  readonly product: Publication;
+  readonly reviews: readonly Review[];
+  readonly related: readonly Publication[];
+}
+
+function Variants({ product, t, language }: Frame & { product: Publication }) {
+  const { options = [], price_currency, variants } = product;
+  const { data, total_count } = variants!;
+  return (
+    <>
+      <table>
+        <thead>
+          <tr>
+            {options.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+            <th scope="col">{t.price}</th>
+            <th scope="col">{t.stock}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {data.map(({ id, option_values, price_amount, quantity_available: left, allow_backorder }) => (
+            <tr key={id}>
+              {options.map(({ name }) => (
+                <td key={name}>{option_values[name]}</td>
+              ))}
+              <td class="price">{formatAmount(language, price_amount, price_currency)}</td>
+              <td>
+                {left === undefined || allow_backorder
+                  ? t.in_stock
+                  : left > 0
+                    ? t.available(left)
+                    : t.sold_out}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {total_count > data.length && <p class="note">{t.variants_more(total_count - data.length)}</p>}
+    </>
+  );
+}
+
+export function Message({ heading, hint, t }: { heading: string; hint: string; t: Shown['t'] }) {
+  return (
+    <div class="empty">
+      <h1>{heading}</h1>
+      <p>{hint}</p>
+      <p>
+        <a href="/">{t.home}</a>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,177 @@
+import type { ComponentChildren } from 'preact';
+import type { Listing, Media, Publication } from '../../../shared/client';
+import type { Texts } from './texts';
+
+/** What every part of a page needs. */
+export interface Shown {
+  readonly t: Texts;
+  readonly language: string;
+}
+
+export const productPath = ({ handle, id }: Publication): string => `/p/${handle ?? id}`;
+export const listingPath = ({ handle, id }: { handle?: string; id: string }): string => `/c/${handle ?? id}`;
+
+/** Formats an amount in hundredths (docs/interface.md#money). */
+export function formatAmount(language: string, amount: number, currency: string): string {
+  return new Intl.NumberFormat(language, { style: 'currency', currency }).format(amount / 100);
+}
+
+/** The price as the customer pays it now, with the one before if it is reduced. */
+export function Price({ product, t, language, now }: Shown & { product: Publication; now: number }) {
+  const { price_active, price_amount, price_currency, compare_at_amount, price_range } = product;
+  if (!price_active) return <span class="note">{t.price_on_request}</span>;
+  const show = (amount: number) => formatAmount(language, amount, price_currency);
+  const sale = saleAmount(product, now);
+  const before = sale === undefined ? compare_at_amount : price_amount;
+  const amount = sale ?? price_amount;
+  const is_reduced = before !== undefined && before > amount;
+  return (
+    <span class="price">
+      {is_reduced && (
+        <>
+          <span class="skip">{t.was} </span>
+          <s>{show(before)}</s>
+        </>
+      )}
+      {price_range && price_range.max > price_range.min && `${t.from} `}
+      <span class={is_reduced ? 'sale' : undefined}>{show(amount)}</span>
+    </span>
+  );
+}
+
+function saleAmount({ sale_price_amount, sale_from, sale_to }: Publication, now: number): number | undefined {
+  const has_begun = sale_from === undefined || Date.parse(sale_from) <= now;
+  const has_ended = sale_to !== undefined && Date.parse(sale_to) <= now;
+  return has_begun && !has_ended ? sale_price_amount : undefined;
+}
+
+export const canBeBought = ({ in_stock, quantity_available }: Publication): boolean =>
+  in_stock ?? (quantity_available === undefined || quantity_available > 0);
+
+/** A picture in the size that the browser needs. `sizes` says how wide it is shown. */
+export function Picture({ media, alt, sizes, eager }: PictureProps) {
+  const { url, variants, width, height } = media;
+  if (!url) return null;
+  const smallest = variants.at(0) ?? { url };
+  return (
+    <img
+      src={pathOf(smallest.url)}
+      srcset={variants.map((each) => `${pathOf(each.url)} ${each.width}w`).join(', ') || undefined}
+      {...{ sizes, width, height }}
+      alt={media.alt ?? alt}
+      loading={eager ? 'eager' : 'lazy'}
+    />
+  );
+}
+
+interface PictureProps {
+  readonly media: Media;
+  readonly alt: string;
+  readonly sizes: string;
+  readonly eager?: boolean;
+}
+
+/** The client gives complete addresses; the shop has the same origin. */
+const pathOf = (url: string): string => new URL(url, 'http://shop').pathname;
+
+export function Grid({ products, ...shown }: Shown & { products: readonly Publication[]; now: number }) {
+  return (
+    <ul class="grid">
+      {products.map((product, index) => (
+        <li key={product.id}>
+          <a class="card" href={productPath(product)}>
+            <div class="picture">
+              {product.media?.data[0] && (
+                <Picture
+                  media={product.media.data[0]}
+                  alt={product.title}
+                  sizes="(min-width: 56rem) 16rem, 45vw"
+                  eager={index < 4}
+                />
+              )}
+            </div>
+            <strong>{product.title}</strong>
+            <Price product={product} {...shown} />
+            {!canBeBought(product) && <span class="note"> · {shown.t.sold_out}</span>}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function Crumbs({ t, children }: { t: Texts; children: ComponentChildren }) {
+  return (
+    <nav class="crumbs" aria-label={t.home}>
+      <ul>
+        <li>
+          <a href="/">{t.home}</a>
+        </li>
+        {children}
+      </ul>
+    </nav>
+  );
+}
+
+export function Pager({ t, page, total_pages, query }: PagerProps) {
+  if (total_pages < 2) return null;
+  return (
+    <nav class="pager">
+      {page > 1 && (
+        <a rel="prev" href={withValue(query, 'page', page - 1)}>
+          ← {t.previous}
+        </a>
+      )}
+      <span class="note">{t.page(page, total_pages)}</span>
+      {page < total_pages && (
+        <a rel="next" href={withValue(query, 'page', page + 1)}>
+          {t.next} →
+        </a>
+      )}
+    </nav>
+  );
+}
+
+interface PagerProps {
+  readonly t: Texts;
+  readonly page: number;
+  readonly total_pages: number;
+  readonly query: URLSearchParams;
+}
+
+/** Returns the query with another page or order. */
+function withValue(query: URLSearchParams, name: string, value: string | number): string {
+  const next = new URLSearchParams(query);
+  next.set(name, String(value));
+  return `?${next}`;
+}
+
+/** Returns the query with a value selected, or without it if it is selected already, from the first page on. */
+export function toggled(query: URLSearchParams, name: string, value: string): string {
+  const next = new URLSearchParams(query);
+  next.delete('page');
+  if (next.has(name, value)) next.delete(name, value);
+  else next.append(name, value);
+  return `?${next}`;
+}
+
+/** The navigation of a shop: the listings at the top of the tree. */
+export function Listings({
+  listings,
+  current,
+}: {
+  listings: readonly Listing[];
+  current?: string | undefined;
+}) {
+  return (
+    <ul>
+      {listings.map((listing) => (
+        <li key={listing.id}>
+          <a href={listingPath(listing)} aria-current={listing.id === current ? 'page' : undefined}>
+            {listing.name}
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
