@@ -1,9 +1,13 @@
 import { prefixOf } from '../../shared/api/requests/parameters';
 import { type LabelFilters, labelFilters } from '../../shared/api/requests/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 import { parseBarcode } from '../../shared/catalog/publication/barcode';
 import { labelPrefix, labelTerm, labelValue } from '../../shared/catalog/search/words';
-import type { WordCountsQuery, WordTerms } from '../../shared/ports/view-store';
+import { orderOf } from '../../shared/catalog/sorting';
+import type { SortMode } from '../../shared/catalog/vocabulary';
+import type { DocumentReader } from '../../shared/ports/document-reader';
+import type { ViewQuery, WordCountsQuery, WordTerms } from '../../shared/ports/view-store';
 import type { PageSource } from './page-items';
 
 /** The most values of one facet in an answer: those that most publications have. */
@@ -24,6 +28,7 @@ export function labelTerms(query: LabelFilters, except?: string): WordTerms {
     .map(([name, values]) => values.map((value) => ({ word: labelTerm(name, storedForm(name, value)) })));
 }
 
+type Asked = 'prefix' | 'limit' | 'documents_max' | 'assertAwaited';
 type Selection = readonly [name: string, values: readonly string[]];
 
 function selectedBy(filter: string, selected: LabelFilters[keyof LabelFilters]): Selection[] {
@@ -38,7 +43,7 @@ const storedForm = (name: string, value: string): string =>
 
 /**
  * Returns `meta.facets` if the query asks for facets: how many publications have each value of a label, among those that
- * match `terms`, `where` and the filters by other labels (docs/interface.md#facets). Without `found`, there are none.
+ * match `terms`, `where` and the other filters (docs/interface.md#facets). Without `found`, there are none.
  */
 export async function facetsOf(
   { version, request }: PageSource,
@@ -51,8 +56,13 @@ export async function facetsOf(
   const asked = { limit: VALUES_MAX + 1, documents_max: COUNTED_MAX, assertAwaited };
   for (const name of query.facets) {
     assertAwaited();
-    const prefix = labelPrefix(name);
     const terms = [...(found?.terms ?? []), ...labelTerms(query, name)];
+    if (name === 'price') {
+      const values = found ? await countPrices(version, { ...found, terms }, assertAwaited) : [];
+      facets.push({ name, values, has_more: false });
+      continue;
+    }
+    const prefix = labelPrefix(name);
     const { counts, is_complete } = found
       ? await version.countWords('publications', { ...asked, ...found, terms, prefix })
       : { counts: [], is_complete: true };
@@ -65,4 +75,53 @@ export async function facetsOf(
     facets.push({ name, values: shown, has_more, ...(is_complete ? {} : { is_complete }) });
   }
   return { facets };
+}
+
+/** About how many intervals of prices a facet has. */
+const INTERVALS = 6;
+const ACTIVE_PRICES = { gte: 0, lte: PRICE_AMOUNT_MAX };
+
+/**
+ * Counts the publications by intervals of their active price. The intervals are equally wide, have round bounds and reach
+ * from the lowest to the highest price. Those without a publication are left out. Ignores the price range of the query.
+ */
+async function countPrices(
+  version: DocumentReader,
+  { scope, where: { price_up: _, price_down: __, ...where }, terms }: Omit<WordCountsQuery, Asked>,
+  assertAwaited: () => void,
+): Promise<JsonObject[]> {
+  const find = (asked: Pick<ViewQuery, 'where' | 'order'>) =>
+    terms.length > 0
+      ? version.search('publications', {
+          ...asked,
+          ...{ scope, limit: 1, tiers: [terms], is_exhaustive: true },
+        })
+      : version
+          .find('publications', { ...asked, limit: 1 })
+          .then((documents) => ({ documents, total: undefined }));
+  const priceOf = async (key: 'price_up' | 'price_down', mode: SortMode): Promise<number | undefined> => {
+    const asked = { where: { ...where, [key]: ACTIVE_PRICES }, order: orderOf(mode) };
+    return (await find(asked)).documents[0]?.document?.body.price_amount as number | undefined;
+  };
+  const lowest = await priceOf('price_up', 'price_asc');
+  const highest = await priceOf('price_down', 'price_desc');
+  if (lowest === undefined || highest === undefined) return [];
+  const width = roundWidth((highest - lowest) / INTERVALS);
+  const values: JsonObject[] = [];
+  for (let from = Math.floor(lowest / width) * width; from <= highest; from += width) {
+    assertAwaited();
+    const to = from + width - 1;
+    const within = { ...where, price_up: { gte: from, lte: Math.min(to, PRICE_AMOUNT_MAX) } };
+    const { total = await version.count('publications', within) } =
+      terms.length > 0 ? await find({ where: within, order: orderOf('price_asc') }) : {};
+    const query = `${new URLSearchParams({ min_price: String(from), max_price: String(to) })}`;
+    if (total > 0) values.push({ value: `${from}-${to}`, count: total, query });
+  }
+  return values;
+}
+
+/** Returns the next number of the form 1, 2 or 5 times a power of ten, at least 100, one major unit. */
+function roundWidth(width: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(width, 100)));
+  return power * ([1, 2, 5].find((factor) => factor * power >= width) ?? 10);
 }

@@ -468,7 +468,7 @@ export interface SearchQuery {
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
-  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `option.<name>`, `attributes.<name>`. */
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `option.<name>`, `attributes.<name>`. */
   facets?: readonly string[] | undefined;
 }
 
@@ -662,7 +662,7 @@ export interface ListingPublicationsQuery {
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
-  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `option.<name>`, `attributes.<name>`. */
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `option.<name>`, `attributes.<name>`. */
   facets?: readonly string[] | undefined;
 }
 
@@ -769,7 +769,7 @@ export interface PublicationsQuery {
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
-  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `option.<name>`, `attributes.<name>`. */
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `option.<name>`, `attributes.<name>`. */
   facets?: readonly string[] | undefined;
 }
 

@@ -244,6 +244,7 @@ interface Facet {
 describe('facets', () => {
   const LISTS = () => ['publications?', `listing/${teas}/publications?`, 'store/search?q=sencha&'];
   const NAMES = [
+    'price',
     'vendor',
     'product_type',
     'tag',
@@ -316,7 +317,8 @@ describe('facets', () => {
         expect(facets.map(({ name }) => name)).toEqual(NAMES);
         for (const { name, values } of facets)
           for (const { count, query } of values) {
-            const others = all.filter((filter) => !filter.startsWith(`${name}=`));
+            const own = name === 'price' ? /^(min|max)_price=/ : new RegExp(`^${name}=`);
+            const others = all.filter((filter) => !own.test(filter));
             const { total } = await facetsIn(`${list}${[...others, query].join('&')}`);
             expect([list, all, query, total]).toEqual([list, all, query, count]);
             counted++;
@@ -330,6 +332,34 @@ describe('facets', () => {
     for (const query of [`publications?listing_id=${shop.store_id}`, 'store/search?q=!'])
       expect((await facetsIn(`${query}&facets=tag`)).facets).toEqual(empty);
     for (const list of LISTS()) expect((await facetsIn(list)).facets).toBeUndefined();
+  });
+
+  test('of prices are intervals with round bounds that cover all active prices', async () => {
+    const own = await harness.newShop();
+    const merchant = harness.client(own.secret);
+    const countedPrices = async (query = '') => {
+      const { body } = await harness.request('GET', `/api/publications?facets=price${query}`, own.public);
+      return body.meta.facets[0].values.map(({ value, count }: Facet['values'][0]) => [value, count]);
+    };
+    expect(await countedPrices()).toEqual([]);
+    const priced = async (price_amount: number, more: object = {}) =>
+      merchant.publications.create({ title: 'Pot', price_currency: 'EUR', price_amount, ...more });
+    await priced(0);
+    expect(await countedPrices()).toEqual([['0-99', 1]]);
+    for (const amount of [1_999, 2_000, 2_001, 11_000]) await priced(amount);
+    await priced(99_999, { price_active: false });
+    await priced(77_777, { visibility: 'private' });
+    expect(await countedPrices()).toEqual([
+      ['0-1999', 2],
+      ['2000-3999', 2],
+      ['10000-11999', 1],
+    ]);
+    expect(await countedPrices('&min_price=11000')).toEqual(await countedPrices());
+    await priced(99_999_999_999);
+    expect(await countedPrices()).toEqual([
+      ['0-19999999999', 5],
+      ['80000000000-99999999999', 1],
+    ]);
   });
 
   test('follow every change', async () => {
@@ -392,8 +422,11 @@ describe('facets', () => {
   });
 
   test.each([
-    ['price', 'a comma-separated list of: vendor, product_type, tag, option.<name>, attributes.<name>'],
-    ['attributes', 'a comma-separated list of: vendor, product_type, tag, option.<name>, attributes.<name>'],
+    ['sku', 'a comma-separated list of: vendor, product_type, tag, price, option.<name>, attributes.<name>'],
+    [
+      'attributes',
+      'a comma-separated list of: vendor, product_type, tag, price, option.<name>, attributes.<name>',
+    ],
     [Array.from({ length: 11 }, (_, n) => `attributes.${n}`).join(), 'at most 10 names'],
   ])('of %s are refused', async (facets, constraint) => {
     const { status, body } = await harness.request('GET', `/api/publications?facets=${facets}`, shop.public);

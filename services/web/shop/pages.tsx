@@ -5,6 +5,7 @@ import {
   canBeBought,
   formatAmount,
   Grid,
+  isSelected,
   Listings,
   listingPath,
   Pager,
@@ -123,7 +124,7 @@ export interface Found {
   readonly total_pages: number;
   readonly facets: readonly {
     readonly name: string;
-    readonly values: readonly { value: string; count: number }[];
+    readonly values: readonly { value: string; count: number; query: string }[];
   }[];
 }
 
@@ -141,7 +142,7 @@ export function Products({ heading, lead, above, below, found, ...frame }: Produ
       {lead && <p class="lead">{lead}</p>}
       {below}
       <div class="columns">
-        <Filters facets={found.facets} {...frame} />
+        <Filters facets={found.facets} products={found.products} {...frame} />
         <div>
           <div class="bar">
             <span class="note" role="status">
@@ -179,12 +180,12 @@ interface ProductsProps extends Frame {
   readonly found: Found;
 }
 
-function Filters({ facets, query, t }: Frame & Pick<Found, 'facets'>) {
-  const link = (name: string, value: string, label: string, count?: number) => (
-    <li key={value}>
+function Filters({ facets, products, query, t, language }: Frame & Pick<Found, 'facets' | 'products'>) {
+  const link = (selection: string, label: string, count?: number) => (
+    <li key={selection}>
       <a
-        href={toggled(query, name, value)}
-        aria-current={query.has(name, value) ? 'true' : undefined}
+        href={toggled(query, selection)}
+        aria-current={isSelected(query, selection) ? 'true' : undefined}
         rel="nofollow"
       >
         <span>{label}</span>
@@ -192,21 +193,29 @@ function Filters({ facets, query, t }: Frame & Pick<Found, 'facets'>) {
       </a>
     </li>
   );
+  const labelOf = (facet: string, value: string): string => {
+    const currency = products[0]?.price_currency;
+    if (facet !== 'price' || !currency) return value;
+    const [from, to] = value.split('-').map((amount) => formatAmount(language, Number(amount), currency));
+    return `${from} – ${to}`;
+  };
   const is_filtered = [...query.keys()].some((name) => !['q', 'sort', 'page'].includes(name));
   const cleared = new URLSearchParams([...query].filter(([name]) => name === 'q' || name === 'sort'));
   return (
     <details class="filters">
       <summary>{t.filters}</summary>
       <ul>
-        {link('in_stock', 'true', t.in_stock)}
-        {link('has_discount', 'true', t.has_discount)}
+        {link('in_stock=true', t.in_stock)}
+        {link('has_discount=true', t.has_discount)}
       </ul>
       {facets
         .filter(({ values }) => values.length > 0)
         .map(({ name, values }) => (
           <section key={name}>
             <h2>{t.facets[name] ?? name.replace(/^[a-z]+\./, '')}</h2>
-            <ul>{values.slice(0, 12).map(({ value, count }) => link(name, value, value, count))}</ul>
+            <ul>
+              {values.slice(0, 12).map((each) => link(each.query, labelOf(name, each.value), each.count))}
+            </ul>
           </section>
         ))}
       {is_filtered && (
@@ -299,7 +308,7 @@ export function Product({ product, reviews, related, ...frame }: ProductProps) {
           </dl>
           <p class="tags">
             {product.tags?.map((tag) => (
-              <a key={tag} class="badge" href={`/products${toggled(new URLSearchParams(), 'tag', tag)}`}>
+              <a key={tag} class="badge" href={`/products?${new URLSearchParams({ tag })}`}>
                 {tag}
               </a>
             ))}

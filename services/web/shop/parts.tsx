@@ -146,12 +146,19 @@ function withValue(query: URLSearchParams, name: string, value: string | number)
   return `?${next}`;
 }
 
-/** Returns the query with a value selected, or without it if it is selected already, from the first page on. */
-export function toggled(query: URLSearchParams, name: string, value: string): string {
+/** Whether the query contains a selection such as `tag=new`. */
+export const isSelected = (query: URLSearchParams, selection: string): boolean =>
+  [...new URLSearchParams(selection)].every(([name, value]) => query.has(name, value));
+
+/** Returns the query with the selection, or without it if it is selected already, from the first page on. */
+export function toggled(query: URLSearchParams, selection: string): string {
   const next = new URLSearchParams(query);
   next.delete('page');
-  if (next.has(name, value)) next.delete(name, value);
-  else next.append(name, value);
+  for (const [name, value] of new URLSearchParams(selection)) {
+    if (isSelected(query, selection)) next.delete(name, value);
+    else if (name.endsWith('_price')) next.set(name, value);
+    else next.append(name, value);
+  }
   return `?${next}`;
 }
 

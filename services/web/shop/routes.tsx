@@ -242,6 +242,11 @@ function askedBy(query: URLSearchParams) {
     ...(Number.isSafeInteger(page) && page > 0 && { page }),
     ...((sort === 'price' || sort === 'created_at') &&
       ({ sort, order: order === 'asc' ? 'asc' : 'desc' } as const)),
+    ...Object.fromEntries(
+      (['min_price', 'max_price'] as const)
+        .filter((name) => /^\d{1,15}$/.test(query.get(name) ?? ''))
+        .map((name) => [name, Number(query.get(name))]),
+    ),
     ...Object.fromEntries(FLAGS.filter((name) => query.get(name) === 'true').map((name) => [name, true])),
     ...Object.fromEntries(labels.map((name) => [name, query.getAll(name)])),
   };

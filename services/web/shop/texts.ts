@@ -42,7 +42,7 @@ const en = {
   docs: 'Interface of the catalog',
   skip: 'Skip to content',
   variants_more: (count: number) => `and ${count} more`,
-  facets: { vendor: 'Brand', product_type: 'Kind', tag: 'Topic' } as Record<string, string>,
+  facets: { price: 'Price', vendor: 'Brand', product_type: 'Kind', tag: 'Topic' } as Record<string, string>,
 };
 
 export type Texts = typeof en;
@@ -90,7 +90,7 @@ const es: Texts = {
   docs: 'Interfaz del catálogo',
   skip: 'Saltar al contenido',
   variants_more: (count) => `y ${count} más`,
-  facets: { vendor: 'Marca', product_type: 'Tipo', tag: 'Tema' },
+  facets: { price: 'Precio', vendor: 'Marca', product_type: 'Tipo', tag: 'Tema' },
 };
 
 export const TEXTS = { en, es };

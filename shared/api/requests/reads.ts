@@ -185,9 +185,9 @@ export type LabelFilters = z.infer<z.ZodObject<typeof labelFilters>>;
 const FACETS_MAX = 10;
 
 const facets = parameterList(
-  ['vendor', 'product_type', 'tag', 'option.<name>', 'attributes.<name>'],
+  ['vendor', 'product_type', 'tag', 'price', 'option.<name>', 'attributes.<name>'],
   FACETS_MAX,
-  'Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `option.<name>`, `attributes.<name>`.',
+  'Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `option.<name>`, `attributes.<name>`.',
 );
 
 const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds, facets };
