@@ -54,6 +54,7 @@ export function batchRoute(deps: RouteDeps): Route {
   return routeOf(writes.batchPublications, async (request) => {
     const { on_error, dry_run = false } = parseQuery(batchQuerySchema, request.query);
     const { items } = parseBody(publicationBatchBody, request.body);
+    await request.admitItems?.(items.length);
     const { environment } = request.principal;
     const store_id = storeForNew(request, undefined);
     await deps.stores.require(environment, store_id);

@@ -151,7 +151,7 @@ export class Pipeline {
   }
 
   private serveApi(route: Route): Serve {
-    const { idempotency, cache } = this.options;
+    const { idempotency, cache, admission } = this.options;
     return async (exchange, params) => {
       const { principal, req } = exchange;
       if (principal === undefined) throw new CatalogError('unauthenticated');
@@ -159,7 +159,8 @@ export class Pipeline {
       const query = queryParameters(req.url);
       const ignored = route.parameters && ignoredParameters(query, route.parameters);
       if (ignored !== undefined) exchange.headers['X-Catalog-Ignored'] = ignored;
-      const call: RouteCall = { exchange, route, principal, params, query };
+      const admitItems = async (count: number) => admission?.limits.admitItems(exchange, principal, count);
+      const call: RouteCall = { exchange, route, principal, params, query, admitItems };
       if (route.method !== 'GET') return encode(exchange, await answerWrite(call, idempotency));
       const produce = async () => replyToRead(exchange, await answerRead(call));
       return cache ? cache.answer(call, produce) : produce();

@@ -4,6 +4,7 @@ import * as ipaddr from 'ipaddr.js';
 import proxyAddr from 'proxy-addr';
 import type { KeyLimits } from '../catalog/api-key/api-key';
 import type { KeyType } from '../catalog/vocabulary';
+import { allEnded } from '../kernel/async';
 import { type Config, ConfigError } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
 import type { Logger } from '../kernel/log';
@@ -32,8 +33,10 @@ export interface LimitsOptions {
   readonly metrics?: HttpMetrics | undefined;
 }
 
+type Area = 'api' | 'auth' | 'options';
+
 /**
- * Applies the rate limits (docs/interface.md#rate-limits). Each method takes one token from a bucket, sets the
+ * Applies the rate limits (docs/interface.md#rate-limits). A method takes a token from a bucket, sets the
  * rate-limit headers, and rejects with `rate_limited` if the bucket is empty. A failure of the limiter never fails
  * the request.
  */
@@ -65,13 +68,28 @@ export class Limits {
       const subject = `ip:${this.addressOf(exchange.req)}`;
       return this.admit(exchange, 'api', subject, this.api.public, 'public');
     }
-    const { api_key_id, key_type, limits } = key;
+    return this.admit(exchange, 'api', ...this.bucketOf(key));
+  }
+
+  private bucketOf({ api_key_id, key_type, limits }: KeyIdentity): [subject: string, Tier, KeyType] {
     const subject = `key:${api_key_id}`;
     const tier_of_type = this.api[key_type];
-    if (limits !== 'unknown')
-      return this.admit(exchange, 'api', subject, limits ? apiTier(limits) : tier_of_type, key_type);
-    const unlimited_day = { ...tier_of_type, per_day: null };
-    return this.admit(exchange, 'api', `${subject}:limits-unknown`, unlimited_day, key_type);
+    if (limits !== 'unknown') return [subject, limits ? apiTier(limits) : tier_of_type, key_type];
+    return [`${subject}:limits-unknown`, { ...tier_of_type, per_day: null }, key_type];
+  }
+
+  /**
+   * Takes a token for each item of a batch but the first, for which `admitApi` has taken one. Takes none and rejects if there
+   * are too few. A batch that is larger than the bucket needs a full one.
+   */
+  async admitItems(exchange: Exchange, key: KeyIdentity, count: number): Promise<void> {
+    const [subject, tier, type] = this.bucketOf(key);
+    const full = Math.min(tier.burst, tier.limit, tier.per_day ?? tier.limit);
+    const needed = Math.min(count, full) - 1;
+    const missing = needed - Number(exchange.headers['X-RateLimit-Remaining']);
+    if (missing > 0) this.refuse(exchange, 'api', Math.ceil(missing / tier.refill_per_s));
+    const take = () => this.admit(exchange, 'api', subject, tier, type);
+    await allEnded(Array.from({ length: needed }, take));
   }
 
   /** Limits `/auth/*` by endpoint and key, or by endpoint and IP address if the request has no valid key. */
@@ -92,7 +110,7 @@ export class Limits {
 
   private async admit(
     exchange: Exchange,
-    area: 'api' | 'auth' | 'options',
+    area: Area,
     subject: string,
     tier: Tier,
     type: KeyType,
@@ -104,8 +122,11 @@ export class Limits {
     headers['X-RateLimit-Remaining'] = String(remaining);
     headers['X-RateLimit-Reset'] = String(reset_s);
     headers['X-RateLimit-Tier'] = exchange.tier;
-    if (allowed) return;
-    this.options.metrics?.limiterRefused({ area, tier: exchange.tier });
+    if (!allowed) this.refuse(exchange, area, retry_after_s);
+  }
+
+  private refuse(exchange: Exchange, area: Area, retry_after_s: number): never {
+    this.options.metrics?.limiterRefused({ area, tier: exchange.tier! });
     throw new CatalogError('rate_limited', { retry_after_s });
   }
 

@@ -50,6 +50,8 @@ export interface ApiRequest {
   readonly operation?: Operation & { readonly idempotency_key: string };
   /** Returns a request header by its name in lower case. */
   header(name: string): string | undefined;
+  /** Of a batch with this number of items: counts them for the rate limit, or throws `rate_limited`. */
+  readonly admitItems?: (count: number) => Promise<void>;
 }
 
 /** Result of a handler. `respond.ts` adds the envelope and the ETag, and responds with 304 if nothing changed. */

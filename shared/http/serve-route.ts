@@ -19,6 +19,7 @@ export interface RouteCall {
   /** Path parameters as they were sent. */
   readonly params: ApiRequest['params'];
   readonly query: QueryParameters;
+  readonly admitItems?: ApiRequest['admitItems'];
 }
 
 /**
@@ -61,7 +62,7 @@ async function bodyOf({ exchange: { req }, route, principal }: RouteCall): Promi
 }
 
 function requestOf(
-  { exchange, route, principal, params, query }: RouteCall,
+  { exchange, route, principal, params, query, admitItems }: RouteCall,
   body: ApiRequest['body'],
   answer_by_ms: number,
 ): ApiRequest {
@@ -79,6 +80,7 @@ function requestOf(
       throw new CatalogError('unavailable', { message: 'nobody waits for the answer any more' });
     },
     header: (name) => headerOf(req, name),
+    ...(admitItems && { admitItems }),
   };
 }
 

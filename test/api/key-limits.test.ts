@@ -55,6 +55,26 @@ describe('a key with limits of its own', () => {
     ),
   });
 
+  test('each item of a batch counts, and a batch for which too few requests are left writes nothing', async () => {
+    const { token } = await newKey('secret', { per_minute: 60, per_day: 1_000, burst: 10 });
+    const batch = (count: number, key?: string) => {
+      const body = { title: 'Tea', price_currency: 'EUR', price_amount: 1, vendor: 'Batch' };
+      const items = Array.from({ length: count }, () => ({ action: 'create', body }));
+      const headers = { ...(key && { 'idempotency-key': key }) };
+      return harness.request('POST', '/api/publications/batch', { token, body: { items }, headers });
+    };
+    const written = async () =>
+      (await harness.request('GET', '/api/publications?vendor=Batch', { token })).body.meta.item_count;
+    expect(headersOf(await batch(4, 'four'))).toMatchObject({ status: 200, remaining: '6' });
+    const refused = await batch(7);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    expect(headersOf(await batch(4, 'four'))).toMatchObject({ status: 200, remaining: '4' });
+    clock.now_ms += 60_000;
+    expect(headersOf(await batch(11))).toMatchObject({ status: 200, remaining: '0' });
+    clock.now_ms += 60_000;
+    expect(await written()).toBe(15);
+  });
+
   test('shows them in every answer, errors and refusals included', async () => {
     const { token } = await newKey('public', OWN);
     const requests = [
