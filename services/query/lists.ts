@@ -16,13 +16,14 @@ import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import {
   NOT_FEATURED,
   type PublicationKeys,
   type ReviewCounts,
 } from '../../shared/catalog/publication/document';
 import { countFacets, FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
-import { variantResource } from '../../shared/catalog/publication/variants';
+import { type Variant, variantIdPrefix, variantResource } from '../../shared/catalog/publication/variants';
 import {
   compareByOrder,
   featuredFirst,
@@ -35,6 +36,7 @@ import { EXPANDED_MAX, type Key } from '../../shared/catalog/stored-document';
 import { reviewStatusSchema, type SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
+import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
 import { facetsOf, labelTerms } from './facets';
@@ -508,6 +510,38 @@ export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise
   const data = variants.slice(skip, skip + limit).map((variant) => variantResource(variant, id, media_ids));
   return { data, meta: pageMeta({ ...query, total: variants.length }) };
 }
+
+/** More than the publications whose ids begin like that of a variant. Nearly always there is one. */
+const SAME_PREFIX_MAX = 4;
+
+/** Handles `GET /api/variant/:id`. The ids of a publication and of its variants begin with the same digits. */
+export async function readVariant(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
+  const { visibility } = parseRead(reads.getVariant, request, []);
+  const id = request.params.id ?? '';
+  const version = await openForId(deps, request, 'publications');
+  const prefix = variantIdPrefix(id);
+  const near = await version.scan('publications', { after_id: prefix, limit: SAME_PREFIX_MAX });
+  const owner = near.find(({ document }) => variantIn(document, id));
+  if (!owner) throw new CatalogError('variant_not_found');
+  const { document } = await findById(
+    deps,
+    { ...request, params: { id: owner.id } },
+    version,
+    'publications',
+    { visibility, isVisible: isItemVisible, parts: ['state'] },
+    'variant_not_found',
+  );
+  const variant = variantIn(document, id);
+  if (!variant) throw new CatalogError('variant_not_found');
+  const { id: publication_id, media_ids } = document.body;
+  return {
+    data: variantResource(variant, publication_id, media_ids),
+    version: Number(document.keys.version),
+  };
+}
+
+const variantIn = (document: PublicationDocument | null | undefined, id: string): Variant | undefined =>
+  document?.state.publication?.variants.find((variant) => variant.id === id);
 
 /** Handles `GET /api/publication/:id/reviews`. */
 export async function readReviews(deps: ReadDeps, request: ApiRequest): Promise<Answer> {

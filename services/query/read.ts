@@ -284,6 +284,7 @@ export async function findById<Name extends CollectionById>(
   version: DocumentReader,
   collection: Name,
   read: ByIdRead,
+  not_found: Condition = NOT_FOUND[collection],
 ): Promise<FoundById<DocumentOf<Name>>> {
   const accessible = accessibleStores(request);
   const id = request.params.id ?? '';
@@ -299,7 +300,7 @@ export async function findById<Name extends CollectionById>(
     if (!(await active)) throw new CatalogError('store_not_found');
   }
   if (!stored || !document || !store_id || !read.isVisible(read.visibility, visibilityOf(document)))
-    throw new CatalogError(NOT_FOUND[collection]);
+    throw new CatalogError(not_found);
   return { document, made_from: { collection, id, position: stored.position, store_id } };
 }
 

@@ -15,6 +15,7 @@ import {
   readPublications,
   readReviews,
   readStoreReviews,
+  readVariant,
   readVariants,
 } from './lists';
 import type { RecordPageView } from './page-view-counter';
@@ -49,6 +50,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.getPublicationByHandle, byHandle('publication', readPublication)],
   [reads.listRelatedPublications, readRelated],
   [reads.listVariants, readVariants],
+  [reads.getVariant, readVariant],
   [reads.listReviews, readReviews],
   [reads.listStoreReviews, readStoreReviews],
   [reads.listMedia, readMediaList],

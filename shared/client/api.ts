@@ -808,6 +808,16 @@ export interface VariantPage {
   meta: PageMeta;
 }
 
+/** Response with a variant. */
+export interface VariantAnswer {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** One of the forms in which a product is sold. */
+  data: Variant;
+}
+
 export interface ReviewsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -1651,16 +1661,6 @@ export interface VariantPatch {
   attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
 }
 
-/** Response with a variant. */
-export interface VariantAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** One of the forms in which a product is sold. */
-  data: Variant;
-}
-
 /** Response to the deletion of a variant. */
 export interface DeletedVariantAnswer {
   /** The HTTP status. */
@@ -1884,6 +1884,7 @@ export interface Operations {
   getPublicationByHandle: { query: ReadQuery; answer: PublicationAnswer };
   listRelatedPublications: { query: ListQuery; answer: PublicationPage };
   listVariants: { query: VariantsQuery; answer: VariantPage };
+  getVariant: { query: ReadQuery; answer: VariantAnswer };
   listReviews: { query: ReviewsQuery; answer: ReviewPage };
   listStoreReviews: { query: StoreReviewsQuery; answer: StoreReviewPage };
   listMedia: { query: MediaListQuery; answer: MediaPage };
@@ -1929,6 +1930,7 @@ export const endpoints = {
   getPublicationByHandle: ['GET', '/api/publication/by-handle/:handle'],
   listRelatedPublications: ['GET', '/api/publication/:id/related'],
   listVariants: ['GET', '/api/publication/:id/variants'],
+  getVariant: ['GET', '/api/variant/:id'],
   listReviews: ['GET', '/api/publication/:id/reviews'],
   listStoreReviews: ['GET', '/api/reviews'],
   listMedia: ['GET', '/api/media'],

@@ -178,6 +178,20 @@ export class PublicationCalls {
   }
 
   /**
+   * Returns a variant by its own id.
+   *
+   * @example
+   * const { price_amount, quantity_available } = await client.publications.variant(variant_id);
+   */
+  variant(
+    variant_id: string,
+    query: QueryOf<'getVariant'> = {},
+    options: ReadOptions<Variant> = {},
+  ): Promise<Variant> {
+    return this.calls.read('getVariant', { id: variant_id, query }, options);
+  }
+
+  /**
    * Adds a variant to a publication.
    *
    * @example

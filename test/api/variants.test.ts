@@ -27,6 +27,30 @@ const patchVariant = (id: string, body: object, headers: Record<string, string> 
   send('PATCH', `/api/variant/${id}`, { body, headers });
 const sizes = (...values: string[]) => values.map((Size) => ({ option_values: { Size } }));
 
+test('a variant is read by its own id, by customers only if its publication is public', async () => {
+  const both = ['S', 'M'].map((Size) => ({
+    option_values: { Size },
+    sku: `one-${Size}`,
+    price_amount: 700,
+  }));
+  const id = await make({ options: [{ name: 'Size', values: ['S', 'M'] }], variants: both });
+  const medium = (await variantsOf(id))[1]!;
+  const readOne = (of: string, token = shop.public.token) => send('GET', `/api/variant/${of}`, { token });
+  const found = await readOne(medium.id);
+  expect([found.status, found.body.data]).toEqual([200, medium]);
+  await patch(id, { visibility: 'private' });
+  expectError(await readOne(medium.id), 404, 'VARIANT_NOT_FOUND');
+  const { token } = shop.secret;
+  expect((await send('GET', `/api/variant/${medium.id}?visibility=all`, { token })).body.data).toEqual(
+    medium,
+  );
+  for (const other of [id, medium.id.replace(/....$/, 'ffff')])
+    expectError(await readOne(other, token), 404, 'VARIANT_NOT_FOUND');
+  const stranger = await harness.newShop();
+  expectError(await readOne(medium.id, stranger.secret.token), 404, 'VARIANT_NOT_FOUND');
+  expectError(await readOne('no-id'), 400, 'INVALID_UUID', 'id');
+});
+
 describe('a publication with variants', () => {
   test('is after the last position, which the service also accepts again', async () => {
     const last = { option_values: { Size: 'S' }, position: 1_000_000 };

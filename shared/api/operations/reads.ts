@@ -206,6 +206,15 @@ export const reads = withIds({
     query: variantsSchema,
     not_found: 'publication_not_found',
   }),
+  getVariant: read({
+    ...publications,
+    path: '/api/variant/:id',
+    summary: 'Retrieve a variant',
+    description: 'By its own id. The `ETag` of variants is that of their publication.',
+    query: readSchema,
+    answer: answers.VariantAnswer,
+    not_found: 'variant_not_found',
+  }),
   listReviews: read({
     tag: 'Publications',
     permission: 'read:reviews',
