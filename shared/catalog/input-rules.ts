@@ -139,6 +139,9 @@ function namedValuesField<Value extends z.ZodType>(value: Value, max: number, na
     .meta({ maxProperties: max });
 }
 
+/** Maximum length of a vendor, a type, a tag and a title for search engines. */
+export const LABEL_MAX = 255;
+
 /** Returns the value, null for an empty list or object, which means the same. */
 export const nullIfEmpty = <Value extends object>(value: Value | null): Value | null =>
   value !== null && Object.keys(value).length === 0 ? null : value;

@@ -168,6 +168,13 @@ export interface Listing {
   external_id?: string;
   /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
   handle?: string;
+  /** Texts for search engines, if they differ from the name and the description. */
+  seo?: {
+    /** Title for search engines. */
+    title?: string;
+    /** Description for search engines. */
+    description?: string;
+  };
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -1037,6 +1044,13 @@ export interface NewListing {
   external_id?: string | null | undefined;
   /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
   handle?: string | null | undefined;
+  /** Texts for search engines, if they differ from the name and the description. */
+  seo?: {
+    /** Title for search engines. */
+    title?: string | undefined;
+    /** Description for search engines. */
+    description?: string | undefined;
+  } | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
@@ -1069,6 +1083,13 @@ export interface ListingPatch {
   external_id?: string | null | undefined;
   /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
   handle?: string | null | undefined;
+  /** Texts for search engines, if they differ from the name and the description. */
+  seo?: {
+    /** Title for search engines. */
+    title?: string | undefined;
+    /** Description for search engines. */
+    description?: string | undefined;
+  } | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -1101,6 +1122,13 @@ export interface PutListing {
   external_id?: string;
   /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
   handle?: string;
+  /** Texts for search engines, if they differ from the name and the description. */
+  seo?: {
+    /** Title for search engines. */
+    title?: string;
+    /** Description for search engines. */
+    description?: string;
+  };
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */

@@ -40,6 +40,7 @@ describe('the command', () => {
   const some = <Value>(value: fc.Arbitrary<Value>) => fc.option(value);
   const listing = fc.constantFrom('Tea', 'té', 'Cups', '𝒳');
   const visibility = fc.constantFrom('public', 'private');
+  const seo = some(fc.record({ title: text }));
   const variants = fc.uniqueArray(fc.constantFrom('S', 'M', 'L'), { maxLength: 3 }).chain((sizes) =>
     fc.record({
       options: fc.constant(sizes.length > 0 ? [{ name: 'Size', values: sizes }] : []),
@@ -70,12 +71,18 @@ describe('the command', () => {
       vendor: some(text),
       tags: some(fc.uniqueArray(text, { minLength: 1, maxLength: 3 })),
       attributes: some(fc.dictionary(text, fc.oneof(text, amount, fc.boolean()), { minKeys: 1, maxKeys: 3 })),
-      seo: some(fc.record({ title: text }, { requiredKeys: ['title'] })),
+      seo,
     })
     .chain((fields) => variants.map((more) => ({ ...fields, ...more })));
   const catalog = fc.record({
     listings: fc.uniqueArray(
-      fc.record({ name: listing, visibility, parent: fc.constantFrom(null, 'All'), description: some(text) }),
+      fc.record({
+        name: listing,
+        visibility,
+        parent: fc.constantFrom(null, 'All'),
+        description: some(text),
+        seo,
+      }),
       { selector: ({ name }) => name },
     ),
     publications: fc.dictionary(text, publication, { maxKeys: 8 }),

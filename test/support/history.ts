@@ -380,6 +380,7 @@ const onSomeListing = fc.integer({ min: 0, max: LISTINGS - 1 }).chain((n) =>
       weight: 1,
       arbitrary: names.map((data) => listing(n, 'ListingNamed', data)),
     },
+    { weight: 1, arbitrary: seo.map((data) => listing(n, 'ListingSeoSet', { seo: data })) },
     { weight: 1, arbitrary: fc.constant(listing(n, 'ListingDeleted', {})) },
   ),
 );

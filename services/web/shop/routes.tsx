@@ -197,8 +197,8 @@ const listingPage: Page = async ({ client, frame, query, name }) => {
   const shown = [...featured, ...others];
   const found: Found = { products: shown, page, total, total_pages, facets: meta.facets ?? [] };
   return {
-    title: listing.name,
-    description: listing.description,
+    title: listing.seo?.title ?? listing.name,
+    description: listing.seo?.description ?? listing.description,
     current: listing.path?.[0]?.id ?? id,
     body: <ListingPage listing={listing} found={found} {...frame} children={children.data} />,
   };

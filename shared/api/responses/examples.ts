@@ -81,9 +81,9 @@ export const publicationSample = {
   ...{ price_currency: 'PEN', price_amount: 3400, quantity_available: 80 },
 };
 const new_times = { created_at: times.created_at, updated_at: times.created_at };
-const { external_id: _, ...unnamed_listing } = listing;
+const { external_id: _, seo: __, ...plain_listing } = listing;
 export const newListing: Listing = {
-  ...unnamed_listing,
+  ...plain_listing,
   ...listingSample,
   ...new_times,
   stats: { media_count: 0, publication_count: 0 },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { field, responseNames } from '../fields';
 import { handleField, idField, lineField, mediaIdsField, textField } from '../input-rules';
+import { seoField } from '../seo';
 import { sortModeSchema, visibilitySchema } from '../vocabulary';
 import { LISTING_LEVELS_MAX } from './tree';
 
@@ -14,6 +15,7 @@ export const LISTING_CHANGES = [
   'ListingMediaArranged',
   'ListingMoved',
   'ListingNamed',
+  'ListingSeoSet',
 ] as const;
 
 /** The writable fields of a listing, in the order of event data (docs/interface.md#writes). */
@@ -80,6 +82,7 @@ export const listingFields = {
     doc: 'The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name.',
     example: 'coffee',
   }),
+  seo: seoField('ListingSeoSet', 'the name'),
 } satisfies Record<string, { readonly event: (typeof LISTING_CHANGES)[number] }>;
 
 /** Field names in the order of responses, in which `visibility` comes before `description`. */

@@ -8,6 +8,7 @@ import {
   currencyField,
   handleField,
   idField,
+  LABEL_MAX,
   lineField,
   linesField,
   mediaIdsField,
@@ -15,6 +16,7 @@ import {
   textField,
   timeField,
 } from '../input-rules';
+import { seoField } from '../seo';
 import { visibilitySchema } from '../vocabulary';
 import {
   OPTIONS_EXAMPLE,
@@ -31,15 +33,6 @@ import {
 export const HTML_MAX = 50_000;
 export const PUBLICATION_MEDIA_MAX = 50;
 const TAGS_MAX = 250;
-/** Maximum length of a vendor, a type and a tag. */
-const LABEL_MAX = 255;
-
-const seo = {
-  title: { description: 'Title for search engines.', example: 'Chanchamayo coffee, whole bean' },
-  description: { description: 'Description for search engines.', example: 'Grown at 1,400 m.' },
-};
-const seoShape = { title: z.string().meta(seo.title), description: z.string().meta(seo.description) };
-
 /** The events that change fields, in the order in which a write appends them. */
 export const PUBLICATION_CHANGES = [
   'PublicationDescribed',
@@ -211,22 +204,7 @@ export const publicationFields = {
     doc: 'When the sale ends. Must be after `sale_from`.',
     example: '2026-12-01T00:00:00.000Z',
   }),
-  seo: field(z.object(seoShape).partial().nullable(), {
-    event: 'PublicationSeoSet',
-    input: z
-      .strictObject({
-        title: lineField(LABEL_MAX).meta(seo.title),
-        description: lineField(1_000).meta(seo.description),
-      })
-      .partial()
-      .nullable()
-      .transform(nullIfEmpty),
-    answer: z.strictObject(seoShape).partial(),
-    initial: null,
-    added: true,
-    doc: 'Texts for search engines, if they differ from the title and the description.',
-    example: { title: seo.title.example, description: seo.description.example },
-  }),
+  seo: seoField('PublicationSeoSet', 'the title'),
   external_id: field(z.string().nullable(), {
     event: 'PublicationNamed',
     input: lineField(255).nullable(),

@@ -354,6 +354,7 @@ describe('a listing', () => {
       parent_id: null,
       external_id: null,
       handle: null,
+      seo: null,
     },
     ...{ visibility: 'public', default_sort_mode: 'created_at_desc' },
   };
@@ -371,6 +372,7 @@ describe('a listing', () => {
     [{ media_ids }, { type: 'ListingMediaArranged', data: { media_ids } }],
     [{ parent_id }, { type: 'ListingMoved', data: { parent_id } }],
     [{ external_id: 'erp-1' }, { type: 'ListingNamed', data: { external_id: 'erp-1', handle: null } }],
+    [{ seo: { title: 'Tea' } }, { type: 'ListingSeoSet', data: { seo: { title: 'Tea' } } }],
   ];
   decides(listingAggregate, [
     ['is created with the defaults', [], { type: 'Create', store_id, input: { name: 'Teas' } }, [created]],

@@ -47,6 +47,7 @@ export function sampleListing(store: Store, name: string, fields: Partial<Listin
     parent_id: null,
     external_id: null,
     handle: null,
+    seo: null,
     version: 1,
     created_at: minute(0),
     updated_at: minute(0),
