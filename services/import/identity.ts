@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ListingId, MediaId, PublicationId } from '../../shared/kernel/ids';
 import { derivedIdOf, type StoreIdentity } from '../command/derived-ids';
-import type { Fields } from './item';
+import type { Fields, ListingName } from './item';
 
 export type { StoreIdentity };
 
@@ -14,7 +14,7 @@ export function publicationIdOf(
 }
 
 /** Returns the id of the listing with this name. The case of the name has no effect. */
-export function listingIdOf(store: StoreIdentity, name: string, generation: number): ListingId {
+export function listingIdOf(store: StoreIdentity, name: ListingName, generation: number): ListingId {
   return derivedIdOf(store, 'listing', listingKey(name), generation);
 }
 
@@ -23,8 +23,12 @@ export function mediaIdOf(store: StoreIdentity, url: string, generation: number)
   return derivedIdOf(store, 'media', url, generation);
 }
 
-export const listingKey = (name: string): string =>
-  name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
+export function listingKey(listing: ListingName): string {
+  const { name, key } = typeof listing === 'string' ? { name: listing, key: undefined } : listing;
+  const folded = name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
+  // No name contains a line break.
+  return key === undefined ? folded : `${folded}\n${key}`;
+}
 
 /** Returns a hash of the fields of a review. The order of the fields has no effect. */
 export function contentHash(fields: Fields): string {

@@ -36,14 +36,17 @@ export interface ReviewRow {
   readonly fields: Fields;
 }
 
+/** A listing by its name. `key` tells listings of one name apart: handle, external id or id of one of them. */
+export type ListingName = string | { readonly name: string; readonly key: string };
+
 export interface PublicationItem {
   readonly kind: 'publication';
   readonly line: number;
   /** Trimmed. The id of the publication is derived from it. */
   readonly external_id: string;
   readonly fields: Fields;
-  /** The name of the listing. Null removes the publication from its listing; undefined keeps it there. */
-  readonly listing?: string | null;
+  /** Null removes the publication from its listing; undefined keeps it there. */
+  readonly listing?: ListingName | null;
   readonly images: readonly ImageAddress[];
   readonly variant_images?: readonly VariantImage[];
   readonly reviews: readonly ReviewRow[];
@@ -53,8 +56,10 @@ export interface ListingItem {
   readonly kind: 'listing';
   readonly line: number;
   readonly fields: Fields;
-  /** The name of the listing above. Null moves the listing to the top; undefined keeps it there. */
-  readonly parent?: string | null;
+  /** As in `ListingName`, if another listing has the same name. */
+  readonly key?: string;
+  /** The listing above. Null moves the listing to the top; undefined keeps it there. */
+  readonly parent?: ListingName | null;
 }
 
 export interface ReviewItem {

@@ -43,10 +43,15 @@ const image = z.union(
   ],
   'a URL, or an object with url and alt',
 );
-const listingName = z.string('the name of a listing, or null').trim().min(1);
+const name = z.string().trim().min(1);
+const listingName = z.union(
+  [name, z.strictObject({ name, key: externalId })],
+  'the name of a listing, an object with name and key, or null',
+);
 const listingRow = z.strictObject({
   listing: z.strictObject({
     ...fieldsOf(newListingBody, 'store_id', 'media_ids', 'parent_id'),
+    key: externalId.optional(),
     parent: listingName.nullish(),
   }),
 });
@@ -74,17 +79,19 @@ const publicationRow = z.strictObject({
 });
 
 /**
- * Parses one line of JSON Lines. The line is a listing if `listing` is an object, a review if it has a `rating`, and
- * otherwise a publication.
+ * Parses one line of JSON Lines. The line is a listing if `listing` is an object and there is no `external_id`, a review if
+ * it has a `rating`, and otherwise a publication.
  */
 export function parseJsonLine(text: string, line: number, currency?: string): ImportItem[] {
   const row = parseObject(text);
-  const about = isObject(row?.listing) ? 'listing' : row && 'rating' in row ? 'review' : 'publication';
+  const is_listing = isObject(row?.listing) && !('external_id' in row!);
+  const about = is_listing ? 'listing' : row && 'rating' in row ? 'review' : 'publication';
   try {
     if (!row) throw new RowError('expected a JSON object');
     if (about === 'listing') {
-      const { parent, ...fields } = parseBody(listingRow, row).listing;
-      return [{ kind: 'listing', line, fields, ...(parent !== undefined && { parent }) }];
+      const { parent, key, ...fields } = parseBody(listingRow, row).listing;
+      const place = { ...(parent !== undefined && { parent }), ...(key !== undefined && { key }) };
+      return [{ kind: 'listing', line, fields, ...place }];
     }
     return about === 'review' ? [parseReview(row, line)] : parsePublication(row, line, currency);
   } catch (error) {

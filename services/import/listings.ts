@@ -5,13 +5,13 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { ListingId } from '../../shared/kernel/ids';
 import type { NewListing } from '../command/listing';
 import { findUsable, listingIdOf, listingKey, type StoreIdentity } from './identity';
-import type { Fields, ListingItem } from './item';
+import type { Fields, ListingItem, ListingName } from './item';
 import type { FieldEffects } from './manual-changes';
 import type { Tally } from './report';
 import type { CatalogWriter } from './writer';
 
-/** Finds a listing with this name that the merchant created. Called before an import creates a listing. */
-export type FindListing = (name: string) => Promise<ListingId | undefined>;
+/** Finds a listing with this name, and with the key if there is one, that the merchant created. Called before an import creates a listing. */
+export type FindListing = (listing: ListingName) => Promise<ListingId | undefined>;
 
 /** Finds the listings directly below these, as they were before the import. */
 export type FindChildren = (parent_ids: readonly string[]) => Promise<readonly { readonly id: string }[]>;
@@ -33,37 +33,39 @@ export class Listings {
   ) {}
 
   /** Returns the listing with this name. Creates it, with only the name, if it does not exist. */
-  findOrCreate(name: string): Promise<ListingId> {
-    return this.resolveOnce(name, async () => {
-      const found = await this.find(name);
+  findOrCreate(listing: ListingName): Promise<ListingId> {
+    return this.resolveOnce(listing, async () => {
+      const found = await this.find(listing);
+      const name = typeof listing === 'string' ? listing : listing.name;
       if (!found.is_present) await this.put(found.id, { name });
       else this.tally.count('listings', 'unchanged');
       return found.id;
     });
   }
 
-  /** Writes the listing of a row. If an earlier row of the file has used the same name, updates that listing. */
+  /** Writes the listing of a row. If an earlier row of the file has used the same name and key, updates that listing. */
   async write(item: ListingItem, name: string): Promise<void> {
-    const { parent } = item;
+    const { parent, key } = item;
+    const listing = key === undefined ? name : { name, key };
     // Validates the row before the listing above is created, so that a rejected row leaves no empty listing.
     await inRow(() => parseBody(newListingBody, item.fields));
     const parent_id = parent ? await this.findOrCreate(parent) : parent;
     const fields = { ...item.fields, ...(parent_id !== undefined && { parent_id }) };
-    const earlier = this.resolved.get(listingKey(name));
+    const earlier = this.resolved.get(listingKey(listing));
     if (earlier) {
       this.tally.addEffects(item, await this.put(await earlier, fields, 'repeated'));
       return;
     }
-    await this.resolveOnce(name, async () => {
-      const { id } = await this.find(name);
+    await this.resolveOnce(listing, async () => {
+      const { id } = await this.find(listing);
       this.tally.addEffects(item, await this.put(id, fields));
       return id;
     });
   }
 
   /** Calls `resolve` once per name. Does not cache a failure, because only the row that caused it fails. */
-  private resolveOnce(name: string, resolve: () => Promise<ListingId>): Promise<ListingId> {
-    const key = listingKey(name);
+  private resolveOnce(listing: ListingName, resolve: () => Promise<ListingId>): Promise<ListingId> {
+    const key = listingKey(listing);
     const earlier = this.resolved.get(key);
     if (earlier) return earlier;
     const resolving = resolve();
@@ -76,11 +78,13 @@ export class Listings {
    * Returns the listing for a name: the one that an import has created, or else one that the merchant has created with
    * this name. Without either, returns the id for a new listing (the first generation that is not deleted).
    */
-  private async find(name: string): Promise<{ readonly id: ListingId; readonly is_present: boolean }> {
+  private async find(
+    listing: ListingName,
+  ): Promise<{ readonly id: ListingId; readonly is_present: boolean }> {
     const { store, writer } = this;
-    const usable = await findUsable((generation) => listingIdOf(store, name, generation), writer.listing);
+    const usable = await findUsable((generation) => listingIdOf(store, listing, generation), writer.listing);
     if (usable.is_present) return usable;
-    const id = await this.findListing(name);
+    const id = await this.findListing(listing);
     const is_usable = id !== undefined && (await writer.listing(id)) === 'present';
     return is_usable ? { id, is_present: true } : usable;
   }

@@ -113,11 +113,9 @@ async function importPublication(state: RunState, item: PublicationItem): Promis
 async function writePublication(state: RunState, item: PublicationItem): Promise<PublicationId> {
   const fields = parseBody(importedPublication, item.fields);
   const listing =
-    typeof item.listing === 'string'
-      ? { listing_id: await state.listings.findOrCreate(item.listing) }
-      : item.listing === null
-        ? { listing_id: null }
-        : {};
+    item.listing === undefined
+      ? {}
+      : { listing_id: item.listing && (await state.listings.findOrCreate(item.listing)) };
   const known_id = await state.writer.publicationNamed(item.external_id);
   // A publication that an export has named by its id stays without an external id.
   const { external_id, ...others } = { ...fields, ...listing };

@@ -10,6 +10,7 @@ import { compareTexts } from '../../shared/catalog/sorting';
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
+import { foldText } from '../../shared/kernel/text';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
 
@@ -31,14 +32,34 @@ const PAGE_SIZE = 100;
  */
 export async function* exportLines(options: Export): AsyncGenerator<string> {
   const listings = await readListings(options);
-  const names = new Map<string, string>(listings.map(({ id, name }) => [id, name]));
+  const names = namesOf(listings);
   for (const { parent_id, ...listing } of listings) {
     const parent = names.get(parent_id ?? '') ?? null;
-    yield lineOf({ listing: { ...pick(listing, listingFields, LISTING_LINKS), parent } });
+    const name = names.get(listing.id);
+    const key = typeof name === 'object' ? { key: name.key } : {};
+    yield lineOf({ listing: { ...pick(listing, listingFields, LISTING_LINKS), ...key, parent } });
   }
   for await (const { name, document } of merged(publicationLists(options)))
     yield publicationLine(name, document, names, options.base_url);
 }
+
+/** What other lines call a listing: its name, and a key if another listing has the same name. */
+type ListingName = string | { readonly name: string; readonly key: string };
+
+function namesOf(listings: readonly Listing[]): Map<string, ListingName> {
+  const counts = new Map<string, number>();
+  // An import does not distinguish more names than this.
+  const foldedName = ({ name }: Listing) => foldText(name).replace(/\s+/g, ' ');
+  for (const each of listings) counts.set(foldedName(each), (counts.get(foldedName(each)) ?? 0) + 1);
+  return new Map(
+    listings.map((each): [string, ListingName] => {
+      const { id, name } = each;
+      return [id, counts.get(foldedName(each)) === 1 ? name : { name, key: keyOf(each) }];
+    }),
+  );
+}
+
+const keyOf = ({ id, handle, external_id }: Listing): string => handle ?? external_id ?? id;
 
 const lineOf = (row: object): string => `${JSON.stringify(row)}\n`;
 
@@ -71,7 +92,8 @@ async function readListings(options: Export) {
       limit: PAGE_SIZE,
     });
     for (const { document } of page) if (document?.state.listing) found.push(document.state.listing);
-    if (page.length < PAGE_SIZE) return found.sort((a, b) => compareTexts(a.name, b.name));
+    if (page.length < PAGE_SIZE)
+      return found.sort((a, b) => compareTexts(a.name, b.name) || compareTexts(keyOf(a), keyOf(b)));
     after_id = page.at(-1)!.id;
   }
 }
@@ -131,7 +153,7 @@ async function* merged(lists: readonly AsyncGenerator<Named>[]): AsyncGenerator<
 function publicationLine(
   external_id: string,
   { keys, state, expansions }: PublicationDocument,
-  listings: ReadonlyMap<string, string>,
+  listings: ReadonlyMap<string, ListingName>,
   base_url: string,
 ): string {
   const publication = state.publication as Publication;

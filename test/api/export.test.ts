@@ -115,6 +115,33 @@ describe('the command', () => {
       expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
     }));
 
+  test('listings of one name stay apart, in the tree and for their publications', () =>
+    withTempDir(async (folder) => {
+      const cli = new InProcessCli(join(folder, 'data'));
+      const account = await cli.account();
+      const [first, second] = [await cli.store(account), await cli.store(account)];
+      const listing = (name: string, key: string, more: object = {}) => ({
+        listing: { name, key, handle: key, ...more },
+      });
+      const rows = [
+        { external_id: 'cup', title: 'Cup', price: '1', listing: { name: 'tea', key: 'tea-shop' } },
+        listing('Tea', 'tea-shop', { parent: { name: 'Tea', key: 'tea-top' } }),
+        listing('Tea', 'tea-top', { external_id: 'erp-1' }),
+        listing('Tea', 'tea-third', { parent: 'Shop' }),
+        { external_id: 'pot', title: 'Pot', price: '2', listing: { name: 'Tea', key: 'tea-third' } },
+      ];
+      const report = await imported(cli, first, rows.map((row) => JSON.stringify(row)).join('\n'));
+      expect(report.listings).toMatchObject({ created: 4, failed: 0 });
+      const lines = await exported(cli, first);
+      const [, , tea, ...publications] = rowsOf(lines);
+      expect(tea.listing).toMatchObject({ name: 'Tea', key: 'tea-third', parent: 'Shop' });
+      expect(publications.at(-1)).toMatchObject({ title: 'Pot', listing: { name: 'Tea', key: 'tea-third' } });
+      await imported(cli, second, lines);
+      expect(await exported(cli, second)).toBe(lines);
+      for (const store of [first, second])
+        expect((await imported(cli, store, lines)).listings).toMatchObject({ created: 0, updated: 0 });
+    }));
+
   test('refuses an unknown store and an address that is no web address', () =>
     withTempDir(async (folder) => {
       const cli = new InProcessCli(join(folder, 'data'));

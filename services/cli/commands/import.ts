@@ -8,7 +8,7 @@ import { DryRunLog } from '../../import/dry-run';
 import { fetchImage } from '../../import/fetch-image';
 import { listingKey } from '../../import/identity';
 import type { FetchImage } from '../../import/images';
-import type { ImportFile, ImportItem, RowNote } from '../../import/item';
+import type { ImportFile, ImportItem, ListingName, RowNote } from '../../import/item';
 import { openJsonlFile } from '../../import/jsonl';
 import { importPrices, openPriceList, type PriceList } from '../../import/prices';
 import { type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
@@ -172,8 +172,13 @@ function dryRunDeps(runtime: Runtime, { environment }: Store): Runtime {
   return { ...runtime, events };
 }
 
-/** Finds a listing that the merchant created under this name. Returns the oldest if there are several. */
-async function findListing(runtime: Runtime, store: Store, name: string): Promise<ListingId | undefined> {
+/** Finds a listing that the merchant created under this name. Returns the oldest if there are several and no key. */
+async function findListing(
+  runtime: Runtime,
+  store: Store,
+  listing: ListingName,
+): Promise<ListingId | undefined> {
+  const { name, key } = typeof listing === 'string' ? { name: listing, key: undefined } : listing;
   const view = await runtime.views[store.environment].current();
   // `name_fold` finds the candidates, `listingKey` compares them exactly. The index needs a visibility.
   const found = await view?.find('listings', {
@@ -183,12 +188,14 @@ async function findListing(runtime: Runtime, store: Store, name: string): Promis
       name_fold: foldText(name),
     },
     order: [['id', 'asc']],
-    limit: 20,
+    limit: 100,
   });
-  const same_name = found?.find(
-    ({ document }) => listingKey(String(document?.body.name)) === listingKey(name),
-  );
-  return same_name?.id as ListingId | undefined;
+  const same = found?.find(({ id, document }) => {
+    const { handle, external_id } = document?.state.listing ?? {};
+    const has_key = key === undefined || [handle, external_id, id].includes(key);
+    return has_key && listingKey(String(document?.body.name)) === listingKey(name);
+  });
+  return same?.id as ListingId | undefined;
 }
 
 /** Finds the publications of a store with a variant of this SKU; at most two, because then it is not known which is meant. */

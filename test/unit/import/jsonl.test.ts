@@ -56,7 +56,7 @@ test('distinguishes a listing, a null listing and no listing', () => {
   expect(parse(shirt)[0]).not.toHaveProperty('listing');
   expect(parse({ ...shirt, listing: null })[0]).toHaveProperty('listing', null);
   expect(reasons(parse({ ...shirt, listing: 7 }))).toEqual([
-    'listing: must be the name of a listing, or null',
+    'listing: must be the name of a listing, an object with name and key, or null',
   ]);
 });
 
