@@ -16,6 +16,25 @@ type Owner<Resource, Event, Id extends AnyId, Field extends string> = Aggregate<
   { readonly type: 'Interrupt'; readonly field: Field }
 >;
 
+/** How a resource shows that it has a name. */
+export interface Holding<Resource, Field extends string> {
+  readonly has: (resource: Resource) => boolean;
+  /** A field of the resource. An event of this field makes a write that is under way lose the race. */
+  readonly interrupt: Field;
+  /** The field that the error names. */
+  readonly at: string;
+}
+
+/** Of a name that is the value of a field. */
+export const heldIn = <Resource, Field extends string>(
+  field: Field,
+  value: string,
+): Holding<Resource, Field> => ({
+  has: (resource) => valueIn(resource, field) === value,
+  interrupt: field,
+  at: field,
+});
+
 /**
  * Reserves a name for the resource `owner_id`, whose next append may then use it (docs/decisions/0030-names-are-reserved.md).
  * Throws `name_taken` if another resource has the name. If another resource has only reserved it, takes it over: that
@@ -31,8 +50,9 @@ export async function reserveName<
   { operation, idempotency_key, ...context }: WriteContext,
   environment: Environment,
   aggregate: Owner<Resource, Event, Id, Field>,
-  name: Name & { readonly field: Field },
+  name: Name,
   owner_id: Id,
+  holding: Holding<Resource, Field>,
   only_free = false,
 ): Promise<void> {
   await execute({
@@ -41,8 +61,9 @@ export async function reserveName<
     check: async (state) => {
       const other_id = state.tag === 'present' ? (state.resource.owner_id as Id) : owner_id;
       if (other_id !== owner_id) {
-        if (only_free) throw nameTaken(name.field);
-        await release(deps, context, environment, aggregate, name, other_id);
+        if (only_free) throw nameTaken(holding.at);
+        const owner = { store_id: name.store_id as StoreId };
+        await release(deps, context, environment, aggregate, owner, other_id, holding);
       }
       return { ...name, owner_id };
     },
@@ -58,16 +79,17 @@ async function release<Resource, Event extends DomainEvent, Id extends AnyId, Fi
   context: WriteContext,
   environment: Environment,
   aggregate: Owner<Resource, Event, Id, Field>,
-  { store_id, field, value }: Name & { readonly field: Field },
+  owner: { readonly store_id: StoreId },
   id: Id,
+  { has, interrupt, at }: Holding<Resource, Field>,
 ): Promise<void> {
   await executeUnqueued({
     ...streamIn(deps, environment, aggregate, id),
     context,
-    owner: { store_id: store_id as StoreId },
+    owner,
     check: (state) => {
-      if (state.tag === 'present' && valueIn(state.resource, field) === value) throw nameTaken(field);
-      return { type: 'Interrupt', field };
+      if (state.tag === 'present' && has(state.resource)) throw nameTaken(at);
+      return { type: 'Interrupt', field: interrupt };
     },
   });
 }

@@ -8,6 +8,7 @@ import type { Fault } from '../../shared/kernel/errors';
 import { existingReferences } from './references';
 import { defineResource } from './resource';
 import { type SafeHtml, sanitise } from './sanitise';
+import { reserveSkus } from './skus';
 
 /** Checks the length before and after sanitising, because sanitised HTML can be longer: `&` becomes `&amp;`. */
 const description_html = newPublicationBody.shape.description_html
@@ -47,6 +48,11 @@ export const publications = defineResource({
     put: writes.putPublication,
     delete: writes.deletePublication,
     restore: writes.restorePublication,
+  },
+  parts: {
+    areIn: ({ variants = [] }: Pick<PublicationPatch, 'variants'>) => variants.length > 0,
+    reserve: (deps, context, target, { variants = [] }: Pick<PublicationPatch, 'variants'>, before) =>
+      reserveSkus(deps, context, target, variants, before),
   },
   faultsOf: (valueAfter) => {
     return SPANS.flatMap(([start, end]): Fault | [] => {

@@ -25,7 +25,7 @@ import {
   withResource,
 } from './execute';
 import { findInLog, load, streamIn } from './load';
-import { ownerOfName, reserveHandle, reserveName, valueIn } from './names';
+import { heldIn, ownerOfName, reserveHandle, reserveName, valueIn } from './names';
 import {
   addedMedia,
   assertSameStore,
@@ -107,6 +107,7 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
   readonly derived_kind: string;
   /** The field that a handle is made from. */
   readonly handle_from: keyof F & string;
+  readonly parts?: NamedParts<Resource, Id>;
   /** Returns what is wrong with the values together. `valueAfter` returns a value as it is after the write. */
   readonly faultsOf?: (valueAfter: (name: keyof F & string) => unknown) => readonly Fault[];
   /** Returns the counts that only documents contain. Those of a new resource if there is no document yet. */
@@ -129,6 +130,20 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
   readonly beforeDelete?: BeforeDelete<Id>;
 }
 
+/** Parts of a resource that have names of their own, such as the SKUs of variants. */
+interface NamedParts<Resource, Id> {
+  /** Whether the write may add such a name. */
+  readonly areIn: (changes: object) => boolean;
+  /** Reserves the names that the write adds. */
+  readonly reserve: (
+    deps: StoreDeps,
+    context: WriteContext,
+    target: { readonly environment: Environment; readonly store_id: StoreId; readonly id: Id },
+    changes: object,
+    before: Resource | undefined,
+  ) => Promise<void>;
+}
+
 /** Returns a function that throws if the resource must not be deleted. It returns further fields of the answer. */
 type BeforeDelete<Id> = (deps: RouteDeps, request: ApiRequest, id: Id) => () => Promise<JsonObject>;
 
@@ -146,7 +161,7 @@ export function defineResource<
   Counts,
 >(definition: Definition<F, Resource, Event, Id, New, Patch, Counts>) {
   const { aggregate, fields, body, patch, media_max, operations, faultsOf, count, present } = definition;
-  const { beforeUpdate, beforeDelete, derived_kind, handle_from } = definition;
+  const { beforeUpdate, beforeDelete, derived_kind, handle_from, parts } = definition;
   const { category } = aggregate;
   const unique = Object.keys(fields).filter((name) => fields[name]!.unique);
 
@@ -172,12 +187,14 @@ export function defineResource<
         aggregate,
         { store_id, kind: category, field, value },
         id,
+        heldIn(field, value),
         only_free,
       );
     for (const field of unique) {
       const value = valueIn(changes, field);
       if (typeof value === 'string' && value !== valueIn(before, field)) await reserve(field, value);
     }
+    if (parts?.areIn(changes)) await parts.reserve(deps, context, target, changes, before);
     const is_wanted = 'handle' in changes && changes.handle !== undefined;
     if (is_wanted ? changes.handle !== null : before || !makes_handle) return changes;
     const title = valueIn(changes, handle_from) ?? valueIn(before, handle_from);
@@ -276,7 +293,8 @@ export function defineResource<
       ...streamIn(deps, environment, aggregate, id),
       context,
       // Reserving a name appends an event, so it must be known whether the resource has the name.
-      fresh: is_probably_new && !unique.some((field) => valueIn(input, field) !== null),
+      fresh:
+        is_probably_new && !unique.some((field) => valueIn(input, field) !== null) && !parts?.areIn(input),
       check: async (state) => {
         if (state.tag === 'deleted') return { type: 'Put', store_id, id, input };
         const before = state.tag === 'present' ? state.resource : undefined;
@@ -437,7 +455,10 @@ export function defineResource<
           if (state.tag === 'deleted') {
             const names = unique.map((field) => [field, valueIn(state.resource, field) ?? undefined]);
             const target = { environment, store_id: state.store_id, id };
-            await withNames(deps, context, target, state, Object.fromEntries(names));
+            await withNames(deps, context, target, state, {
+              ...state.resource,
+              ...Object.fromEntries(names),
+            });
           }
           return { type: 'Restore', now_ms: deps.system.now() };
         },

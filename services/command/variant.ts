@@ -16,6 +16,7 @@ import { executeOn, type Written } from './execute';
 import { findInLog, streamIn } from './load';
 import { existingMedia } from './references';
 import { awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
+import { reserveSkus } from './skus';
 
 /** Returns the routes of the writes of single variants, which are parts of publications. */
 export function variantRoutes(deps: RouteDeps): Route[] {
@@ -74,9 +75,25 @@ async function write(
   not_found: Condition,
   command: PublicationCommand,
 ): Promise<Written<Publication>> {
-  const guard = guardFor(request, deps.stores, not_found);
-  const ref = streamIn(deps, request.principal.environment, publicationAggregate, id);
-  return executeOn(ref, writeContextOf(request), command, guard);
+  const assertAllowed = guardFor(request, deps.stores, not_found);
+  const { environment } = request.principal;
+  const context = writeContextOf(request);
+  const guard = async (publication: Publication): Promise<void> => {
+    await assertAllowed(publication);
+    const target = { environment, store_id: publication.store_id, id };
+    await reserveSkus(deps, context, target, sentTo(publication, command), publication, () => 'sku');
+  };
+  return executeOn(streamIn(deps, environment, publicationAggregate, id), context, command, guard);
+}
+
+/** Returns the values that the command gives to a variant of the publication. */
+function sentTo(
+  { variants }: Publication,
+  command: PublicationCommand,
+): readonly { readonly sku?: string | null | undefined }[] {
+  if (command.type === 'AddVariant') return [command.variant];
+  const is_found = command.type === 'ChangeVariant' && variants.some(({ id }) => id === command.variant_id);
+  return is_found ? [command.changes] : [];
 }
 
 /**

@@ -95,7 +95,10 @@ describe('the command', () => {
       const story = fc.asyncProperty(catalog, async ({ listings, publications }) => {
         const rows = [
           ...listings.map((listing) => ({ listing })),
-          ...Object.entries(publications).map(([external_id, fields]) => ({ external_id, ...fields })),
+          ...Object.entries(publications).map(([external_id, { variants, ...fields }]) => ({
+            ...{ external_id, ...fields },
+            variants: variants.map((variant) => ({ ...variant, sku: `${external_id} ${variant.sku}` })),
+          })),
         ];
         fc.pre(rows.length > 0);
         const [first, second] = [await cli.store(account), await cli.store(account)];

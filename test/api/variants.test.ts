@@ -51,6 +51,64 @@ test('a variant is read by its own id, by customers only if its publication is p
   expectError(await readOne('no-id'), 400, 'INVALID_UUID', 'id');
 });
 
+describe('a SKU', () => {
+  const skusOf = async (id: string) => (await variantsOf(id)).map(({ sku }) => sku);
+
+  test('belongs to one publication of the store, whatever writes it', async () => {
+    const options = [{ name: 'Size', values: ['S', 'M'] }];
+    const one = { options, variants: [{ option_values: { Size: 'S' }, sku: 'own-1' }] };
+    const id = await make(one);
+    const other = await make({ options, variants: [{ option_values: { Size: 'S' }, sku: 'own-2' }] });
+    expectError(await post(one), 409, 'CONFLICT', 'variants.0.sku');
+    const taken = { option_values: { Size: 'M' }, sku: 'own-1' };
+    const added = await send('POST', `/api/publication/${other}/variants`, { body: taken });
+    expectError(added, 409, 'CONFLICT', 'sku');
+    const [variant] = await variantsOf(other);
+    expectError(await patchVariant(variant!.id, { sku: 'own-1' }), 409, 'CONFLICT', 'sku');
+    expectError(
+      await patch(other, { variants: [{ id: variant!.id }, taken] }),
+      409,
+      'CONFLICT',
+      'variants.1.sku',
+    );
+    const put = await send('PUT', '/api/publication/by-external-id/own', { body: { ...SHIRT, ...one } });
+    expectError(put, 409, 'CONFLICT', 'variants.0.sku');
+    expect([await skusOf(id), await skusOf(other)]).toEqual([['own-1'], ['own-2']]);
+    const stranger = await harness.newShop();
+    const elsewhere = { token: stranger.secret.token, body: { ...SHIRT, ...one } };
+    expect((await send('POST', '/api/publication', elsewhere)).status).toBe(201);
+  });
+
+  test('is free again when the variant has another one, or is deleted', async () => {
+    const id = await make({ variants: [{ sku: 'free-1' }] });
+    const [variant] = await variantsOf(id);
+    await patchVariant(variant!.id, { sku: 'free-2' });
+    const second = await make({ variants: [{ sku: 'free-1' }] });
+    expectError(await patchVariant(variant!.id, { sku: 'free-1' }), 409, 'CONFLICT', 'sku');
+    await send('DELETE', `/api/publication/${second}`);
+    expect((await patchVariant(variant!.id, { sku: 'free-1' })).status).toBe(200);
+    expectError(await send('POST', `/api/publication/${second}/restore`), 409, 'CONFLICT', 'variants.0.sku');
+    await patchVariant(variant!.id, { sku: null });
+    expect((await send('POST', `/api/publication/${second}/restore`)).status).toBe(200);
+    expect(await skusOf(second)).toEqual(['free-1']);
+  });
+
+  test('may move between the variants of a publication', async () => {
+    const both = ['S', 'M'].map((Size) => ({ option_values: { Size }, sku: `move-${Size}` }));
+    const id = await make({ options: [{ name: 'Size', values: ['S', 'M'] }], variants: both });
+    const swapped = (await variantsOf(id)).map((variant, index) => ({
+      ...{ id: variant.id, sku: both[1 - index]!.sku },
+    }));
+    expect((await patch(id, { variants: swapped })).status).toBe(200);
+    expect(await skusOf(id)).toEqual(['move-M', 'move-S']);
+  });
+
+  test('two writers at once: one of them gets it', async () => {
+    const answers = await Promise.all([1, 2, 3].map(() => post({ variants: [{ sku: 'race' }] })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+  });
+});
+
 describe('a publication with variants', () => {
   test('is after the last position, which the service also accepts again', async () => {
     const last = { option_values: { Size: 'S' }, position: 1_000_000 };
@@ -319,12 +377,12 @@ describe('a variant', () => {
 
     const changed = await patchVariant(
       variant.id,
-      { sku: 'M-1', quantity_available: 4 },
+      { sku: 'M-2', quantity_available: 4 },
       { 'If-Match': etag },
     );
     expect([changed.status, changed.body.data]).toEqual([
       200,
-      { ...variant, sku: 'M-1', quantity_available: 4 },
+      { ...variant, sku: 'M-2', quantity_available: 4 },
     ]);
     expectError(await patchVariant(variant.id, { sku: 'M-2' }, { 'If-Match': etag }), 412, 'CONFLICT');
     expectError(
@@ -334,7 +392,7 @@ describe('a variant', () => {
       'option_values',
     );
     expectError(
-      await send('POST', path, { body: { option_values: { Size: 'L' }, sku: 'M-1' } }),
+      await send('POST', path, { body: { option_values: { Size: 'L' }, sku: 'M-2' } }),
       400,
       'FIELD_INVALID',
       'sku',
