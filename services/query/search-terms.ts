@@ -7,6 +7,7 @@ import {
   titleWordsOf,
 } from '../../shared/catalog/search/words';
 import type { WordMatch, WordTerms } from '../../shared/ports/view-store';
+import { inflectionsOf } from './inflections';
 
 /** The alternatives for one token of a query: a document must have one of `words`, or a word with one of `prefixes`. */
 export interface QueryToken {
@@ -62,7 +63,8 @@ const COUNTED_TOKENS_MAX = 4;
  * 6. all tokens are somewhere, and the title has at least n − 1 of them, then n − 2, and so on down to 1 (for long
  *    queries only 1, see `COUNTED_TOKENS_MAX`),
  * 7. all tokens are somewhere, and the last one is a full word or a token is in the title,
- * 8. all tokens are somewhere.
+ * 8. all tokens are somewhere,
+ * 9. the same, a token possibly with another ending (`inflectionsOf`).
  */
 export function searchTiers(tokens: readonly string[], alternatives: readonly QueryToken[]): WordTerms[] {
   const query = [...new Set(tokens)];
@@ -83,8 +85,14 @@ export function searchTiers(tokens: readonly string[], alternatives: readonly Qu
     ...titleCounts(alternatives.length).map((count) => [...anywhere, ...atLeast(count, in_title)]),
     [...anywhere, [...in_title.flat(), ...matchesOf(last(full_words))]],
     anywhere,
+    alternatives.map((token) => matchesOf(withInflections(token))),
   ];
 }
+
+const withInflections = ({ words, prefixes }: QueryToken): QueryToken => ({
+  words: [...words, ...inflectionsOf(words[0]!)],
+  prefixes,
+});
 
 /**
  * Returns terms that match a document if at least `count` of the given terms match it. They require a match in every

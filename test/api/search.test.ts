@@ -26,6 +26,18 @@ const related = async (id: string, query = ''): Promise<string[]> =>
   namesOf((await get(`/api/publication/${id}/related${query}`)).body.data);
 
 describe('GET /api/store/search', () => {
+  test('finds a word with another ending after the word as it is', async () => {
+    const own = await harness.newShop();
+    const { publications } = harness.client(own.secret);
+    for (const title of ['Caja roja', 'Cajas de regalo', 'Arboles', 'Cajero'])
+      await publications.create({ title, price_currency: 'PEN', price_amount: 1 });
+    const find = (q: string) => search({ q }, own.public.token);
+    expect(await find('cajas')).toEqual(['Cajas de regalo', 'Caja roja']);
+    expect(await find('caja')).toEqual(['Caja roja', 'Cajas de regalo']);
+    expect(await find('roja cajas')).toEqual(['Caja roja']);
+    expect(await find('árbol')).toEqual(['Arboles']);
+  });
+
   test('returns publications in the paginated envelope', async () => {
     const reply = await get('/api/store/search?q=shirt&limit=2&page=2&expand=listing');
     expect(reply.status).toBe(200);

@@ -1,8 +1,9 @@
 import { foldText } from '../../kernel/text';
 
 /**
- * Tokenises publications and queries (docs/interface.md#search). Tokens are folded (lower case, without accents); there
- * is no stemming and there are no stop words. Documents store their terms, so a change here needs a rebuild.
+ * Tokenises publications and queries (docs/interface.md#search). Tokens are folded (lower case, without accents). There
+ * is no stemming: a query asks for the other forms of its words. There are no stop words. Documents store their terms, so a
+ * change here needs a rebuild.
  *
  * A document has four kinds of terms: each word of its texts, each word of the title again with the prefix `TITLE`, the
  * first one, two and three words of the title with `START` before each word, and the full title, which also ends with

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { inflectionsOf } from '../../../services/query/inflections';
 import { SqliteViewVersion } from '../../../shared/adapters/sqlite/view-version';
 import { Budget } from '../../../shared/adapters/sqlite/word-ranks';
 import type { Publication } from '../../../shared/catalog/publication/publication';
@@ -30,6 +31,7 @@ function searchAll(items: readonly Publication[], q: string): Set<string> {
           return words.some(
             (word) =>
               equals(joined, word) ||
+              (from === to && inflectionsOf(joined).includes(word)) ||
               (canBePrefix(from, to) && prefixesOf(word).some((prefix) => equals(joined, prefix))),
           );
         }),
@@ -176,7 +178,11 @@ describe('a search', () => {
       ...['Mug', 'Mug, blue', 'Mugs for two', 'Blue mug'],
       ...['Plate', 'Blue plate', 'Kettle'],
     ]);
-    expect(await titles('q=mug mug')).toEqual(['Mug', 'Mug, blue', 'Blue mug', 'Plate', 'Blue plate']);
+    expect(await titles('q=mug mug')).toEqual([
+      ...['Mug', 'Mug, blue', 'Blue mug', 'Plate', 'Blue plate'],
+      // Another form of the word comes last.
+      ...['Kettle', 'Mugs for two'],
+    ]);
     expect(await titles('q=lamp')).toEqual(['Lamp of oak', 'Lampada rossa', 'Red lamp']);
   });
 
