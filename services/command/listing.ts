@@ -4,6 +4,7 @@ import { deleteListingSchema, listingPatchBody, newListingBody } from '../../sha
 import { LISTING_MEDIA_MAX, listingFields } from '../../shared/catalog/listing/fields';
 import {
   childrenCount,
+  type ListingChanges,
   listingAggregate,
   listingResource,
   placeInTree,
@@ -14,6 +15,7 @@ import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
+import { announceMove } from './moves';
 import { checkLevels, existingMedia, findListingsAbove } from './references';
 import { readCount } from './request';
 import { defineResource } from './resource';
@@ -51,6 +53,13 @@ export const listings = defineResource({
     };
     const children = childrenCount(counts?.children ?? 0);
     return { ...listingResource(listing), ...stats, media_ids, ...children, ...placeInTree(above) };
+  },
+  turns: {
+    areNeeded: ({ parent_id }: ListingChanges) => typeof parent_id === 'string',
+    take: async (deps, context, environment, before, { parent_id }: ListingChanges) => {
+      if (parent_id && parent_id !== before.parent_id)
+        await announceMove(deps, context, environment, before, parent_id);
+    },
   },
   beforeUpdate: async (deps, request, { id }, { parent_id }) => {
     if (!parent_id) return;

@@ -3,7 +3,7 @@ import type { ApiOperation } from '../../shared/api/operations/operation';
 import { externalIdPath } from '../../shared/api/requests/writes';
 import type { Aggregate, State } from '../../shared/catalog/events/aggregate';
 import type { DomainEvent } from '../../shared/catalog/events/codec';
-import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { JsonObject, StreamName } from '../../shared/catalog/events/envelope';
 import type { FieldCommand, FieldResource } from '../../shared/catalog/field-aggregate';
 import type { Changes, Fields, Input } from '../../shared/catalog/fields';
 import type { Environment } from '../../shared/catalog/realm';
@@ -42,6 +42,7 @@ import {
   storeForNew,
   writeContextOf,
 } from './request';
+import { serialiseByStream } from './write-queue';
 
 /** Where to create a resource. The caller must check that the store exists. */
 export interface NewTarget<Id> {
@@ -128,6 +129,18 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
     patch: Patch,
   ) => Promise<void>;
   readonly beforeDelete?: BeforeDelete<Id>;
+  /** Set if some changes must not be made at the same time in several resources of a store. */
+  readonly turns?: {
+    readonly areNeeded: (changes: object) => boolean;
+    /** Called before the references are checked. */
+    readonly take: (
+      deps: StoreDeps,
+      context: WriteContext,
+      environment: Environment,
+      before: Resource,
+      changes: object,
+    ) => Promise<void>;
+  };
 }
 
 /** Parts of a resource that have names of their own, such as the SKUs of variants. */
@@ -161,7 +174,7 @@ export function defineResource<
   Counts,
 >(definition: Definition<F, Resource, Event, Id, New, Patch, Counts>) {
   const { aggregate, fields, body, patch, media_max, operations, faultsOf, count, present } = definition;
-  const { beforeUpdate, beforeDelete, derived_kind, handle_from, parts } = definition;
+  const { beforeUpdate, beforeDelete, derived_kind, handle_from, parts, turns } = definition;
   const { category } = aggregate;
   const unique = Object.keys(fields).filter((name) => fields[name]!.unique);
 
@@ -204,6 +217,17 @@ export function defineResource<
     });
     return { ...changes, handle };
   }
+
+  /** Runs a write. Those of this process that need a turn follow each other, so that they do not interrupt each other. */
+  const inTurn = <Result>(
+    deps: StoreDeps,
+    environment: Environment,
+    changes: object,
+    write: () => Promise<Result>,
+  ): Promise<Result> =>
+    turns?.areNeeded(changes)
+      ? serialiseByStream(deps.events[environment], `${environment}.turns-${category}` as StreamName, write)
+      : write();
 
   /** Throws `field_invalid` if the changes do not go together with each other or with what stays as it was. */
   async function checkContent(
@@ -259,22 +283,21 @@ export function defineResource<
     { environment, id, guard, revise }: Target<Id, Resource> & { readonly revise?: Revise<Resource, Patch> },
     patch: Patch,
   ): Promise<Written<Resource>> {
-    const written = await execute<Resource, FieldCommand<F>>({
-      ...streamIn(deps, environment, aggregate, id),
-      context,
-      check: async (state) => {
-        if (state.tag !== 'present') return { type: 'Update', changes: patch };
-        const before = state.resource;
-        await guard?.(before);
-        assertSameStore(before.store_id, patch.store_id);
-        const changes = await revised(deps, environment, before, patch, revise);
-        const { store_id } = before;
-        await checkContent(deps, environment, store_id, changes, before);
-        const named = await withNames(deps, context, { environment, store_id, id }, state, changes);
-        return { type: 'Update', changes: named };
-      },
-    });
-    return withResource(written);
+    const check = async (state: State<Resource>): Promise<FieldCommand<F>> => {
+      if (state.tag !== 'present') return { type: 'Update', changes: patch };
+      const before = state.resource;
+      await guard?.(before);
+      assertSameStore(before.store_id, patch.store_id);
+      const changes = await revised(deps, environment, before, patch, revise);
+      const { store_id } = before;
+      if (turns?.areNeeded(changes)) await turns.take(deps, context, environment, before, changes);
+      await checkContent(deps, environment, store_id, changes, before);
+      const named = await withNames(deps, context, { environment, store_id, id }, state, changes);
+      return { type: 'Update', changes: named };
+    };
+    const ref = streamIn(deps, environment, aggregate, id);
+    const write = () => execute<Resource, FieldCommand<F>>({ ...ref, context, check });
+    return withResource(await inTurn(deps, environment, patch, write));
   }
 
   /**
@@ -289,22 +312,25 @@ export function defineResource<
     input: New,
   ): Promise<PutResult<Resource>> {
     const { environment, store_id, id, revise, guard, is_probably_new = false, makes_handle } = target;
-    const written = await execute<Resource, FieldCommand<F>>({
-      ...streamIn(deps, environment, aggregate, id),
-      context,
-      // Reserving a name appends an event, so it must be known whether the resource has the name.
-      fresh:
-        is_probably_new && !unique.some((field) => valueIn(input, field) !== null) && !parts?.areIn(input),
-      check: async (state) => {
-        if (state.tag === 'deleted') return { type: 'Put', store_id, id, input };
-        const before = state.tag === 'present' ? state.resource : undefined;
-        await guard?.(before);
-        await checkContent(deps, environment, store_id, input, before);
-        const changes = before ? await revised(deps, environment, before, input, revise) : input;
-        const named = await withNames(deps, context, target, state, changes, makes_handle);
-        return { type: 'Put', store_id, id, input: named };
-      },
-    });
+    const write = () =>
+      execute<Resource, FieldCommand<F>>({
+        ...streamIn(deps, environment, aggregate, id),
+        context,
+        // Reserving a name appends an event, so it must be known whether the resource has the name.
+        fresh:
+          is_probably_new && !unique.some((field) => valueIn(input, field) !== null) && !parts?.areIn(input),
+        check: async (state) => {
+          if (state.tag === 'deleted') return { type: 'Put', store_id, id, input };
+          const before = state.tag === 'present' ? state.resource : undefined;
+          await guard?.(before);
+          if (before && turns?.areNeeded(input)) await turns.take(deps, context, environment, before, input);
+          await checkContent(deps, environment, store_id, input, before);
+          const changes = before ? await revised(deps, environment, before, input, revise) : input;
+          const named = await withNames(deps, context, target, state, changes, makes_handle);
+          return { type: 'Put', store_id, id, input: named };
+        },
+      });
+    const written = await inTurn(deps, environment, input, write);
     if (written.value.tag === 'deleted') return { outcome: 'deleted' };
     const changed = written.changed ? 'updated' : 'unchanged';
     return { ...withResource(written), outcome: written.created ? 'created' : changed };

@@ -1,3 +1,4 @@
+import { createListing, findListing, updateListing } from '../../services/command/listing';
 import {
   createPublication,
   findPublication,
@@ -7,7 +8,7 @@ import {
 } from '../../services/command/publication';
 import { parseStreamName } from '../../shared/catalog/events/envelope';
 import type { CatalogError } from '../../shared/kernel/errors';
-import type { PublicationId, StoreId } from '../../shared/kernel/ids';
+import type { ListingId, PublicationId, StoreId } from '../../shared/kernel/ids';
 import { fetch } from '../support/fetch';
 import { createSecretKey, fetchToken } from '../support/merchant';
 import { preload } from '../support/preload';
@@ -139,4 +140,41 @@ describe.each([
     live.beforeAppend = beforeAppend;
     await rename(id);
   }
+});
+
+describe('two processes that move listings at the same time', () => {
+  const environment = 'live';
+
+  test.each([
+    ['right after the announcement of the first', 1],
+    ['before the first', 0],
+  ])('never make a circle: the second moves %s', async (_when, announcements) => {
+    const world = new World();
+    const { live } = world.events;
+    // Another process has other queues.
+    const other = { ...world, events: { ...world.events, live: Object.create(live) as typeof live } };
+    const target = { environment, store_id: newId<StoreId>() } as const;
+    const [one, two] = await Promise.all(
+      ['One', 'Two'].map(
+        async (name) => (await createListing(world, world.context(), target, { name })).value.id,
+      ),
+    );
+    const move = (deps: typeof other, id: ListingId, parent_id: string): Promise<string> =>
+      updateListing(deps, world.context(), { environment, id }, { parent_id }).then(
+        () => 'done',
+        (error: CatalogError) => error.condition,
+      );
+    const { length } = live.log;
+    let second: Promise<string> | undefined;
+    live.beforeAppend = async () => {
+      const announced = live.log.slice(length).filter(({ type }) => type === 'NameReserved');
+      if (second || announced.length < announcements) return;
+      second = move(other, two!, one!);
+      await second;
+    };
+    const first = await move(world, one!, two!);
+    expect([first, await second].sort()).toEqual(['done', 'field_invalid']);
+    const parents = await Promise.all([one!, two!].map((id) => findListing(world, environment, id)));
+    expect(parents.filter((listing) => listing?.parent_id).length).toBe(1);
+  });
 });

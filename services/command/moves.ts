@@ -1,0 +1,44 @@
+import { type Listing, listingAggregate } from '../../shared/catalog/listing/listing';
+import { type Name, nameAggregate, nameIdOf } from '../../shared/catalog/name/name';
+import type { Environment } from '../../shared/catalog/realm';
+import type { ListingId, StoreId } from '../../shared/kernel/ids';
+import { execute, executeUnqueued, type StoreDeps, type WriteContext } from './execute';
+import { findInLog, streamIn } from './load';
+
+/** Announces moves in the tree of a store. Its stream is that of a name, whose value is the parent of the last move. */
+const turnOf = (store_id: StoreId): Name => ({ store_id, kind: 'listing', field: 'parent_id', value: '' });
+
+/**
+ * Announces that a listing is about to move. The writer checks the tree after this call, so it sees every move that was
+ * announced before: if the last one was not appended yet, its listing is interrupted, so that its writer loses the race and
+ * announces it again. Otherwise, two moves at the same time could make a circle
+ * (docs/decisions/0030-names-are-reserved.md#moves).
+ */
+export async function announceMove(
+  deps: StoreDeps,
+  { operation, idempotency_key, ...context }: WriteContext,
+  environment: Environment,
+  { id, store_id }: Listing,
+  parent_id: string,
+): Promise<void> {
+  const turn = turnOf(store_id);
+  await execute({
+    ...streamIn(deps, environment, nameAggregate, nameIdOf(turn)),
+    context,
+    check: async (state) => {
+      const last = state.tag === 'present' ? state.resource : undefined;
+      if (last && last.owner_id !== id) {
+        const owner_id = last.owner_id as ListingId;
+        const moved = await findInLog(deps, environment, listingAggregate, owner_id);
+        if (moved && moved.parent_id !== last.value)
+          await executeUnqueued({
+            ...streamIn(deps, environment, listingAggregate, owner_id),
+            context,
+            owner: { store_id },
+            check: () => ({ type: 'Interrupt', field: 'parent_id' }) as const,
+          });
+      }
+      return { ...turn, value: parent_id, owner_id: id };
+    },
+  });
+}
