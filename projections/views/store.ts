@@ -5,7 +5,7 @@ import {
   storeCollection,
   storeKeys,
 } from '../../shared/catalog/store/document';
-import { type StoreEvent, storeAggregate, storeResource } from '../../shared/catalog/store/store';
+import { type Store, type StoreEvent, storeAggregate, storeResource } from '../../shared/catalog/store/store';
 import type { StoreId } from '../../shared/kernel/ids';
 import { type EventContext, noKeys, type View } from './view';
 
@@ -38,7 +38,7 @@ export const storeView: View<StoreDocument, StoreEvent> = {
     const base = before ?? PLACEHOLDER;
     return {
       keys: storeKeys(store),
-      body: { ...storeResource(store), stats: statsOf(base) } as StoreBody,
+      body: bodyOf(store, base),
       state: {
         ...base.state,
         store,
@@ -57,3 +57,9 @@ export const storeView: View<StoreDocument, StoreEvent> = {
 };
 
 const statsOf = ({ state }: StoreDocument): StoreBody['stats'] => ({ listing_count: state.listings.public });
+
+/** Returns what customers see: not how the merchant moderates reviews. */
+function bodyOf(store: Store, document: StoreDocument): StoreBody {
+  const { new_review_status: _, ...shown } = storeResource(store);
+  return { ...shown, stats: statsOf(document) } as StoreBody;
+}

@@ -1,4 +1,5 @@
 import { reads } from '../../shared/api/operations/reads';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
 import type { MediaDocument, MediaUses } from '../../shared/catalog/media/document';
 import { orderOf } from '../../shared/catalog/sorting';
@@ -7,6 +8,7 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId, StoreId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
+import type { DocumentPart } from '../../shared/ports/view-store';
 import { movedFrom } from './handles';
 import { withPlaces } from './listing-tree';
 import { EXPANSIONS, partsFor, presentListing, presentPublication, presentStore } from './present';
@@ -27,17 +29,27 @@ import {
 export async function readStore(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.getStore, request, EXPANSIONS.store);
   const store_id = requestedStore(request);
+  const is_secret = request.principal.key_type === 'secret';
+  const parts = partsFor('store', query);
   const version = await openStore(deps, request, store_id);
   const [store, counted_listings] = await Promise.all([
-    version.get('stores', store_id, partsFor('store', query)),
+    version.get('stores', store_id, is_secret ? withState(parts) : parts),
     listingsForExpansion(version, query, store_id),
   ]);
   const document = assertActive(store);
   // A document of an old schema, which is read until a rebuild, has no version.
   const { version: stored_version } = document.keys;
-  const data = presentStore(document, query, counted_listings);
+  const shown = presentStore(document, query, counted_listings);
+  const { new_review_status } = (is_secret && document.state.store) || {};
+  const data = new_review_status ? ({ ...shown, new_review_status } as JsonObject) : shown;
   return typeof stored_version === 'number' ? { data, version: stored_version } : { data };
 }
+
+/** Returns the parts with the state. A text cannot be extended, so the body is read instead. */
+const withState = (parts: readonly DocumentPart[]): readonly DocumentPart[] => [
+  ...parts.filter((part) => part !== 'json' && part !== 'state'),
+  'state',
+];
 
 /** Returns the listings for `expand=listing` if the visibility is not `public`, with the counts for that visibility. */
 async function listingsForExpansion(

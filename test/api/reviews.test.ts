@@ -40,6 +40,12 @@ describe('a review', () => {
     expect([shown.data, shown.meta.item_count, shown.meta.summary.average]).toEqual([[review], 1, 5]);
 
     await merchant.store.update({ new_review_status: 'pending' });
+    const settings = async (query: string, { token } = here.shop.secret) =>
+      (await send('GET', `/api/store${query}`, { token })).body.data?.new_review_status;
+    for (const query of ['', '?visibility=all', '?expand=listing,media']) {
+      expect([query, await settings(query)]).toEqual([query, 'pending']);
+      expect([query, await settings(query, here.shop.public)]).toEqual([query, undefined]);
+    }
     expect((await post({ rating: 1, author_name: 'Bob' })).body.data).toMatchObject({
       ...{ status: 'pending', body: '', verified: false },
     });
