@@ -22,7 +22,6 @@ const NONE = 'none';
 const CONCURRENCY = 256;
 
 type Key = (typeof KEYS)[number];
-type Column = Key | (typeof VALUES)[number];
 
 /** The fields that a row sets. */
 interface Changes {
@@ -75,7 +74,7 @@ export async function openPriceList(path: string): Promise<PriceList> {
     const { names, key } = header;
     const cells = new Map(names.map((name, index) => [name, cleanCell(record[index])]));
     for (const [name, cell] of cells)
-      if (cell !== '' && !isColumn(name)) unused[name] = (unused[name] ?? 0) + 1;
+      if (cell !== '' && name !== key && !isValue(name)) unused[name] = (unused[name] ?? 0) + 1;
     const name = cells.get(key)!;
     try {
       if (name === '') throw new RowError(`missing ${key}`);
@@ -103,7 +102,7 @@ function headerOf(record: readonly string[]): { names: string[]; key: Key } {
   return { names, key };
 }
 
-const isColumn = (name: string): boolean => [...KEYS, ...VALUES].includes(name as Column);
+const isValue = (name: string): boolean => (VALUES as readonly string[]).includes(name);
 
 function changesOf(cells: ReadonlyMap<string, string>): Changes {
   const [price = '', compare_at = '', quantity = ''] = VALUES.map((name) => cells.get(name));

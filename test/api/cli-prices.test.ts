@@ -106,20 +106,20 @@ test('external ids name publications without variants', () =>
 test('rows that cannot be written are reported, and the others are written', () =>
   withShop(async ({ prices, products }) => {
     const rows = [
-      'sku,price,quantity_available,note',
-      'shirt-M,9.99,,new',
-      'shirt-M,8.88,,',
-      'gone,1.00,,',
-      ',1.00,,',
-      'shirt-S,1.234,,',
-      'shirt-L,1.00,-2,',
+      'sku,price,quantity_available,external_id,note',
+      'shirt-M,9.99,,mug,new',
+      'shirt-M,8.88,,,',
+      'gone,1.00,,,',
+      ',1.00,,,',
+      'shirt-S,1.234,,,',
+      'shirt-L,1.00,-2,,',
     ];
     const { code, stdout } = await prices(rows, '--strict', '--json');
     expect([code, JSON.parse(stdout)]).toEqual([
       1,
       expect.objectContaining({
         publications: { created: 0, updated: 1, unchanged: 0, failed: 0 },
-        unused_columns: { note: 1 },
+        unused_columns: { external_id: 1, note: 1 },
         failed: [
           { line: 3, external_id: 'shirt-M', reason: 'duplicate of line 2' },
           { line: 4, external_id: 'gone', reason: 'the store has no sku "gone"' },
