@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openEventStore, openViewStore } from '../../services/boot/open-adapters';
@@ -12,8 +13,9 @@ import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/
 import { nextBatch } from '../contract/some-documents';
 import { readLog } from '../support/read-log';
 import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
 import { anUpload } from '../unit/command/support';
-import { type Cli, expectFailure, InProcessCli } from './cli-run';
+import { Cli, expectFailure, InProcessCli } from './cli-run';
 
 const row = (index: number) => ({
   external_id: `p${index}`,
@@ -118,6 +120,24 @@ test('verify lists the fields of a drifted document and exits with 1', () =>
 
     await cli.json('projections', 'rebuild', '--realm', 'live');
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
+  }));
+
+test('status --watch follows the log until Ctrl-C', () =>
+  withCatalog(async ({ folder }, { store }) => {
+    const cli = new Cli(folder);
+    const watching = cli.start('projections', 'status', '--watch', '--realm', 'live');
+    const ended = once(watching, 'exit');
+    let printed = '';
+    watching.stdout!.setEncoding('utf8').on('data', (text) => {
+      printed += text;
+    });
+    const heads = () => [...printed.matchAll(/^live +(\d+)/gm)].map(([, head]) => Number(head));
+    await waitFor(() => heads().length > 0);
+    const before = heads()[0]!;
+    await cli.json('store', 'update', store, '--name', 'Renamed');
+    await waitFor(() => heads().at(-1) === before + 1);
+    watching.kill('SIGINT');
+    expect(await ended).toEqual([0, null]);
   }));
 
 test('lists dead letters under both names, retries and skips them', () =>

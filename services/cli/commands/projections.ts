@@ -12,6 +12,7 @@ import { type PipelineStatus, readStatus } from '../../../projections/maintenanc
 import { verify } from '../../../projections/maintenance/verify';
 import { parseStreamName, type StreamName } from '../../../shared/catalog/events/envelope';
 import type { Realm } from '../../../shared/catalog/realm';
+import { pause } from '../../../shared/kernel/async';
 import type { Runtime } from '../../boot/runtime';
 import { findMissingFiles, type MissingFile } from '../../media/stored-files';
 import { catchUpBeforeRead } from '../catch-up';
@@ -20,6 +21,9 @@ import { realmOption, realmsOf, verb } from '../options';
 import { projectionProgress } from '../progress';
 import { rebuildTable, statusTable, verifyText } from '../projection-tables';
 import { right, table } from '../table';
+
+const WATCH_EVERY_MS = 1_000;
+const CLEAR_SCREEN = '\u001b[H\u001b[2J';
 
 interface RealmOptions {
   readonly realm?: Realm;
@@ -32,14 +36,20 @@ export function projectionCommands(program: Command): void {
 
   verb(projections, 'status', 'Show the position and lag of every partition of every view version')
     .addOption(realmOption())
+    .option('--watch', 'Show it again every second, until Ctrl-C')
     .action(
-      withRuntime<RealmOptions>(async ({ runtime, print }, options): Promise<ExitCode> => {
-        const realms = await perRealm(options, (realm) => readStatus(partsOf(runtime, realm)));
-        await print({ realms: realms.map(withOldNames) }, () => statusTable(realms));
-        for (const { realm, versions } of realms) {
-          const active = versions.find(({ status }) => status === 'active');
-          if (active?.mismatch) throw new CliError(`${realm}: ${active.mismatch}`);
-        }
+      withRuntime<RealmOptions & { watch?: true }>(async ({ runtime, print }, options): Promise<ExitCode> => {
+        const stop = options.watch ? stopSignal() : AbortSignal.abort();
+        do {
+          const realms = await perRealm(options, (realm) => readStatus(partsOf(runtime, realm)));
+          const clear = options.watch && process.stdout.isTTY ? CLEAR_SCREEN : '';
+          await print({ realms: realms.map(withOldNames) }, () => clear + statusTable(realms));
+          for (const { realm, versions } of realms) {
+            const active = versions.find(({ status }) => status === 'active');
+            if (active?.mismatch) throw new CliError(`${realm}: ${active.mismatch}`);
+          }
+          await pause(WATCH_EVERY_MS, stop);
+        } while (!stop.aborted);
         return EXIT.ok;
       }),
     );
