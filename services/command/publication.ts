@@ -8,7 +8,7 @@ import type { Fault } from '../../shared/kernel/errors';
 import { existingReferences } from './references';
 import { defineResource } from './resource';
 import { type SafeHtml, sanitise } from './sanitise';
-import { reserveSkus } from './skus';
+import { reserveVariantNames } from './variant-names';
 
 /** Checks the length before and after sanitising, because sanitised HTML can be longer: `&` becomes `&amp;`. */
 const description_html = newPublicationBody.shape.description_html
@@ -52,7 +52,7 @@ export const publications = defineResource({
   parts: {
     areIn: ({ variants = [] }: Pick<PublicationPatch, 'variants'>) => variants.length > 0,
     reserve: (deps, context, target, { variants = [] }: Pick<PublicationPatch, 'variants'>, before) =>
-      reserveSkus(deps, context, target, variants, before),
+      reserveVariantNames(deps, context, target, variants, before),
   },
   faultsOf: (valueAfter) => {
     return SPANS.flatMap(([start, end]): Fault | [] => {

@@ -16,7 +16,7 @@ import { executeOn, type Written } from './execute';
 import { findInLog, streamIn } from './load';
 import { existingMedia } from './references';
 import { awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
-import { reserveSkus } from './skus';
+import { reserveVariantNames } from './variant-names';
 
 /** Returns the routes of the writes of single variants, which are parts of publications. */
 export function variantRoutes(deps: RouteDeps): Route[] {
@@ -81,7 +81,7 @@ async function write(
   const guard = async (publication: Publication): Promise<void> => {
     await assertAllowed(publication);
     const target = { environment, store_id: publication.store_id, id };
-    await reserveSkus(deps, context, target, sentTo(publication, command), publication, () => 'sku');
+    await reserveVariantNames(deps, context, target, sentTo(publication, command), publication, () => '');
   };
   return executeOn(streamIn(deps, environment, publicationAggregate, id), context, command, guard);
 }
@@ -90,7 +90,7 @@ async function write(
 function sentTo(
   { variants }: Publication,
   command: PublicationCommand,
-): readonly { readonly sku?: string | null | undefined }[] {
+): Parameters<typeof reserveVariantNames>[3] {
   if (command.type === 'AddVariant') return [command.variant];
   const is_found = command.type === 'ChangeVariant' && variants.some(({ id }) => id === command.variant_id);
   return is_found ? [command.changes] : [];

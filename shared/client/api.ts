@@ -404,8 +404,10 @@ export interface Variant {
   object: 'variant';
   /** Id of its publication. */
   publication_id: string;
-  /** The merchant's article number. No two variants of a publication have the same. */
+  /** The merchant's article number. Unique in the store. */
   sku?: string;
+  /** The id of the variant in another system, such as an ERP. Unique among the variants of the store. */
+  external_id?: string;
   /** The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are. */
   barcode?: string;
   /** The value of each option, by the name of the option. No two variants have the same values. */
@@ -1295,8 +1297,10 @@ export interface ListedOption {
 export interface ListedVariant {
   /** The id of a variant of the publication. Without it, the variant with these `option_values`. */
   id?: string | undefined;
-  /** The merchant's article number. No two variants of a publication have the same. */
+  /** The merchant's article number. Unique in the store. */
   sku?: string | null | undefined;
+  /** The id of the variant in another system, such as an ERP. Unique among the variants of the store. */
+  external_id?: string | null | undefined;
   /** The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are. */
   barcode?: string | null | undefined;
   /** The value of each option, by the name of the option. No two variants have the same values. */
@@ -1626,8 +1630,10 @@ export interface DeletedPublication {
 
 /** Fields of a new variant. */
 export interface NewVariant {
-  /** The merchant's article number. No two variants of a publication have the same. */
+  /** The merchant's article number. Unique in the store. */
   sku?: string | null | undefined;
+  /** The id of the variant in another system, such as an ERP. Unique among the variants of the store. */
+  external_id?: string | null | undefined;
   /** The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are. */
   barcode?: string | null | undefined;
   /** The value of each option, by the name of the option. No two variants have the same values. */
@@ -1662,8 +1668,10 @@ export interface NewVariantAnswer {
 
 /** Fields of a variant to change. Fields that are left out stay as they are. */
 export interface VariantPatch {
-  /** The merchant's article number. No two variants of a publication have the same. */
+  /** The merchant's article number. Unique in the store. */
   sku?: string | null | undefined;
+  /** The id of the variant in another system, such as an ERP. Unique among the variants of the store. */
+  external_id?: string | null | undefined;
   /** The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are. */
   barcode?: string | null | undefined;
   /** The value of each option, by the name of the option. No two variants have the same values. */

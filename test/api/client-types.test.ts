@@ -123,6 +123,9 @@ const USES: Readonly<Record<string, string>> = {
   'publications.delete': `
     const deleted: DeletedPublication = await client.publications.delete('id', { ifMatch: '"1"' });
     console.log(deleted.id);`,
+  'publications.variant': `
+    const variant: Variant = await client.publications.variant('id');
+    const sku: string | undefined = variant.sku;`,
   'publications.variants': `
     const variants: Variant[] = await client.publications.variants('id').all();
     const { variants: first } = await client.publications.get('id', { expand: ['variants'] });

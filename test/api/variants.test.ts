@@ -93,6 +93,14 @@ describe('a SKU', () => {
     expect(await skusOf(second)).toEqual(['free-1']);
   });
 
+  test('and an external id are different names', async () => {
+    const id = await make({ variants: [{ sku: 'both', external_id: 'both' }] });
+    expect((await variantsOf(id))[0]).toMatchObject({ sku: 'both', external_id: 'both' });
+    const taken = await post({ variants: [{ external_id: 'both' }] });
+    expectError(taken, 409, 'CONFLICT', 'variants.0.external_id');
+    expect((await post({ external_id: 'both' })).status).toBe(201);
+  });
+
   test('may move between the variants of a publication', async () => {
     const both = ['S', 'M'].map((Size) => ({ option_values: { Size }, sku: `move-${Size}` }));
     const id = await make({ options: [{ name: 'Size', values: ['S', 'M'] }], variants: both });

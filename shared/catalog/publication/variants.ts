@@ -31,8 +31,16 @@ export const variantFields = {
     event,
     input: lineField(100).nullable(),
     initial: null,
-    doc: "The merchant's article number. No two variants of a publication have the same.",
+    doc: "The merchant's article number. Unique in the store.",
     example: 'CAMISA-M-AZUL',
+  }),
+  external_id: field(z.string().nullable(), {
+    event,
+    input: lineField(255).nullable(),
+    initial: null,
+    added: true,
+    doc: 'The id of the variant in another system, such as an ERP. Unique among the variants of the store.',
+    example: 'erp-10442-m',
   }),
   barcode: field(z.string().nullable(), {
     event,
@@ -111,6 +119,9 @@ export const variantFields = {
     example: { material: 'algodón' },
   }),
 };
+/** The fields whose value no other variant of the store has (docs/decisions/0030-names-are-reserved.md). */
+export const VARIANT_NAMES = ['sku', 'external_id'] as const;
+
 /** Stands for a barcode with a wrong check digit. No valid code is empty. */
 const INVALID = '';
 
@@ -213,7 +224,8 @@ export function arrangeVariants(
     JSON.stringify(names.map((name) => optionValue(option_values, name)));
   const by_id = new Map(kept.map((variant) => [variant.id, variant]));
   const by_values = new Map(kept.map((variant) => [combination(variant), variant]));
-  const seen = { id: new Set<string>(), values: new Set<string>(), sku: new Set<string>() };
+  const seen = { id: new Set<string>(), values: new Set<string>() };
+  const seen_names = { sku: new Set<string>(), external_id: new Set<string>() };
   const isRepeated = (set: Set<string>, value: string): boolean => set.size === set.add(value).size;
 
   if (items.length > VARIANTS_MAX) fault('variants', `at most ${VARIANTS_MAX}`, 'field_too_long');
@@ -233,7 +245,9 @@ export function arrangeVariants(
       if (value !== undefined) variant[name as 'sku'] = value as string;
     position = Math.max(position, variant.position);
 
-    if (isRepeated(seen.id, variant.id)) fault(at('id'), 'no variant more than once');
+    // Without an id, the variant is the one with its values, which are repeated then.
+    if (isRepeated(seen.id, variant.id) && item.id !== undefined)
+      fault(at('id'), 'no variant more than once');
     for (const name of names)
       if (optionValue(variant.option_values, name) === undefined)
         fault(at(`option_values.${name}`), 'required', 'field_required');
@@ -244,8 +258,9 @@ export function arrangeVariants(
         sent.variants ? at('option_values') : 'options',
         'values that differ from those of every other variant',
       );
-    if (variant.sku !== null && isRepeated(seen.sku, variant.sku))
-      fault(at('sku'), 'another one than every other variant');
+    for (const name of VARIANT_NAMES)
+      if (variant[name] !== null && isRepeated(seen_names[name], variant[name]))
+        fault(at(name), 'another one than every other variant');
     if ((variant.quantity_available ?? 0) < 0 && !variant.allow_backorder)
       fault(at('quantity_available'), 'at least 0 without allow_backorder');
     const is_new_picture = variant.media_id !== null && variant.media_id !== before?.media_id;
