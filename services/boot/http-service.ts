@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Config } from '../../shared/kernel/config';
 import { CatalogError } from '../../shared/kernel/errors';
+import { localUrl } from '../../shared/kernel/server-url';
 import { realSystem } from '../../shared/kernel/system';
 import { DemoFiles } from '../demo/files';
-import { localUrl } from '../demo/start';
 import type { PageViewCounter } from '../query/page-view-counter';
 import type { Connection } from '../web/shop/routes';
 import {

@@ -3,6 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { readLog } from '../../projections/engine/read-log';
 import {
   type EncodedEvent,
+  isUnreadable,
   parseStreamName,
   type RecordedEvent,
   START,
@@ -16,8 +17,8 @@ import { CliError } from './invocation';
 /*
  * A file of all events (docs/operations/backup.md#moving-a-log). JSON Lines: a header, the events of each realm in
  * log order, and a last line with their number. Each line ends with the SHA-256 of the hash before it and of the line
- * itself, so a changed, missing or additional line is noticed, and a file that was cut off, too. The file has no positions:
- * each store numbers its events itself. So a log and its copy in another store give the same file.
+ * itself, so an import notices changed, missing and additional lines. The last line shows that the file is complete. The file
+ * has no positions, because each store numbers its events itself: a log and its copy in another store give the same file.
  */
 
 type Logs = Readonly<Record<Realm, EventStore>>;
@@ -86,9 +87,9 @@ async function writeEvents(logs: Logs, file: FileHandle, on_progress: (done: num
   const heads = await Promise.all(REALMS.map((realm) => logs[realm].head()));
   for (const [index, realm] of REALMS.entries())
     for await (const batch of readLog(logs[realm], { after: START, to: heads[index]! })) {
-      for (const { position: _, ...event } of batch.events) {
+      for (const event of batch.events) {
         const { stream, revision, id, type, schema_version, data, metadata } = event;
-        if (type.startsWith('unreadable ')) damaged.add(stream);
+        if (isUnreadable(event)) damaged.add(stream);
         text += chain.seal({ stream, revision, id, type, schema_version, data, metadata });
         events++;
         if (text.length < WRITE_CHARACTERS) continue;
@@ -113,7 +114,7 @@ export async function importEvents(
   { signal, on_progress }: { signal: AbortSignal; on_progress: (done: number, total: number) => void },
 ): Promise<{ events: number; appended: number }> {
   const { events, present } = await compare(logs, path);
-  const left = { ...present };
+  let skipped = 0;
   let appended = 0;
   let run: FiledEvent[] = [];
   let bytes = 0;
@@ -122,10 +123,14 @@ export async function importEvents(
     appended += run.length;
     run = [];
     bytes = 0;
-    on_progress(events - sum(left) + appended, events);
+    on_progress(skipped + appended, events);
   };
   for await (const { event, line_bytes } of readEvents(path)) {
-    if (left[realmOf(event)]-- > 0) continue;
+    if (present[realmOf(event)] > 0) {
+      present[realmOf(event)]--;
+      skipped++;
+      continue;
+    }
     // One append for what one write appended, and for other events of one stream in a row.
     if (run[0]?.stream !== event.stream || bytes + line_bytes > APPEND_BYTES_MAX) await flush();
     if (signal.aborted) return { events, appended };
@@ -181,7 +186,7 @@ async function* eventsOf(log: EventStore): AsyncGenerator<RecordedEvent, undefin
   for await (const { events } of readLog(log, { after: START, to: await log.head() })) yield* events;
 }
 
-/** Reads the events of a file. Throws `CliError` at the first line that is not as it was written. */
+/** Reads the events of a file. Throws `CliError` at the first line that was changed since the export. */
 async function* readEvents(path: string): AsyncGenerator<{ event: FiledEvent; line_bytes: number }> {
   const chain = new HashChain();
   let lines = 0;
@@ -202,6 +207,3 @@ async function* readEvents(path: string): AsyncGenerator<{ event: FiledEvent; li
 }
 
 const realmOf = ({ stream }: { stream: string }): Realm => parseStreamName(stream)!.realm;
-
-const sum = (counts: Readonly<Record<Realm, number>>): number =>
-  REALMS.reduce((total, realm) => total + Math.max(0, counts[realm]), 0);

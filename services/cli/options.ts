@@ -27,10 +27,8 @@ export const choiceOption = (flags: string, description: string, choices: readon
   new Option(flags, description).choices(choices).makeOptionMandatory();
 
 /** Returns the option `--realm <realm>`. */
-export const realmOption = (): Option =>
-  new Option('--realm <realm>', 'Limit the command to one realm; default: all').choices(
-    REALMS as readonly Realm[],
-  );
+export const realmOption = (description = 'Limit the command to one realm; default: all'): Option =>
+  new Option('--realm <realm>', description).choices(REALMS as readonly Realm[]);
 
 export const realmsOf = (options: { realm?: Realm }): readonly Realm[] =>
   options.realm === undefined ? REALMS : [options.realm];

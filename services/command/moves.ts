@@ -9,9 +9,9 @@ import { findInLog, streamIn } from './load';
 const turnOf = (store_id: StoreId): Name => ({ store_id, kind: 'listing', field: 'parent_id', value: '' });
 
 /**
- * Announces that a listing is about to move. The writer checks the tree after this call, so it sees every move that was
- * announced before: if the last one was not appended yet, its listing is interrupted, so that its writer loses the race and
- * announces it again. Otherwise, two moves at the same time could make a circle
+ * Announces that a listing is about to move. The writer checks the tree after this call. If the move that was announced
+ * before is not appended yet, this call interrupts it: its writer loses the race, and announces and checks it again.
+ * Therefore a writer sees every earlier move, and two moves at the same time make no circle
  * (docs/decisions/0030-names-are-reserved.md#moves).
  */
 export async function announceMove(

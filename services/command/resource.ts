@@ -132,7 +132,7 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
   /** Set if some changes must not be made at the same time in several resources of a store. */
   readonly turns?: {
     readonly areNeeded: (changes: object) => boolean;
-    /** Called before the references are checked. */
+    /** Called before the references are checked, also if no turn is needed. */
     readonly take: (
       deps: StoreDeps,
       context: WriteContext,
@@ -290,7 +290,7 @@ export function defineResource<
       assertSameStore(before.store_id, patch.store_id);
       const changes = await revised(deps, environment, before, patch, revise);
       const { store_id } = before;
-      if (turns?.areNeeded(changes)) await turns.take(deps, context, environment, before, changes);
+      await turns?.take(deps, context, environment, before, changes);
       await checkContent(deps, environment, store_id, changes, before);
       const named = await withNames(deps, context, { environment, store_id, id }, state, changes);
       return { type: 'Update', changes: named };
@@ -323,7 +323,7 @@ export function defineResource<
           if (state.tag === 'deleted') return { type: 'Put', store_id, id, input };
           const before = state.tag === 'present' ? state.resource : undefined;
           await guard?.(before);
-          if (before && turns?.areNeeded(input)) await turns.take(deps, context, environment, before, input);
+          if (before) await turns?.take(deps, context, environment, before, input);
           await checkContent(deps, environment, store_id, input, before);
           const changes = before ? await revised(deps, environment, before, input, revise) : input;
           const named = await withNames(deps, context, target, state, changes, makes_handle);

@@ -5,7 +5,7 @@ import {
   type PublicationCommand,
   publicationAggregate,
 } from '../../shared/catalog/publication/publication';
-import { type Variant, variantIdPrefix, variantResource } from '../../shared/catalog/publication/variants';
+import { possibleOwners, type Variant, variantResource } from '../../shared/catalog/publication/variants';
 import type { Environment } from '../../shared/catalog/realm';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
@@ -107,14 +107,9 @@ async function publicationOf(
 ): Promise<PublicationId> {
   const current = await deps.views[environment].current();
   if (!current) throw new CatalogError('unavailable');
-  const prefix = variantIdPrefix(variant_id);
-  const found = await (current.upToDate ?? current).scan('publications', {
-    after_id: prefix,
-    limit: SAME_PREFIX_MAX,
-  });
-  const ids = found
-    .filter(({ id, document }) => id.startsWith(prefix) && document)
-    .map(({ id }) => id as PublicationId);
+  const version = current.upToDate ?? current;
+  const found = await possibleOwners(variant_id, (range) => version.scan('publications', range));
+  const ids = found.map(({ id }) => id as PublicationId);
   for (const id of ids) {
     if (ids.length === 1) return id;
     const publication = await findInLog(deps, environment, publicationAggregate, id);
@@ -122,9 +117,6 @@ async function publicationOf(
   }
   throw new CatalogError('variant_not_found');
 }
-
-/** More than the publications whose ids have the same first 24 digits. Nearly always there is one. */
-const SAME_PREFIX_MAX = 4;
 
 /** Returns the answer with the variant after the write. Its version is that of the publication. */
 async function answerWith(

@@ -2,6 +2,7 @@ import { pause } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
 import { isOutage } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
+import { localUrl } from '../../shared/kernel/server-url';
 import { type DemoDeps, ensureDemo, type ReadyDemo } from './ensure';
 import { uploadDemoPictures } from './upload-pictures';
 
@@ -49,11 +50,6 @@ function announcement(ready: ReadyDemo, config: Config, url: string): string {
     ? `Requests to try:\n\n${demoRequests(ready, address)}`
     : `"catalog demo create" prints requests to try.\n`;
   return `\nCreated a demo store. Its API keys are in ${file}. Set DEMO=off to start without one.\n${docs}\n${requests}\n`;
-}
-
-/** Replaces the address of a service that listens on all addresses, as in a container. A client cannot use that one. */
-export function localUrl(url: string): string {
-  return url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, '//127.0.0.1');
 }
 
 /**

@@ -23,8 +23,13 @@ export function mediaIdOf(store: StoreIdentity, url: string, generation: number)
   return derivedIdOf(store, 'media', url, generation);
 }
 
+/** Returns the name of a listing, and its key if it has one. */
+export const partsOfName = (listing: ListingName): { readonly name: string; readonly key?: string } =>
+  typeof listing === 'string' ? { name: listing } : listing;
+
+/** Returns a text that is the same for equal names. The case of the name has no effect. */
 export function listingKey(listing: ListingName): string {
-  const { name, key } = typeof listing === 'string' ? { name: listing, key: undefined } : listing;
+  const { name, key } = partsOfName(listing);
   const folded = name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
   // No name contains a line break.
   return key === undefined ? folded : `${folded}\n${key}`;

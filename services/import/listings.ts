@@ -4,7 +4,7 @@ import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ListingId } from '../../shared/kernel/ids';
 import type { NewListing } from '../command/listing';
-import { findUsable, listingIdOf, listingKey, type StoreIdentity } from './identity';
+import { findUsable, listingIdOf, listingKey, partsOfName, type StoreIdentity } from './identity';
 import type { Fields, ListingItem, ListingName } from './item';
 import type { FieldEffects } from './manual-changes';
 import type { Tally } from './report';
@@ -36,7 +36,7 @@ export class Listings {
   findOrCreate(listing: ListingName): Promise<ListingId> {
     return this.resolveOnce(listing, async () => {
       const found = await this.find(listing);
-      const name = typeof listing === 'string' ? listing : listing.name;
+      const { name } = partsOfName(listing);
       if (!found.is_present) await this.put(found.id, { name });
       else this.tally.count('listings', 'unchanged');
       return found.id;

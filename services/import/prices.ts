@@ -11,7 +11,8 @@ import { ImportFileError } from './text-file';
 import type { CatalogWriter } from './writer';
 
 /*
- * A price list (docs/import.md#price-lists): CSV that changes prices and stock of what exists, found by SKU or external id.
+ * Price lists (docs/import.md#price-lists): CSV files that change the prices and the stock of existing variants and
+ * publications. A row names a variant by its SKU, or a publication by its external id.
  */
 
 const KEYS = ['sku', 'external_id'] as const;
@@ -32,14 +33,14 @@ interface Changes {
 
 interface PriceRow {
   readonly line: number;
-  readonly key: Key;
-  /** The SKU of a variant, or the external id of a publication. */
+  /** The value in the column `key` of the list. */
   readonly name: string;
   readonly changes: Changes;
 }
 
 export interface PriceList {
-  readonly total: number;
+  /** The column that names what a row changes: the SKU of a variant, or the external id of a publication. */
+  readonly key: Key;
   readonly rows: readonly PriceRow[];
   readonly failed: readonly RowNote[];
   readonly unused_columns: Readonly<Record<string, number>>;
@@ -54,7 +55,7 @@ export interface PriceRun {
   readonly signal?: AbortSignal;
 }
 
-/** Reads a price list. Throws `ImportFileError` if the file cannot be read, or if its header has not the columns. */
+/** Reads a price list. Throws `ImportFileError` if the file cannot be read, or if its header lacks a required column. */
 export async function openPriceList(path: string): Promise<PriceList> {
   const rows: PriceRow[] = [];
   const failed: RowNote[] = [];
@@ -81,15 +82,15 @@ export async function openPriceList(path: string): Promise<PriceList> {
       const earlier_line = lines.get(name);
       if (earlier_line !== undefined) throw new RowError(`duplicate of line ${earlier_line}`);
       lines.set(name, line);
-      rows.push({ line, key, name, changes: changesOf(cells) });
+      rows.push({ line, name, changes: changesOf(cells) });
     } catch (error) {
       if (!(error instanceof RowError)) throw error;
       failed.push({ line, external_id: name, reason: error.message });
     }
   }
-  const total = rows.length + failed.length;
-  if (total === 0) throw new ImportFileError(`The file ${path} has no rows after the header.`);
-  return { total, rows, failed, unused_columns: unused };
+  if (!header || rows.length + failed.length === 0)
+    throw new ImportFileError(`The file ${path} has no rows after the header.`);
+  return { key: header.key, rows, failed, unused_columns: unused };
 }
 
 function headerOf(record: readonly string[]): { names: string[]; key: Key } {
@@ -122,6 +123,7 @@ function changesOf(cells: ReadonlyMap<string, string>): Changes {
  */
 export async function importPrices(list: PriceList, run: PriceRun): Promise<ImportReport> {
   const { writer, findBySku, signal } = run;
+  const { key } = list;
   const tally = new Tally();
   const fail = ({ line, name }: PriceRow, reason: string): void =>
     tally.fail(null, { line, external_id: name, reason });
@@ -129,22 +131,22 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
   const by_publication = new Map<PublicationId, PriceRow[]>();
   const find = async (row: PriceRow): Promise<void> => {
     const found =
-      row.key === 'sku'
+      key === 'sku'
         ? await findBySku(row.name)
         : [await writer.publicationNamed(row.name)].filter((id) => id !== undefined);
     const [id] = found;
-    if (id === undefined) return fail(row, `the store has no ${row.key} "${row.name}"`);
-    if (found.length > 1) return fail(row, `several publications have the ${row.key} "${row.name}"`);
+    if (id === undefined) return fail(row, `the store has no ${key} "${row.name}"`);
+    if (found.length > 1) return fail(row, `several publications have the ${key} "${row.name}"`);
     by_publication.set(id, [...(by_publication.get(id) ?? []), row]);
   };
   await runPool(list.rows, CONCURRENCY, find, signal);
-  let done = list.total - list.rows.length;
+  let done = list.failed.length;
   const write = async ([id, rows]: [PublicationId, PriceRow[]]): Promise<void> => {
     let refused: [PriceRow, string][] = [];
     try {
       const changed = await writer.changePublication(id, (publication) => {
         refused = [];
-        return patchOf(publication, rows, (row, reason) => refused.push([row, reason]));
+        return patchOf(publication, key, rows, (row, reason) => refused.push([row, reason]));
       });
       if (refused.length < rows.length) tally.count('publications', changed ? 'updated' : 'unchanged');
     } catch (error) {
@@ -161,16 +163,17 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
   return tally.report({ dry_run: run.dry_run, complete: signal?.aborted !== true, unused_columns });
 }
 
-/** Returns the patch with the changes of the rows. Calls `refuse` for a row that does not name one thing. */
+/** Returns the patch with the changes of the rows. Calls `refuse` for a row that names nothing, or several variants. */
 function patchOf(
   publication: Publication,
+  key: Key,
   rows: readonly PriceRow[],
   refuse: (row: PriceRow, reason: string) => void,
 ): PublicationPatch {
   const variants = [...publication.variants];
   let patch: PublicationPatch = {};
   for (const row of rows) {
-    const { key, name, changes } = row;
+    const { name, changes } = row;
     if (key === 'external_id') {
       if (variants.length === 0) patch = { ...patch, ...changes };
       else refuse(row, 'the publication has variants: name them by their SKU');

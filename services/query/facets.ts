@@ -28,7 +28,6 @@ export function labelTerms(query: LabelFilters, except?: string): WordTerms {
     .map(([name, values]) => values.map((value) => ({ word: labelTerm(name, storedForm(name, value)) })));
 }
 
-type Asked = 'prefix' | 'limit' | 'documents_max' | 'assertAwaited';
 type Selection = readonly [name: string, values: readonly string[]];
 
 function selectedBy(filter: string, selected: LabelFilters[keyof LabelFilters]): Selection[] {
@@ -87,21 +86,26 @@ const ACTIVE_PRICES = { gte: 0, lte: PRICE_AMOUNT_MAX };
  */
 async function countPrices(
   version: DocumentReader,
-  { scope, where: { price_up: _, price_down: __, ...where }, terms }: Omit<WordCountsQuery, Asked>,
+  {
+    scope,
+    where: { price_up: _, price_down: __, ...where },
+    terms,
+  }: Pick<WordCountsQuery, 'scope' | 'where' | 'terms'>,
   assertAwaited: () => void,
 ): Promise<JsonObject[]> {
-  const find = (asked: Pick<ViewQuery, 'where' | 'order'>) =>
-    terms.length > 0
-      ? version.search('publications', {
-          ...asked,
-          ...{ scope, limit: 1, tiers: [terms], is_exhaustive: true },
-        })
-      : version
-          .find('publications', { ...asked, limit: 1 })
-          .then((documents) => ({ documents, total: undefined }));
+  const is_search = terms.length > 0;
+  const search = (asked: Pick<ViewQuery, 'where' | 'order'>) =>
+    version.search('publications', { ...asked, scope, limit: 1, tiers: [terms], is_exhaustive: true });
+  const countIn = async (range: ViewQuery['where']): Promise<number> =>
+    is_search
+      ? (await search({ where: range, order: orderOf('price_asc') })).total
+      : version.count('publications', range);
   const priceOf = async (key: 'price_up' | 'price_down', mode: SortMode): Promise<number | undefined> => {
     const asked = { where: { ...where, [key]: ACTIVE_PRICES }, order: orderOf(mode) };
-    return (await find(asked)).documents[0]?.document?.body.price_amount as number | undefined;
+    const [first] = is_search
+      ? (await search(asked)).documents
+      : await version.find('publications', { ...asked, limit: 1 });
+    return first?.document?.body.price_amount as number | undefined;
   };
   const lowest = await priceOf('price_up', 'price_asc');
   const highest = await priceOf('price_down', 'price_desc');
@@ -111,16 +115,14 @@ async function countPrices(
   for (let from = Math.floor(lowest / width) * width; from <= highest; from += width) {
     assertAwaited();
     const to = from + width - 1;
-    const within = { ...where, price_up: { gte: from, lte: Math.min(to, PRICE_AMOUNT_MAX) } };
-    const { total = await version.count('publications', within) } =
-      terms.length > 0 ? await find({ where: within, order: orderOf('price_asc') }) : {};
+    const count = await countIn({ ...where, price_up: { gte: from, lte: Math.min(to, PRICE_AMOUNT_MAX) } });
     const query = `${new URLSearchParams({ min_price: String(from), max_price: String(to) })}`;
-    if (total > 0) values.push({ value: `${from}-${to}`, count: total, query });
+    if (count > 0) values.push({ value: `${from}-${to}`, count, query });
   }
   return values;
 }
 
-/** Returns the next number of the form 1, 2 or 5 times a power of ten, at least 100, one major unit. */
+/** Rounds up to 1, 2 or 5 times a power of ten. Returns at least 100, which is one major unit. */
 function roundWidth(width: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(width, 100)));
   return power * ([1, 2, 5].find((factor) => factor * power >= width) ?? 10);

@@ -23,7 +23,7 @@ import {
   type ReviewCounts,
 } from '../../shared/catalog/publication/document';
 import { countFacets, FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
-import { type Variant, variantIdPrefix, variantResource } from '../../shared/catalog/publication/variants';
+import { possibleOwners, type Variant, variantResource } from '../../shared/catalog/publication/variants';
 import {
   compareByOrder,
   featuredFirst,
@@ -511,17 +511,13 @@ export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise
   return { data, meta: pageMeta({ ...query, total: variants.length }) };
 }
 
-/** More than the publications whose ids begin like that of a variant. Nearly always there is one. */
-const SAME_PREFIX_MAX = 4;
-
-/** Handles `GET /api/variant/:id`. The ids of a publication and of its variants begin with the same digits. */
+/** Handles `GET /api/variant/:id`. */
 export async function readVariant(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const { visibility } = parseRead(reads.getVariant, request, []);
   const id = request.params.id ?? '';
   const version = await openForId(deps, request, 'publications');
-  const prefix = variantIdPrefix(id);
-  const near = await version.scan('publications', { after_id: prefix, limit: SAME_PREFIX_MAX });
-  const owner = near.find(({ document }) => variantIn(document, id));
+  const found = await possibleOwners(id, (range) => version.scan('publications', range));
+  const owner = found.find(({ document }) => variantIn(document, id));
   if (!owner) throw new CatalogError('variant_not_found');
   const { document } = await findById(
     deps,

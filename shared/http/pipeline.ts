@@ -159,9 +159,11 @@ export class Pipeline {
       const query = queryParameters(req.url);
       const ignored = route.parameters && ignoredParameters(query, route.parameters);
       if (ignored !== undefined) exchange.headers['X-Catalog-Ignored'] = ignored;
-      const admitItems = async (count: number) => admission?.limits.admitItems(exchange, principal, count);
-      const call: RouteCall = { exchange, route, principal, params, query, admitItems };
-      if (route.method !== 'GET') return encode(exchange, await answerWrite(call, idempotency));
+      const call: RouteCall = { exchange, route, principal, params, query };
+      if (route.method !== 'GET') {
+        const admitItems = async (count: number) => admission?.limits.admitItems(exchange, principal, count);
+        return encode(exchange, await answerWrite({ ...call, admitItems }, idempotency));
+      }
       const produce = async () => replyToRead(exchange, await answerRead(call));
       return cache ? cache.answer(call, produce) : produce();
     };

@@ -72,3 +72,8 @@ export function hidePassword<Url extends string | undefined>(url: Url): Url | st
   if (url === undefined) return url;
   return url.replace(PASSWORD, '$1:(hidden)@').replace(SECRET_OPTION, '$1(hidden)');
 }
+
+/** Replaces the address of a service that listens on all addresses, as in a container. A client cannot use that one. */
+export function localUrl(url: string): string {
+  return url.replace(/\/\/(?:0\.0\.0\.0|\[::\])(?=:|$)/, '//127.0.0.1');
+}

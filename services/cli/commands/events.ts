@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { deadLetters } from '../../../projections/maintenance/dead-letters';
 import { decodeEvent } from '../../../shared/catalog/events/codec';
 import {
@@ -7,7 +7,7 @@ import {
   START,
   type StreamName,
 } from '../../../shared/catalog/events/envelope';
-import { REALMS, type Realm } from '../../../shared/catalog/realm';
+import type { Realm } from '../../../shared/catalog/realm';
 import { exportEvents, importEvents } from '../event-file';
 import {
   CliError,
@@ -18,7 +18,7 @@ import {
   stopSignal,
   withRuntime,
 } from '../invocation';
-import { idArgument, listArgument, timeArgument, verb, wholeNumberArgument } from '../options';
+import { idArgument, listArgument, realmOption, timeArgument, verb, wholeNumberArgument } from '../options';
 import { progressBar } from '../progress';
 import { rebuildTable } from '../projection-tables';
 import { fieldsTable, printable } from '../table';
@@ -41,11 +41,7 @@ export function eventCommands(program: Command): void {
   events
     .command('tail')
     .description('Print the newest events of a realm, oldest first')
-    .addOption(
-      new Option('--realm <realm>', 'Realm; default: live, or that of --store').choices(
-        REALMS as readonly Realm[],
-      ),
-    )
+    .addOption(realmOption('Realm; default: live, or that of --store'))
     .option('--store <id>', 'Only events of this store', idArgument('store'))
     .option('--type <types>', 'Only events of these types, separated by commas', listArgument)
     .option('--since <time>', 'Only events from this ISO 8601 time on', timeArgument('--since'))

@@ -6,7 +6,7 @@ import type { Runtime } from '../../boot/runtime';
 import { findChildren } from '../../command/listing';
 import { DryRunLog } from '../../import/dry-run';
 import { fetchImage } from '../../import/fetch-image';
-import { listingKey } from '../../import/identity';
+import { listingKey, partsOfName } from '../../import/identity';
 import type { FetchImage } from '../../import/images';
 import type { ImportFile, ImportItem, ListingName, RowNote } from '../../import/item';
 import { openJsonlFile } from '../../import/jsonl';
@@ -114,7 +114,8 @@ function importPriceList(
   options: Omit<ImportOptions, 'format' | 'currency'>,
   list: PriceList,
 ): Promise<ExitCode> {
-  return runInto(invocation, options, list.total, (parts) =>
+  const total = list.rows.length + list.failed.length;
+  return runInto(invocation, options, total, (parts) =>
     importPrices(list, { ...parts, findBySku: (sku) => findBySku(invocation.runtime, parts.store, sku) }),
   );
 }
@@ -178,7 +179,7 @@ async function findListing(
   store: Store,
   listing: ListingName,
 ): Promise<ListingId | undefined> {
-  const { name, key } = typeof listing === 'string' ? { name: listing, key: undefined } : listing;
+  const { name, key } = partsOfName(listing);
   const view = await runtime.views[store.environment].current();
   // `name_fold` finds the candidates, `listingKey` compares them exactly. The index needs a visibility.
   const found = await view?.find('listings', {

@@ -39,6 +39,7 @@ export function projectionCommands(program: Command): void {
     .option('--watch', 'Show it again every second, until Ctrl-C')
     .action(
       withRuntime<RealmOptions & { watch?: true }>(async ({ runtime, print }, options): Promise<ExitCode> => {
+        // Without --watch, the loop ends after the first round.
         const stop = options.watch ? stopSignal() : AbortSignal.abort();
         do {
           const realms = await perRealm(options, (realm) => readStatus(partsOf(runtime, realm)));

@@ -7,16 +7,16 @@ import {
   Grid,
   isSelected,
   Listings,
+  type Localized,
   listingPath,
   Pager,
   Picture,
   Price,
-  type Shown,
   toggled,
 } from './parts';
 
 /** What the frame of every page shows. */
-export interface Frame extends Shown {
+export interface Frame extends Localized {
   readonly store: Store;
   readonly listings: readonly Listing[];
   readonly query: URLSearchParams;
@@ -128,12 +128,17 @@ export interface Found {
   }[];
 }
 
-const SORTS = ['', 'created_at.desc', 'price.asc', 'price.desc'] as const;
+/** The orders of a list, each with the name of its text. The first one is that of the service. */
+const SORTS = [
+  ['', 'sort_default'],
+  ['created_at.desc', 'sort_newest'],
+  ['price.asc', 'sort_price_up'],
+  ['price.desc', 'sort_price_down'],
+] as const;
 
 /** A list with filters: a listing, the result of a search, or all products. */
 export function Products({ heading, lead, above, below, found, ...frame }: ProductsProps) {
   const { t, query } = frame;
-  const labels = [t.sort_default, t.sort_newest, t.sort_price_up, t.sort_price_down];
   const kept = [...query].filter(([name]) => name !== 'sort' && name !== 'page');
   return (
     <>
@@ -154,16 +159,16 @@ export function Products({ heading, lead, above, below, found, ...frame }: Produ
               ))}
               <label for="sort">{t.sort}</label>
               <select id="sort" name="sort">
-                {SORTS.map((sort, index) => (
+                {SORTS.map(([sort, label]) => (
                   <option key={sort} value={sort} selected={sort === (query.get('sort') ?? '')}>
-                    {labels[index]}
+                    {t[label]}
                   </option>
                 ))}
               </select>
               <button type="submit">{t.apply}</button>
             </form>
           </div>
-          {found.products.length === 0 ? <p class="empty">{t.nothing_found}</p> : null}
+          {found.products.length === 0 && <p class="empty">{t.nothing_found}</p>}
           <Grid products={found.products} {...frame} />
           <Pager t={t} query={query} page={found.page} total_pages={found.total_pages} />
         </div>
@@ -384,7 +389,7 @@ function Variants({ product, t, language }: Frame & { product: Publication }) {
   );
 }
 
-export function Message({ heading, hint, t }: { heading: string; hint: string; t: Shown['t'] }) {
+export function Message({ heading, hint, t }: { heading: string; hint: string; t: Localized['t'] }) {
   return (
     <div class="empty">
       <h1>{heading}</h1>

@@ -2,8 +2,8 @@ import type { ComponentChildren } from 'preact';
 import type { Listing, Media, Publication } from '../../../shared/client';
 import type { Texts } from './texts';
 
-/** What every part of a page needs. */
-export interface Shown {
+/** The texts in the language of the visitor, and the language with which numbers and dates are formatted. */
+export interface Localized {
   readonly t: Texts;
   readonly language: string;
 }
@@ -17,7 +17,7 @@ export function formatAmount(language: string, amount: number, currency: string)
 }
 
 /** The price as the customer pays it now, with the one before if it is reduced. */
-export function Price({ product, t, language, now }: Shown & { product: Publication; now: number }) {
+export function Price({ product, t, language, now }: Localized & { product: Publication; now: number }) {
   const { price_active, price_amount, price_currency, compare_at_amount, price_range } = product;
   if (!price_active) return <span class="note">{t.price_on_request}</span>;
   const show = (amount: number) => formatAmount(language, amount, price_currency);
@@ -74,7 +74,7 @@ interface PictureProps {
 /** The client gives complete addresses; the shop has the same origin. */
 const pathOf = (url: string): string => new URL(url, 'http://shop').pathname;
 
-export function Grid({ products, ...shown }: Shown & { products: readonly Publication[]; now: number }) {
+export function Grid({ products, ...shown }: Localized & { products: readonly Publication[]; now: number }) {
   return (
     <ul class="grid">
       {products.map((product, index) => (
@@ -118,13 +118,13 @@ export function Pager({ t, page, total_pages, query }: PagerProps) {
   return (
     <nav class="pager">
       {page > 1 && (
-        <a rel="prev" href={withValue(query, 'page', page - 1)}>
+        <a rel="prev" href={withPage(query, page - 1)}>
           ← {t.previous}
         </a>
       )}
       <span class="note">{t.page(page, total_pages)}</span>
       {page < total_pages && (
-        <a rel="next" href={withValue(query, 'page', page + 1)}>
+        <a rel="next" href={withPage(query, page + 1)}>
           {t.next} →
         </a>
       )}
@@ -139,10 +139,10 @@ interface PagerProps {
   readonly query: URLSearchParams;
 }
 
-/** Returns the query with another page or order. */
-function withValue(query: URLSearchParams, name: string, value: string | number): string {
+/** Returns the query with another page. */
+function withPage(query: URLSearchParams, page: number): string {
   const next = new URLSearchParams(query);
-  next.set(name, String(value));
+  next.set('page', String(page));
   return `?${next}`;
 }
 

@@ -45,10 +45,10 @@ const FACETS = [
 const FILTERS = new Set(['vendor', 'product_type', 'tag']);
 const FLAGS = ['in_stock', 'has_discount'] as const;
 
-type Page = (shop: Shop) => Promise<Shown | TextAnswer>;
+type Page = (shop: Shop) => Promise<PageContent | TextAnswer>;
 
-/** The content of a page. */
-interface Shown {
+/** A page without the frame that all pages have. */
+interface PageContent {
   readonly title: string;
   readonly description?: string | undefined;
   readonly current?: string | undefined;
@@ -89,8 +89,8 @@ export function shopRoutes(
   });
   return [
     route('/', home),
-    route('/products', (shop) => products(shop, 'all_products')),
-    route('/search', (shop) => products(shop, 'results_for')),
+    route('/products', (shop) => products(shop)),
+    route('/search', (shop) => products(shop, shop.query.get('q')?.trim())),
     route('/c/:name', listingPage),
     route('/p/:name', productPage),
     {
@@ -141,7 +141,7 @@ function languageOf(req: HttpRequest): string {
   return asked.find((tag) => /^(en|es)(-[a-z0-9]{2,8})*$/i.test(tag)) ?? 'en';
 }
 
-function render(frame: Frame, { status = 200, body, ...page }: Shown): TextAnswer {
+function render(frame: Frame, { status = 200, body, ...page }: PageContent): TextAnswer {
   const html = renderToString(
     <Layout {...frame} {...page} style={STYLE_PATH}>
       {body}
@@ -168,15 +168,12 @@ const home: Page = async ({ client, frame }) => {
   };
 };
 
-async function products(
-  { client, frame, query }: Shop,
-  heading: 'all_products' | 'results_for',
-): Promise<Shown> {
-  const words = query.get('q')?.trim() ?? '';
+/** Shows what a search finds, or without words all products. */
+async function products({ client, frame, query }: Shop, words = ''): Promise<PageContent> {
   const asked = askedBy(query);
-  const { data, meta } = await (heading === 'results_for' && words !== ''
-    ? client.store.search(words, asked).page()
-    : client.publications.list(asked).page());
+  const { data, meta } = await (words === ''
+    ? client.publications.list(asked).page()
+    : client.store.search(words, asked).page());
   const { page, total_pages, total_items: total } = meta.pagination;
   const found: Found = { products: data, page, total, total_pages, facets: meta.facets ?? [] };
   const title = words === '' ? frame.t.all_products : frame.t.results_for(words);

@@ -75,6 +75,12 @@ export interface StoredEvent extends Omit<RecordedEvent, 'data' | 'metadata'> {
   readonly metadata: unknown;
 }
 
+/** Stands before the type of an event that cannot be read. No event of this service has such a type. */
+const UNREADABLE = 'unreadable ';
+
+/** Whether `recordedEvent` has replaced the event, because it was damaged. */
+export const isUnreadable = ({ type }: Pick<EncodedEvent, 'type'>): boolean => type.startsWith(UNREADABLE);
+
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
@@ -95,7 +101,7 @@ export function recordedEvent(stored: StoredEvent, stored_at: string): RecordedE
     stream,
     revision,
     id,
-    type: `unreadable ${type}`,
+    type: UNREADABLE + type,
     schema_version: 1,
     data: {},
     metadata: has_valid_metadata

@@ -224,8 +224,8 @@ export function arrangeVariants(
     JSON.stringify(names.map((name) => optionValue(option_values, name)));
   const by_id = new Map(kept.map((variant) => [variant.id, variant]));
   const by_values = new Map(kept.map((variant) => [combination(variant), variant]));
-  const seen = { id: new Set<string>(), values: new Set<string>() };
-  const seen_names = { sku: new Set<string>(), external_id: new Set<string>() };
+  const newSet = () => new Set<string>();
+  const seen = { id: newSet(), values: newSet(), sku: newSet(), external_id: newSet() };
   const isRepeated = (set: Set<string>, value: string): boolean => set.size === set.add(value).size;
 
   if (items.length > VARIANTS_MAX) fault('variants', `at most ${VARIANTS_MAX}`, 'field_too_long');
@@ -259,7 +259,7 @@ export function arrangeVariants(
         'values that differ from those of every other variant',
       );
     for (const name of VARIANT_NAMES)
-      if (variant[name] !== null && isRepeated(seen_names[name], variant[name]))
+      if (variant[name] !== null && isRepeated(seen[name], variant[name]))
         fault(at(name), 'another one than every other variant');
     if ((variant.quantity_available ?? 0) < 0 && !variant.allow_backorder)
       fault(at('quantity_available'), 'at least 0 without allow_backorder');
@@ -333,7 +333,20 @@ export function variantId(publication_id: string, version: number, index: number
 }
 
 /** Returns the part of an id that the ids of a publication and of all its variants have in common. */
-export const variantIdPrefix = (id: string): string => id.slice(0, -OWN_DIGITS);
+const variantIdPrefix = (id: string): string => id.slice(0, -OWN_DIGITS);
+
+/** More than the publications whose ids have the same first 24 digits. Nearly always there is one. */
+const SAME_PREFIX_MAX = 4;
+
+/** Returns the stored publications that may have the variant, because their ids begin like its id. `scan` is that of a view. */
+export async function possibleOwners<Found extends { readonly id: string; readonly document: object | null }>(
+  variant_id: string,
+  scan: (range: { readonly after_id: string; readonly limit: number }) => Promise<readonly Found[]>,
+): Promise<Found[]> {
+  const prefix = variantIdPrefix(variant_id);
+  const found = await scan({ after_id: prefix, limit: SAME_PREFIX_MAX });
+  return found.filter(({ id, document }) => id.startsWith(prefix) && document);
+}
 
 /** Returns whether the variant can be bought. */
 const isAvailable = ({ quantity_available, allow_backorder }: Variant): boolean =>
