@@ -5,6 +5,7 @@ import { backoff, pause } from '../../shared/kernel/async';
 import { CatalogError, DamagedFileError, isOutage } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
+import { ACTIVE_TTL_MS } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { VersionInfo, ViewStore, ViewVersion } from '../../shared/ports/view-store';
 import { AlreadyRunningError, isCausedByEvent, reasonOf } from '../engine/errors';
@@ -149,11 +150,25 @@ export async function dropUnused(views: ViewStore): Promise<number[]> {
       ({ status, schema }) =>
         status === 'retired' || (holds_lease && status !== 'active' && schema !== SCRATCH_SCHEMA),
     );
-    for (const { version } of unused) await views.drop(version);
+    await dropUnread(views, unused);
     return unused.map(({ version }) => version);
   } finally {
     if (holds_lease) await views.release(LEASE, owner);
   }
+}
+
+/**
+ * How long readers may still read a version that is no longer the active one: until their cache ends, and then until the
+ * read that has begun ends.
+ */
+const READ_AFTER_RETIRED_MS = 2 * ACTIVE_TTL_MS;
+
+/** Drops these versions when nobody reads them any more: whoever reads a dropped one finds nothing, so answers 404. */
+async function dropUnread(views: ViewStore, versions: readonly VersionInfo[]): Promise<void> {
+  const isRead = ({ retired_at }: VersionInfo): boolean =>
+    retired_at !== undefined && Date.now() - Date.parse(retired_at) < READ_AFTER_RETIRED_MS;
+  if (versions.some(isRead)) await pause(READ_AFTER_RETIRED_MS);
+  for (const { version } of versions) await views.drop(version);
 }
 
 /**
@@ -214,8 +229,11 @@ async function rebuildLeased(
   await views.activate(info.version);
   // Do not keep a version for a rollback if it is damaged or was made from another log.
   if (previous !== null && !(await usableCheckpointsOf(options, previous))) previous = null;
-  for (const { version: older, status } of await views.versions())
-    if (status === 'retired' && older !== previous) await views.drop(older);
+  const retired = (await views.versions()).filter(({ status }) => status === 'retired');
+  await dropUnread(
+    views,
+    retired.filter((older) => older.version !== previous),
+  );
   return end('activated');
 }
 

@@ -263,7 +263,12 @@ describe('GET /api/export', () => {
   test('reads no further pages when nobody takes the lines any more', async () => {
     const description_html = 'x'.repeat(50_000);
     const titles = Array.from({ length: 300 }, (_, index) => `Tea ${index}`);
-    await Promise.all(titles.map((title) => create('/api/publication', { ...TEA, title, description_html })));
+    for (let at = 0; at < titles.length; at += 20)
+      await Promise.all(
+        titles
+          .slice(at, at + 20)
+          .map((title) => create('/api/publication', { ...TEA, title, description_html })),
+      );
     const view = here.harness.service.runtime.views.live;
     const current = jest.spyOn(view, 'current');
     const all = exportLines({ view, store_id: here.shop.store_id, base_url: here.harness.url });

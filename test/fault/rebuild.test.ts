@@ -9,7 +9,8 @@ import { verify } from '../../projections/maintenance/verify';
 import { SqliteViewVersion } from '../../shared/adapters/sqlite/view-version';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
-import { CatalogError, UnstorableDocumentError } from '../../shared/kernel/errors';
+import { CatalogError, DamagedFileError, UnstorableDocumentError } from '../../shared/kernel/errors';
+import { ACTIVE_TTL_MS } from '../../shared/ports/document-reader';
 import { ALL_PARTS, type ViewStore } from '../../shared/ports/view-store';
 import { nextBatch } from '../contract/some-documents';
 import { cleanFold, expectSameDocuments, PARTITIONS } from '../support/folding';
@@ -101,6 +102,35 @@ describe('a rebuild', () => {
     }) as ViewStore;
     await rebuild({ ...realm.parts, views, verify: false });
     expect(at_ms.active! - at_ms.following!).toBeGreaterThan(FOLLOWING_WITHIN_MS - 2);
+  });
+
+  test('drops a damaged version only after readers have left it', async () => {
+    await realm.append(...history);
+    const { version: damaged } = await rebuild(realm.parts);
+    const at_ms: Record<string, number> = {};
+    const views = Object.create(realm.views, {
+      open: {
+        value: async (version: number) => {
+          if (version === damaged) throw new DamagedFileError('v1', { problem: 'is damaged', remedy: '' });
+          return realm.views.open(version);
+        },
+      },
+      activate: {
+        value: async (version: number) => {
+          await realm.views.activate(version);
+          at_ms.retired = performance.now();
+        },
+      },
+      drop: {
+        value: (version: number) => {
+          at_ms.dropped = performance.now();
+          return realm.views.drop(version);
+        },
+      },
+    }) as ViewStore;
+    await rebuild({ ...realm.parts, views, verify: false });
+    expect(await statuses()).toEqual(['active']);
+    expect(at_ms.dropped! - at_ms.retired!).toBeGreaterThan(ACTIVE_TTL_MS);
   });
 
   test('includes events that are appended meanwhile, and readers never see an older state', async () => {
