@@ -1,4 +1,4 @@
-import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
+import { formatPrice, PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 import { RowError } from './item';
 
 /** `12`, `12.5`, `12.50`, `.5`: digits and at most one point. No sign, symbol or thousands separator. */
@@ -24,10 +24,4 @@ export function parsePrice(text: string): number {
   const digits = whole + fraction.padEnd(2, '0');
   const amount = digits.length > 15 ? Number.POSITIVE_INFINITY : Number(digits);
   return amount > PRICE_AMOUNT_MAX ? refuse(`must be at most ${formatPrice(PRICE_AMOUNT_MAX)}`) : amount;
-}
-
-/** Formats hundredths, for example `1250` as `12.50`. */
-export function formatPrice(amount: number): string {
-  const digits = String(amount).padStart(3, '0');
-  return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }

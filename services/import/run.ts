@@ -116,17 +116,51 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
     item.listing === undefined
       ? {}
       : { listing_id: item.listing && (await state.listings.findOrCreate(item.listing)) };
-  const known_id = await state.writer.publicationNamed(item.external_id);
+  const known_id =
+    (await state.writer.publicationNamed(item.external_id)) ?? (await publicationOfHandle(state, item));
   // A publication that an export has named by its id stays without an external id.
   const { external_id, ...others } = { ...fields, ...listing };
   const input = { ...others, ...(external_id !== undefined && external_id !== known_id && { external_id }) };
   for (let generation = known_id ? 0 : 1; ; generation++) {
     const id = generation === 0 ? known_id! : publicationIdOf(state.store, item.external_id, generation);
-    const { outcome, ...effects } = await state.writer.putPublication(id, input, generation === 0);
+    const { outcome, ...effects } = await putWithFreeHandle(state, item, id, input, generation === 0);
     if (outcome === 'deleted') continue;
     state.tally.count('publications', outcome);
     state.tally.addEffects(item, effects);
     return id;
+  }
+}
+
+/**
+ * Returns the publication whose handle names a product of Shopify, as it does in Shopify. Undefined if there is none, or if
+ * an earlier import has made another publication of the product.
+ */
+async function publicationOfHandle(
+  { writer, store }: RunState,
+  { external_id, fields }: PublicationItem,
+): Promise<PublicationId | undefined> {
+  const owner_id = fields.handle === external_id ? await writer.publicationOfHandle(external_id) : undefined;
+  const imported_id = publicationIdOf(store, external_id, 1);
+  const is_imported =
+    owner_id && owner_id !== imported_id && (await writer.publication(imported_id)) !== 'absent';
+  return is_imported ? undefined : owner_id;
+}
+
+/** Puts a publication. If another one has its handle, leaves that out with a warning. */
+async function putWithFreeHandle(
+  { writer, tally }: RunState,
+  item: PublicationItem,
+  ...[id, input, is_known]: Parameters<CatalogWriter['putPublication']>
+) {
+  try {
+    return await writer.putPublication(id, input, is_known);
+  } catch (error) {
+    const { handle, ...others } = input;
+    const is_taken = error instanceof CatalogError && error.condition === 'name_taken';
+    if (!is_taken || error.faults[0]?.field !== 'handle') throw error;
+    const written = await writer.putPublication(id, others, is_known);
+    tally.warn(noteOf(item, `handle ${handle} was left out: another publication has it`));
+    return written;
   }
 }
 

@@ -1,41 +1,9 @@
+import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import { type BrokenRow, cleanCell, readRecords } from './csv';
 import { ImportFileError } from './text-file';
 
-/** The columns that an import reads, each with the names that Shopify has given it over the years. */
-const COLUMNS = {
-  handle: ['Handle', 'URL handle'],
-  title: ['Title'],
-  body: ['Body (HTML)', 'Body HTML', 'Description'],
-  type: ['Type', 'Custom Product Type'],
-  tags: ['Tags'],
-  vendor: ['Vendor'],
-  seo_title: ['SEO Title', 'SEO title'],
-  seo_description: ['SEO Description', 'SEO description'],
-  published: ['Published', 'Published on online store'],
-  status: ['Status'],
-  option1_name: ['Option1 Name'],
-  option1: ['Option1 Value'],
-  option2_name: ['Option2 Name'],
-  option2: ['Option2 Value'],
-  option3_name: ['Option3 Name'],
-  option3: ['Option3 Value'],
-  sku: ['Variant SKU', 'SKU'],
-  barcode: ['Variant Barcode', 'Barcode'],
-  grams: ['Variant Grams', 'Weight value (grams)'],
-  policy: ['Variant Inventory Policy', 'Continue selling when out of stock'],
-  compare_at: ['Variant Compare At Price', 'Compare-at price'],
-  tracker: ['Variant Inventory Tracker', 'Inventory tracker'],
-  quantity: ['Variant Inventory Qty', 'Inventory quantity'],
-  price: ['Variant Price', 'Price'],
-  image: ['Image Src', 'Product image URL'],
-  image_alt: ['Image Alt Text', 'Image alt text'],
-  variant_image: ['Variant Image', 'Variant image URL'],
-} as const;
-
-type Column = keyof typeof COLUMNS;
+type Column = keyof typeof SHOPIFY_COLUMNS;
 const REQUIRED: readonly Column[] = ['handle', 'title', 'price'];
-/** Columns that only identify something. Their values are not stored. */
-const NOT_STORED: readonly Column[] = ['handle'];
 
 /**
  * A row's trimmed values by column; empty if the file does not have the column. `line` is the first line of the row,
@@ -72,19 +40,19 @@ export function rowReader(
   unused?: Map<string, number>,
 ): (record: readonly string[], line: number) => ShopifyRow {
   const names = header.map((name) => name.trim().toLowerCase());
-  const known = Object.entries(COLUMNS) as [Column, readonly string[]][];
+  const known = Object.entries(SHOPIFY_COLUMNS) as [Column, readonly string[]][];
   const indexes = known.map(([column, aliases]) => {
     const index = aliases.map((alias) => names.indexOf(alias.toLowerCase())).find((found) => found >= 0);
     return [column, index ?? -1] as const;
   });
   const missing = indexes.filter(([column, index]) => index < 0 && REQUIRED.includes(column));
   if (missing.length > 0) {
-    const titles = missing.map(([column]) => `"${COLUMNS[column][0]}"`).join(', ');
+    const titles = missing.map(([column]) => `"${SHOPIFY_COLUMNS[column][0]}"`).join(', ');
     throw new ImportFileError(`The header has no column ${titles}. Is the file a Shopify product export?`);
   }
   const found = new Map(indexes.filter(([, index]) => index >= 0));
   const columns = new Set(found.keys());
-  const stored = new Set([...found].flatMap(([column, index]) => (NOT_STORED.includes(column) ? [] : index)));
+  const stored = new Set(found.values());
   return (record, line) => {
     const values = Object.fromEntries(indexes.map(([column, index]) => [column, cleanCell(record[index])]));
     const row: ShopifyRow = { ...(values as Record<Column, string>), line, columns };

@@ -1,5 +1,7 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { handleField } from '../../shared/catalog/input-rules';
 import { parseBarcode } from '../../shared/catalog/publication/barcode';
+import { NO_OPTION_VALUE } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { isSameValue } from '../../shared/kernel/same-value';
 import { htmlToText } from './html-text';
@@ -74,12 +76,15 @@ interface Variant {
   readonly fields: JsonObject;
 }
 
+/** Fields of a variant that a publication does not have. */
+const OF_VARIANTS = ['sku', 'barcode', 'weight_grams'];
+
 /**
  * Combines the rows of one handle, in the order of the file, into a publication with its variants, the lowest price, the
  * sum of the quantities, and all images. The first row describes the product; the others are further variants and images.
- * An invalid variant is reported and left out. A product with one variant has variants only if that has options, a SKU or
- * a barcode. The product fails if it has no title or no variant with a price. A column
- * that the file does not have sets no field; an empty value clears its field.
+ * An invalid variant is reported and left out. A product with one variant has variants only if that has options or a field
+ * that only variants have. The product fails if it has no title or no variant with a price. A column that the file does
+ * not have sets no field; an empty value clears its field.
  */
 export function foldProduct(rows: readonly ShopifyRow[], currency?: string): ImportItem[] {
   const first = rows[0]!;
@@ -107,9 +112,17 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
     if (variants.length === 0)
       throw new RowError(faults.find(({ line }) => line === first.line)?.reason ?? 'no variant with a price');
     const cheapest = variants.reduce((one, other) => (other.amount < one.amount ? other : one));
-    const is_identified = variants.some(({ fields }) => fields.sku != null || fields.barcode != null);
-    const has_variants = options.length > 0 || (variants.length === 1 && is_identified);
+    const has_own = variants.some(({ fields }) => OF_VARIANTS.some((name) => fields[name] != null));
+    const has_variants = options.length > 0 || (variants.length === 1 && has_own);
     const listed = has_variants ? variants : [];
+    const is_handle = handleField.safeParse(first.handle).success;
+    if (!is_handle)
+      warnings.push({
+        kind: 'warning',
+        line: first.line,
+        external_id,
+        reason: 'the handle was left out: it has other characters than a–z, 0–9 and -',
+      });
     const publication: PublicationItem = {
       kind: 'publication',
       line: first.line,
@@ -120,6 +133,7 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
           description: htmlToText(first.body),
           description_html: first.body === '' ? null : first.body,
         }),
+        ...(is_handle && { handle: first.handle }),
         ...(visibility && { visibility }),
         ...labelsOf(first),
         price_amount: cheapest.amount,
@@ -184,14 +198,11 @@ interface FileOption {
   readonly name: string;
 }
 
-/** Shopify's value of the only variant of a product. */
-const NO_VALUE = 'Default Title';
-
 /** Returns the options that variants have values of. */
 function optionsOf(rows: readonly ShopifyRow[]): FileOption[] {
   const first = rows[0]!;
   const columns = (['option1', 'option2', 'option3'] as const).filter((column) =>
-    rows.some((row) => row[column] !== '' && row[column] !== NO_VALUE),
+    rows.some((row) => row[column] !== '' && row[column] !== NO_OPTION_VALUE),
   );
   return columns.map((column, index) => {
     const name = oneLine(first[`${column}_name`]);
@@ -222,7 +233,7 @@ function parseVariant(
   const quantity = is_oversold ? 0 : counted;
 
   const option_values = Object.fromEntries(
-    options.map(({ column, name }) => [name, oneLine(row[column]) || NO_VALUE]),
+    options.map(({ column, name }) => [name, oneLine(row[column]) || NO_OPTION_VALUE]),
   );
   const twin = earlier.find(({ fields }) => isSameValue(fields.option_values, option_values));
   if (twin && options.length > 0) throw new RowError(`the same option values as line ${twin.row.line}`);

@@ -76,6 +76,12 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     };
     return { keep, effects: () => effects };
   };
+  const ownerOf = async (field: 'external_id' | 'handle', value: string) => {
+    const name = { store_id, kind: 'publication', field, value };
+    const owner_id = (await ownerOfName(deps, environment, name)) as PublicationId | undefined;
+    const owner = owner_id && (await findPublication(deps, environment, owner_id));
+    return owner?.[field] === value ? owner_id : undefined;
+  };
   return {
     /**
      * Throws `field_invalid` for a parent with which the tree has too many levels. `parent_id` is the one after the put.
@@ -177,13 +183,13 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       presenceOf(await load({ ...source, aggregate: publicationAggregate, id }), store_id),
     /** Returns the publication of the store with this external id or this id, undefined if there is none. */
     publicationNamed: async (external_id: string): Promise<PublicationId | undefined> => {
-      const name = { store_id, kind: 'publication', field: 'external_id', value: external_id };
-      const owner_id = (await ownerOfName(deps, environment, name)) as PublicationId | undefined;
-      const owner = owner_id && (await findPublication(deps, environment, owner_id));
-      if (owner?.external_id === external_id) return owner_id;
+      const owner_id = await ownerOf('external_id', external_id);
+      if (owner_id) return owner_id;
       const id = parseId<PublicationId>(external_id);
       return id && (await findPublication(deps, environment, id))?.store_id === store_id ? id : undefined;
     },
+    /** Returns the publication of the store that has this handle, undefined if there is none. */
+    publicationOfHandle: (handle: string) => ownerOf('handle', handle),
     media: async (id: MediaId) =>
       presenceOf(await load({ ...source, aggregate: mediaAggregate, id }), store_id),
   };

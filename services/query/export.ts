@@ -2,7 +2,7 @@ import { EXPORT_PERMISSIONS, reads } from '../../shared/api/operations/reads';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
-import { exportLines } from './export-lines';
+import { EXPORT_FORMATS, exportLines } from './export-lines';
 import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
 
 /** Handles `GET /api/export`. */
@@ -14,12 +14,16 @@ export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<A
       throw new CatalogError('insufficient_permissions', {
         message: `This request requires a secret key with the permission ${permission}`,
       });
-  const { base_url = ownAddress(request) } = parseQuery(reads.exportStore.query, request.query);
+  const { base_url = ownAddress(request), format = 'jsonl' } = parseQuery(
+    reads.exportStore.query,
+    request.query,
+  );
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
   assertActive(await version.get('stores', store_id));
-  const lines = exportLines({ view: deps[principal.environment].view, store_id, base_url });
-  return { data: null, stream: { content_type: 'application/x-ndjson', bytes: encoded(lines) } };
+  const lines = exportLines({ view: deps[principal.environment].view, store_id, base_url }, format);
+  const { content_type } = EXPORT_FORMATS[format];
+  return { data: null, stream: { content_type, bytes: encoded(lines) } };
 }
 
 /** Returns the address that the client has sent the request to. Gateways that receive https say so. */

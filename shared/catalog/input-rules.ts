@@ -179,6 +179,12 @@ export function fits(text: string, max: number): boolean {
 /** The largest price, in hundredths of the major unit. */
 export const PRICE_AMOUNT_MAX = 99_999_999_999;
 
+/** Formats hundredths, for example `1250` as `12.50`. */
+export function formatPrice(amount: number): string {
+  const digits = String(amount).padStart(3, '0');
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
 /**
  * Active codes of ISO 4217, with those of funds, metals and tests (docs/interface.md#money): list one of the maintenance
  * agency, as of January 2026 (https://www.six-group.com/en/products-services/financial-information/data-standards.html).

@@ -118,6 +118,52 @@ describe('the command', () => {
       expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
     }));
 
+  test("writes Shopify's product file, which an import into an empty store makes the same", () =>
+    withTempDir(async (folder) => {
+      const cli = new InProcessCli(join(folder, 'data'));
+      const account = await cli.account();
+      const [first, second] = [await cli.store(account), await cli.store(account)];
+      const colours = ['Red', 'Blue'].map((Colour, index) => ({
+        option_values: { Size: 'M', Colour, Fit: 'Slim', Collar: 'Round' },
+        ...{ sku: `SHIRT-${index}`, barcode: '7750182003834', price_amount: 2_050 + index },
+        ...{ compare_at_amount: 3_000, quantity_available: index, allow_backorder: true, weight_grams: 180 },
+      }));
+      const rows = [
+        { listing: { name: 'Shirts', parent: 'Clothes' } },
+        {
+          ...{ external_id: 'shirt', title: 'Shirt, "fine"', description_html: '<p>Two\nlines</p>' },
+          ...{ vendor: 'Acme', product_type: 'Shirts', tags: ['new', 'cotton'], listing: 'Shirts' },
+          ...{ price_amount: 2_050, price_currency: 'PEN', handle: 'shirt-fine' },
+          options: ['Size', 'Colour', 'Fit', 'Collar'].map((name) => ({ name })),
+          ...{ variants: colours, seo: { title: 'A shirt' }, visibility: 'private' },
+        },
+        { external_id: 'cup', title: 'Cup', price_amount: 5, price_currency: 'PEN', quantity_available: 3 },
+      ];
+      await imported(cli, first, rows.map((row) => JSON.stringify(row)).join('\n'));
+      const shopify = ['--format', 'shopify', '--store'];
+      const csvOf = async (store: string) => (await cli.run('export', ...shopify, store)).stdout;
+      const csv = await csvOf(first);
+      const [header, ...lines] = csv.trimEnd().split('\n');
+      expect(header).toMatch(/^Handle,Title,Body \(HTML\),Vendor,Type,Tags,Published,Option1 Name,/);
+      expect(lines.filter((line) => line.startsWith('shirt-fine,'))).toHaveLength(2);
+      expect(csv).toContain(
+        'M,Colour,Red,Fit / Collar,Slim / Round,SHIRT-0,180,shopify,0,continue,20.50,30.00',
+      );
+      expect(csv).toMatch(/^cup,Cup,,,,,true,Title,Default Title,,,,,,0,shopify,3,deny,0.05,/m);
+
+      const file = join(folder, 'shopify.csv');
+      writeFileSync(file, csv);
+      for (const [store, counts] of [
+        [second, { created: 2 }],
+        [second, { unchanged: 2 }],
+      ] as const) {
+        const report = await cli.json('import', file, ...shopify, store, '--currency', 'PEN');
+        expect(report).toMatchObject({ publications: counts, failed: [], warnings: [], unused_columns: {} });
+      }
+      const sorted = (text: string) => text.split('\n').sort();
+      expect(sorted(await csvOf(second))).toEqual(sorted(csv));
+    }));
+
   test('listings of one name stay apart, in the tree and for their publications', () =>
     withTempDir(async (folder) => {
       const cli = new InProcessCli(join(folder, 'data'));
@@ -258,6 +304,14 @@ describe('GET /api/export', () => {
     }
     const other = await here.harness.newShop();
     expect((await send('GET', `/api/export?store_id=${other.store_id}`)).status).toBe(403);
+  });
+
+  test("gives Shopify's product file on request", async () => {
+    await create('/api/publication', { ...TEA, title: 'Tea, green' });
+    const { status, text, headers } = await send('GET', '/api/export?format=shopify');
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
+    expect(text).toContain('\ntea-green,"Tea, green",');
+    expectError(await send('GET', '/api/export?format=xml'), 400, 'VALIDATION_ERROR', 'format');
   });
 
   test('reads no further pages when nobody takes the lines any more', async () => {

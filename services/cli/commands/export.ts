@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { exportLines } from '../../query/export-lines';
+import { EXPORT_FORMATS, type ExportFormat, exportLines } from '../../query/export-lines';
 import { catchUpBeforeRead } from '../catch-up';
 import { CliError, EXIT, printAnswer, withRuntime } from '../invocation';
 import { choiceOption, storeOption } from '../options';
@@ -7,27 +7,28 @@ import { requireStore } from './store';
 
 interface ExportOptions {
   readonly store: string;
+  readonly format: ExportFormat;
   readonly baseUrl?: string;
 }
 
 export function exportCommands(program: Command): void {
   program
     .command('export')
-    .description('Write the catalog of a store to standard output, as lines that "catalog import" reads')
-    .addOption(choiceOption('--format <format>', 'Format of the output', ['jsonl']))
+    .description('Write the catalog of a store to standard output, as a file that "catalog import" reads')
+    .addOption(choiceOption('--format <format>', 'Format of the output', Object.keys(EXPORT_FORMATS)))
     .addOption(storeOption('ID of the store to export'))
     .option(
       '--base-url <url>',
       'Address where the service serves pictures; default: http://localhost with the port of the service',
     )
     .action(
-      withRuntime<ExportOptions>(async ({ runtime }, { store, baseUrl }) => {
+      withRuntime<ExportOptions>(async ({ runtime }, { store, format, baseUrl }) => {
         const { id: store_id, environment } = await requireStore(runtime, store);
         const base_url = baseUrl ?? `http://localhost:${runtime.config.PORT}`;
         if (!/^https?:\/\//.test(base_url) || !URL.canParse(base_url))
           throw new CliError(`Invalid --base-url "${base_url}": expected http:// or https://.`, EXIT.usage);
         await catchUpBeforeRead(runtime, environment);
-        const lines = exportLines({ view: runtime.views[environment], store_id, base_url });
+        const lines = exportLines({ view: runtime.views[environment], store_id, base_url }, format);
         for await (const line of lines) await printAnswer(false, undefined, () => line);
       }),
     );

@@ -271,10 +271,13 @@ export const reads = withIds({
     security: 'bearer',
     summary: 'Export the catalog of a store',
     description:
-      'Returns the listings and publications, one JSON object per line, in the format that `catalog import` reads. Requires a secret key that also has the permissions `read:listings` and `read:media`. The answer is made while it is sent. If the connection is closed without the last chunk, the export is incomplete.',
+      'Returns the listings and publications in a format that `catalog import` reads: one JSON object per line, or the product file of Shopify. Requires a secret key that also has the permissions `read:listings` and `read:media`. The answer is made while it is sent. If the connection is closed without the last chunk, the export is incomplete.',
     query: exportSchema,
     successes: {
-      200: { description: 'The lines of the export.', content: { 'application/x-ndjson': {} } },
+      200: {
+        description: 'The lines of the export.',
+        content: { 'application/x-ndjson': {}, 'text/csv': {} },
+      },
     },
     conditions: [
       ...AUTHENTICATION_CONDITIONS,

@@ -44,6 +44,9 @@ export const readSchema = z.object({
 
 /** Parameters of `GET /api/export`. */
 export const exportSchema = readSchema.pick({ store_id: true }).extend({
+  format: z.enum(['jsonl', 'shopify']).optional().meta({
+    description: 'JSON Lines (default), or the product file of Shopify (CSV), which has no listings.',
+  }),
   base_url: z
     .url({ protocol: /^https?$/, error: 'an address that begins with http:// or https://' })
     .optional()

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { RowError } from '../../../services/import/item';
-import { formatPrice, parsePrice } from '../../../services/import/price';
-import { PRICE_AMOUNT_MAX } from '../../../shared/catalog/input-rules';
+import { parsePrice } from '../../../services/import/price';
+import { formatPrice, PRICE_AMOUNT_MAX } from '../../../shared/catalog/input-rules';
 
 test.each([
   ['0', 0],

@@ -1,0 +1,210 @@
+import type { StoredDocument } from '../../shared/catalog/documents';
+import { listingFields } from '../../shared/catalog/listing/fields';
+import type { Listing } from '../../shared/catalog/listing/listing';
+import type { MediaEmbed } from '../../shared/catalog/media/document';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
+import { publicationFields } from '../../shared/catalog/publication/fields';
+import type { Publication } from '../../shared/catalog/publication/publication';
+import { type Variant, variantFields } from '../../shared/catalog/publication/variants';
+import { compareTexts } from '../../shared/catalog/sorting';
+import { visibilitySchema } from '../../shared/catalog/vocabulary';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { StoreId } from '../../shared/kernel/ids';
+import { foldText } from '../../shared/kernel/text';
+import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
+import type { ViewQuery } from '../../shared/ports/view-store';
+
+/** The catalog of a store to export. */
+export interface Export {
+  /** Asked for the active version before each page: a rebuild may replace the version meanwhile. */
+  readonly view: Pick<ActiveView, 'current'>;
+  readonly store_id: StoreId;
+  /** What the paths of pictures are appended to. */
+  readonly base_url: string;
+}
+
+/** What other items call a listing: its name, and a key if another listing has the same name. */
+export type ListingName = string | { readonly name: string; readonly key: string };
+
+export interface ExportedImage {
+  readonly url: string;
+  readonly alt: string | null;
+  readonly media_id: string;
+}
+
+export type ExportedVariant = Omit<Variant, 'media_id'> & { readonly image?: string };
+
+/** A publication with names and addresses instead of ids, which mean nothing elsewhere. */
+export type ExportedPublication = Omit<
+  Publication,
+  (typeof PUBLICATION_LINKS)[number] | 'id' | 'store_id' | 'external_id'
+> & {
+  /** The external id, or the id if there is none: the name by which an import finds the publication. */
+  readonly external_id: string;
+  readonly listing: ListingName | null;
+  readonly images: readonly ExportedImage[];
+  readonly options: Publication['options'];
+  readonly variants: readonly ExportedVariant[];
+};
+
+export type ExportItem =
+  | { readonly listing: object; readonly publication?: undefined }
+  | { readonly publication: ExportedPublication };
+
+/** How many publications of each of the four lists are in memory. */
+const PAGE_SIZE = 100;
+
+/**
+ * Yields the listings by name, then the publications by external id. Only pages of publications and the names of the
+ * listings are in memory.
+ */
+export async function* exportItems(options: Export): AsyncGenerator<ExportItem> {
+  const listings = await readListings(options);
+  const names = namesOf(listings);
+  for (const { parent_id, ...listing } of listings) {
+    const parent = names.get(parent_id ?? '') ?? null;
+    const name = names.get(listing.id);
+    const key = typeof name === 'object' ? { key: name.key } : {};
+    yield { listing: { ...pick(listing, listingFields, LISTING_LINKS), ...key, parent } };
+  }
+  for await (const { name, document } of merged(publicationLists(options)))
+    yield { publication: publicationItem(name, document, names, options.base_url) };
+}
+
+function namesOf(listings: readonly Listing[]): Map<string, ListingName> {
+  const counts = new Map<string, number>();
+  // An import does not distinguish more names than this.
+  const foldedName = ({ name }: Listing) => foldText(name).replace(/\s+/g, ' ');
+  for (const each of listings) counts.set(foldedName(each), (counts.get(foldedName(each)) ?? 0) + 1);
+  return new Map(
+    listings.map((each): [string, ListingName] => {
+      const { id, name } = each;
+      return [id, counts.get(foldedName(each)) === 1 ? name : { name, key: keyOf(each) }];
+    }),
+  );
+}
+
+const keyOf = ({ id, handle, external_id }: Listing): string => handle ?? external_id ?? id;
+
+/** Fields that an item has in another form. */
+const LISTING_LINKS = ['media_ids', 'parent_id'];
+const PUBLICATION_LINKS = ['listing_id', 'media_ids', 'options', 'variants'] as const;
+
+/** The external id first, by which people find a line. */
+const EXPORTED_FIELDS = Object.assign({ external_id: null }, publicationFields);
+
+/** Returns the declared fields, in the order of their declaration. Leaves out a null handle, for which an import makes one. */
+function pick<Resource extends object>(
+  resource: Resource,
+  fields: object,
+  excluded: readonly string[],
+): Resource {
+  const values = resource as Readonly<Record<string, unknown>>;
+  const names = Object.keys(fields).filter(
+    (name) => !excluded.includes(name) && (name !== 'handle' || values[name] !== null),
+  );
+  return Object.fromEntries(names.map((name) => [name, values[name]])) as Resource;
+}
+
+async function current({ view }: Export): Promise<DocumentReader> {
+  const version = await view.current();
+  if (!version) throw new CatalogError('unavailable');
+  return version;
+}
+
+async function readListings(options: Export) {
+  const { store_id } = options;
+  const found: Listing[] = [];
+  for (let after_id = ''; ; ) {
+    const page = await (await current(options)).scan('listings', {
+      where: { store_id },
+      after_id,
+      limit: PAGE_SIZE,
+    });
+    for (const { document } of page) if (document?.state.listing) found.push(document.state.listing);
+    if (page.length < PAGE_SIZE)
+      return found.sort((a, b) => compareTexts(a.name, b.name) || compareTexts(keyOf(a), keyOf(b)));
+    after_id = page.at(-1)!.id;
+  }
+}
+
+/** A publication, and the name by which an import finds it again. */
+interface Named {
+  readonly name: string;
+  readonly document: PublicationDocument;
+}
+
+/** Returns lists by name that together have all publications of the store. An index has each of them in this order. */
+function publicationLists(options: Export): AsyncGenerator<Named>[] {
+  const { store_id } = options;
+  return visibilitySchema.options.flatMap((visibility) => [
+    named(pages(options, { store_id, visibility }, 'external_id')),
+    named(pages(options, { store_id, visibility, external_id: null }, 'id')),
+  ]);
+}
+
+async function* named(found: AsyncIterable<StoredDocument<PublicationDocument>>): AsyncGenerator<Named> {
+  for await (const { id, document } of found)
+    if (document) yield { name: document.keys.external_id ?? id, document };
+}
+
+/** Yields the documents whose `key` is set, sorted by it. */
+async function* pages(
+  options: Export,
+  where: ViewQuery['where'],
+  key: 'id' | 'external_id',
+): AsyncGenerator<StoredDocument<PublicationDocument>> {
+  for (let after = ''; ; ) {
+    const page = await (await current(options)).find('publications', {
+      where: { ...where, [key]: { after } },
+      order: [[key, 'asc']],
+      limit: PAGE_SIZE,
+      parts: ['state', 'expansions'],
+    });
+    yield* page;
+    const last = page.at(-1);
+    if (!last || page.length < PAGE_SIZE) return;
+    after = key === 'id' ? last.id : String(last.document?.keys.external_id);
+  }
+}
+
+/** Merges lists that are sorted by name. */
+async function* merged(lists: readonly AsyncGenerator<Named>[]): AsyncGenerator<Named> {
+  const heads = await Promise.all(lists.map(async (list) => ({ list, head: await list.next() })));
+  for (;;) {
+    const left = heads.filter(({ head }) => !head.done);
+    if (left.length === 0) return;
+    const first = left.reduce((a, b) => (compareTexts(a.head.value.name, b.head.value.name) <= 0 ? a : b));
+    yield first.head.value;
+    first.head = await first.list.next();
+  }
+}
+
+function publicationItem(
+  external_id: string,
+  { keys, state, expansions }: PublicationDocument,
+  listings: ReadonlyMap<string, ListingName>,
+  base_url: string,
+): ExportedPublication {
+  const publication = state.publication as Publication;
+  const { options, variants } = publication;
+  const images = expansions.media.flatMap((media) => imageOf(media, base_url));
+  return {
+    ...pick({ ...publication, external_id }, EXPORTED_FIELDS, PUBLICATION_LINKS),
+    listing: listings.get(keys.listing_id ?? '') ?? null,
+    images,
+    options,
+    variants: variants.map((variant) => variantOf(variant, images)),
+  };
+}
+
+/** Returns nothing for a picture that is not ready. */
+function imageOf({ id, body: { url, alt } }: MediaEmbed, base_url: string): ExportedImage[] {
+  const text = typeof alt === 'string' ? alt : null;
+  return typeof url === 'string' ? [{ url: new URL(url, base_url).href, alt: text, media_id: id }] : [];
+}
+
+function variantOf(variant: Variant, images: readonly ExportedImage[]): ExportedVariant {
+  const image = images.find(({ media_id }) => media_id === variant.media_id);
+  return { ...pick(variant, variantFields, ['media_id']), ...(image && { image: image.url }) };
+}

@@ -1,0 +1,92 @@
+import { formatPrice } from '../../shared/catalog/input-rules';
+import { NO_OPTION_VALUE, SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
+import type { ExportedPublication, ExportedVariant, ExportItem } from './export-items';
+
+type Row = Partial<Record<keyof typeof SHOPIFY_COLUMNS, string | null | undefined>>;
+
+const COLUMNS = Object.keys(SHOPIFY_COLUMNS) as (keyof Row)[];
+const HEADER = Object.fromEntries(COLUMNS.map((column) => [column, SHOPIFY_COLUMNS[column][0]]));
+/** How many options a product has in Shopify. */
+const OPTIONS_MAX = 3;
+
+/** Yields the rows of Shopify's product file (docs/import.md#export). It has no listings. */
+export async function* shopifyRows(items: AsyncIterable<ExportItem>): AsyncGenerator<string> {
+  yield lineOf(HEADER);
+  for await (const { publication } of items) if (publication) yield rowsOf(publication).map(lineOf).join('');
+}
+
+const lineOf = (row: Row): string => `${COLUMNS.map((column) => cellOf(row[column] ?? '')).join(',')}\n`;
+
+const cellOf = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+/** Returns a row for each variant and each picture. A row may have one of both. The first also describes the product. */
+function rowsOf(publication: ExportedPublication): Row[] {
+  const { external_id, handle, images } = publication;
+  const variants = publication.variants.length > 0 ? publication.variants : [onlyVariantOf(publication)];
+  return Array.from({ length: Math.max(variants.length, images.length) }, (_, index) => ({
+    handle: handle ?? external_id,
+    ...(index === 0 && productOf(publication)),
+    ...(index < variants.length && variantOf(publication, variants[index]!, index === 0)),
+    image: images[index]?.url,
+    image_alt: images[index]?.alt,
+  }));
+}
+
+function productOf(publication: ExportedPublication): Row {
+  const { title, description, description_html, vendor, product_type, tags, visibility, seo, listing } =
+    publication;
+  const listing_name = typeof listing === 'string' ? listing : listing?.name;
+  return {
+    title,
+    body: description_html ?? description,
+    vendor,
+    // Without a type, an import takes the first tag as the listing.
+    type: product_type ?? (listing_name === tags?.[0] ? '' : listing_name),
+    tags: tags?.join(', '),
+    published: String(visibility === 'public'),
+    status: visibility === 'public' ? 'active' : 'draft',
+    seo_title: seo?.title,
+    seo_description: seo?.description,
+  };
+}
+
+/** Returns what Shopify calls the variant of a product that has none. */
+function onlyVariantOf(publication: ExportedPublication) {
+  const { price_amount, compare_at_amount, quantity_available } = publication;
+  return { price_amount, compare_at_amount, quantity_available, option_values: {} };
+}
+
+function variantOf(
+  { options, price_amount }: ExportedPublication,
+  variant: Partial<ExportedVariant>,
+  is_first: boolean,
+): Row {
+  const names = options.map(({ name }) => name);
+  // The last column has the rest of more options.
+  const columns = Array.from({ length: OPTIONS_MAX }, (_, index) =>
+    names.slice(index, index === OPTIONS_MAX - 1 ? undefined : index + 1),
+  );
+  const joined = (column: number, toText: (name: string) => string | undefined) =>
+    columns[column]!.map(toText).join(' / ');
+  const valueIn = (name: string) => variant.option_values?.[name];
+  const nameOf = (column: number) => (is_first ? joined(column, (name) => name) : '');
+  const quantity = variant.quantity_available ?? null;
+  const grams = variant.weight_grams ?? 0;
+  return {
+    option1_name: names.length > 0 || !is_first ? nameOf(0) : 'Title',
+    option1: names.length > 0 ? joined(0, valueIn) : NO_OPTION_VALUE,
+    option2_name: nameOf(1),
+    option2: joined(1, valueIn),
+    option3_name: nameOf(2),
+    option3: joined(2, valueIn),
+    sku: variant.sku,
+    grams: String(grams),
+    tracker: quantity === null ? '' : 'shopify',
+    quantity: quantity === null ? '' : String(quantity),
+    policy: variant.allow_backorder ? 'continue' : 'deny',
+    price: formatPrice(variant.price_amount ?? price_amount),
+    compare_at: variant.compare_at_amount == null ? '' : formatPrice(variant.compare_at_amount),
+    barcode: variant.barcode,
+    variant_image: variant.image,
+  };
+}
