@@ -118,9 +118,9 @@ export async function buildQueryApp(
   connectShop: () => Promise<Connection | undefined> = async () => undefined,
 ): Promise<RequestListener> {
   const { shared } = await buildSharedOptions(runtime, changes, operations);
-  const { views, system, metrics, blobs } = runtime;
+  const { views, events, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
-  const routes = queryRoutes({ views, system, pictures, recordPageView, onCache: metrics.onCache });
+  const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
   const shop = shopRoutes(connectShop, startRoute());
   const public_routes = [...docsRoutes(), ...shop, pictureRoute(pictures)];
   const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;

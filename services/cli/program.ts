@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Command, Help } from 'commander';
 import { accountCommands } from './commands/account';
 import { backupCommands } from './commands/backup';
+import { changesCommands } from './commands/changes';
 import { completionCommands } from './commands/completion';
 import { configCommand } from './commands/config';
 import { demoCommands } from './commands/demo';
@@ -34,6 +35,7 @@ export function buildProgram(): Command {
   paymentMethodCommands(program);
   importCommands(program);
   exportCommands(program);
+  changesCommands(program);
   mediaCommands(program);
   projectionCommands(program);
   eventCommands(program);

@@ -4,8 +4,8 @@ import { lineField } from '../../shared/catalog/input-rules';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type AccountId, generateId } from '../../shared/kernel/ids';
+import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { type ControlDeps, executeOn, type WriteContext, type Written } from './execute';
-import { findInLog, streamIn } from './load';
 
 const newAccountSchema = z.strictObject({ name: lineField(120) });
 

@@ -21,9 +21,9 @@ import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type ApiKeyId, generateId, type RandomBytes, type StoreId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
+import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { requireAccount } from './account';
 import { type ControlDeps, executeOn, type WriteContext, type Written } from './execute';
-import { findInLog, streamIn } from './load';
 import { locateStore } from './store';
 
 /** The largest number of requests in a limit. A higher one would limit nothing. */

@@ -13,7 +13,7 @@ import { parseBody, parseQuery } from '../../shared/http/validation';
 import { allEnded } from '../../shared/kernel/async';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import { deriveId, timeOfId } from '../../shared/kernel/ids';
-import { load, streamIn } from './load';
+import { load, streamIn } from '../../shared/ports/stream-state';
 import { publications } from './publication';
 import { awaitProjection, type RouteDeps, storeForNew } from './request';
 

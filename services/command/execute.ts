@@ -30,7 +30,7 @@ import {
   type StreamRef,
   streamNameOf,
   writeSnapshotIfDue,
-} from './load';
+} from '../../shared/ports/stream-state';
 import { serialiseByStream } from './write-queue';
 
 /**

@@ -9,8 +9,8 @@ import { parseBody } from '../../shared/http/validation';
 import { allEnded } from '../../shared/kernel/async';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
+import { load, streamIn } from '../../shared/ports/stream-state';
 import type { Written } from './execute';
-import { load, streamIn } from './load';
 import { findPublication, updatePublication } from './publication';
 import { awaitProjection, guardFor, type RouteDeps, readCount, writeContextOf } from './request';
 

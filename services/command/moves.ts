@@ -2,8 +2,8 @@ import { type Listing, listingAggregate } from '../../shared/catalog/listing/lis
 import { type Name, nameAggregate, nameIdOf } from '../../shared/catalog/name/name';
 import type { Environment } from '../../shared/catalog/realm';
 import type { ListingId, StoreId } from '../../shared/kernel/ids';
+import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { execute, executeUnqueued, type StoreDeps, type WriteContext } from './execute';
-import { findInLog, streamIn } from './load';
 
 /** Announces moves in the tree of a store. Its stream is that of a name, whose value is the parent of the last move. */
 const turnOf = (store_id: StoreId): Name => ({ store_id, kind: 'listing', field: 'parent_id', value: '' });

@@ -6,8 +6,8 @@ import { type Name, nameAggregate, nameIdOf } from '../../shared/catalog/name/na
 import type { Environment } from '../../shared/catalog/realm';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { AnyId, StoreId } from '../../shared/kernel/ids';
+import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { execute, executeUnqueued, type StoreDeps, type WriteContext } from './execute';
-import { findInLog, streamIn } from './load';
 
 type Owner<Resource, Event, Id extends AnyId, Field extends string> = Aggregate<
   Resource,

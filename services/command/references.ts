@@ -5,8 +5,8 @@ import type { Environment } from '../../shared/catalog/realm';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { AnyId, ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
+import { findInLog } from '../../shared/ports/stream-state';
 import type { StoreDeps } from './execute';
-import { findInLog } from './load';
 
 /** The resources to which a publication or listing refers. */
 export interface References {

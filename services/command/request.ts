@@ -16,8 +16,8 @@ import type { Logger } from '../../shared/kernel/log';
 import type { BlobStore } from '../../shared/ports/blob-store';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
 import type { MediaTaskQueue } from '../../shared/ports/media-tasks';
+import { findInLog } from '../../shared/ports/stream-state';
 import type { StoreDeps, WriteContext, Written } from './execute';
-import { findInLog } from './load';
 
 /** What all write endpoints share: the context, the store, the guard, and waiting for the projection. */
 

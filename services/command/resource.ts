@@ -14,6 +14,7 @@ import { parseBody } from '../../shared/http/validation';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { AnyId, MediaId, StoreId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
+import { findInLog, load, streamIn } from '../../shared/ports/stream-state';
 import { derivedIdOf, type StoreIdentity } from './derived-ids';
 import {
   execute,
@@ -24,7 +25,6 @@ import {
   type Written,
   withResource,
 } from './execute';
-import { findInLog, load, streamIn } from './load';
 import { heldIn, ownerOfName, reserveHandle, reserveName, valueIn } from './names';
 import {
   addedMedia,

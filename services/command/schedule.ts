@@ -12,8 +12,8 @@ import type { PublicationId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
 import { timestamp } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
+import { streamIn } from '../../shared/ports/stream-state';
 import { execute, type StoreDeps, type WriteContext } from './execute';
-import { streamIn } from './load';
 
 interface ScheduleParts extends StoreDeps {
   readonly views: Readonly<Record<Environment, ActiveView>>;

@@ -20,9 +20,9 @@ import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type AccountId, generateId, type PaymentMethodId, type StoreId } from '../../shared/kernel/ids';
+import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { requireAccount } from './account';
 import { type ControlDeps, executeOn, type StoreDeps, type WriteContext, type Written } from './execute';
-import { findInLog, streamIn } from './load';
 import { awaitProjection, guardFor, type RouteDeps, readCount, storeForNew, writeContextOf } from './request';
 
 const { name, ...profile } = newShape(storeFields);

@@ -15,9 +15,9 @@ import {
   type StoreId,
 } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
+import { type Loaded, load } from '../../shared/ports/stream-state';
 import type { StoreDeps, WriteContext } from '../command/execute';
 import { type NewListing, putListing } from '../command/listing';
-import { type Loaded, load } from '../command/load';
 import { uploadMedia } from '../command/media';
 import { ownerOfName } from '../command/names';
 import { inspectOriginal, storeOriginal } from '../command/originals';

@@ -1,19 +1,20 @@
 import { EXPORT_PERMISSIONS, reads } from '../../shared/api/operations/reads';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
-import { CatalogError } from '../../shared/kernel/errors';
 import { EXPORT_FORMATS, exportLines } from './export-lines';
-import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
+import {
+  assertActive,
+  openStore,
+  type ReadDeps,
+  requestedStore,
+  requirePermissions,
+  requireSecretKey,
+} from './read';
 
 /** Handles `GET /api/export`. */
 export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
-  const { principal } = request;
   requireSecretKey(request, 'An export');
-  for (const permission of EXPORT_PERMISSIONS)
-    if (!principal.permissions.includes(permission))
-      throw new CatalogError('insufficient_permissions', {
-        message: `This request requires a secret key with the permission ${permission}`,
-      });
+  requirePermissions(request, EXPORT_PERMISSIONS);
   const { base_url = ownAddress(request), format = 'jsonl' } = parseQuery(
     reads.exportStore.query,
     request.query,
@@ -21,7 +22,7 @@ export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<A
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
   assertActive(await version.get('stores', store_id));
-  const lines = exportLines({ view: deps[principal.environment].view, store_id, base_url }, format);
+  const lines = exportLines({ view: deps[request.principal.environment].view, store_id, base_url }, format);
   const { content_type } = EXPORT_FORMATS[format];
   return { data: null, stream: { content_type, bytes: encoded(lines) } };
 }

@@ -18,6 +18,7 @@ import { TtlCache } from '../../shared/kernel/cache';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
+import type { EventStore } from '../../shared/ports/event-store';
 import type { DocumentPart, KeyCondition, ViewVersion, WordScope } from '../../shared/ports/view-store';
 import type { RecordPageView } from './page-view-counter';
 
@@ -60,6 +61,15 @@ export function parseRead<Query extends ReadQuery>(
 export function requireSecretKey({ principal }: ApiRequest, what: string): void {
   if (principal.key_type === 'secret') return;
   throw new CatalogError('insufficient_permissions', { message: `${what} requires a secret key` });
+}
+
+/** Throws `insufficient_permissions` unless the key has all of them. */
+export function requirePermissions({ principal }: ApiRequest, permissions: readonly Permission[]): void {
+  for (const permission of permissions)
+    if (!principal.permissions.includes(permission))
+      throw new CatalogError('insufficient_permissions', {
+        message: `This request requires a secret key with the permission ${permission}`,
+      });
 }
 
 // --- Visibility ---
@@ -124,10 +134,12 @@ export function visibleEntries(
 export interface EnvironmentReads {
   readonly view: ActiveView;
   readonly active_stores: TtlCache<true>;
+  readonly events: EventStore;
 }
 
 /** The dependencies of the read handlers. */
 export type ReadDeps = Readonly<Record<Environment, EnvironmentReads>> & {
+  readonly control_view: ActiveView;
   readonly recordPageView: RecordPageView;
   readonly pictures: Pictures;
   readonly now: () => number;

@@ -1,10 +1,12 @@
 import type { ApiOperation } from '../../shared/api/operations/operation';
 import { reads } from '../../shared/api/operations/reads';
-import type { Environment } from '../../shared/catalog/realm';
+import type { Environment, Realm } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
 import { type Answer, type ApiRequest, type Pictures, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
+import type { EventStore } from '../../shared/ports/event-store';
+import { readChanges } from './changes';
 import { readExport } from './export';
 import { byHandle } from './handles';
 import {
@@ -24,7 +26,8 @@ import { readListing, readMedia, readPublication, readStore } from './resources'
 import { readRelated, readSearch } from './search';
 
 export interface QueryOptions {
-  readonly views: Readonly<Record<Environment, ActiveView>>;
+  readonly views: Readonly<Record<Realm, ActiveView>>;
+  readonly events: Readonly<Record<Environment, EventStore>>;
   readonly system: System;
   /** The public pictures. */
   readonly pictures: Pictures;
@@ -39,6 +42,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.getStore, readStore],
   [reads.searchStore, readSearch],
   [reads.exportStore, readExport],
+  [reads.readChanges, readChanges],
   [reads.listStoreListings, readListings],
   [reads.listPaymentMethods, readPaymentMethods],
   [reads.listListings, readListings],
@@ -60,16 +64,20 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
 /** Returns the routes of all read endpoints (docs/interface.md#read-endpoints). */
 export function queryRoutes({
   views,
+  events,
   system,
   pictures,
   recordPageView = () => {},
   onCache,
 }: QueryOptions): Route[] {
-  const readsOf = (view: ActiveView): EnvironmentReads => ({
-    view,
-    active_stores: activeStores(view, system.now, onCache),
+  const readsOf = (environment: Environment): EnvironmentReads => ({
+    view: views[environment],
+    active_stores: activeStores(views[environment], system.now, onCache),
+    events: events[environment],
   });
-  const { now } = system;
-  const deps = { live: readsOf(views.live), test: readsOf(views.test), recordPageView, pictures, now };
+  const deps = {
+    ...{ live: readsOf('live'), test: readsOf('test'), control_view: views.control },
+    ...{ recordPageView, pictures, now: system.now },
+  };
   return READS.map(([operation, read]) => routeOf(operation, read.bind(undefined, deps)));
 }

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { listedVariantBody, optionBody } from '../catalog/publication/variants';
 import * as reads from './requests/reads';
 import { noBody, tokenBody } from './requests/tokens';
@@ -103,6 +103,7 @@ const namedAnswers = {
   DeletedMediaAnswer: answer(resources.deletedMediaSchema, 'Response to the deletion of a media.'),
   PaymentMethodPage: page(resources.paymentMethodSchema, 'Response with a page of payment methods.'),
   ReviewPage: named(pageOf(resources.reviewSchema, reviewsMetaSchema), 'Response with a page of reviews.'),
+  Changes: named(z.array(resources.changeSchema), 'Changes, in their order.', [examples.change]),
   StoreReviewPage: page(resources.reviewSchema, "Response with a page of a store's reviews."),
   ReviewAnswer: answer(
     resources.reviewSchema,
@@ -170,6 +171,7 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     examples.mediaCollection,
   ),
   PaymentMethod: named(resources.paymentMethodSchema, 'A way to pay in a store.', examples.paymentMethod),
+  Change: named(resources.changeSchema, 'A change of a resource.', examples.change),
   Review: named(resources.reviewSchema, "A customer's review of a publication.", examples.review),
   PutListing: named(resources.putListingSchema, 'A listing that was put.', {
     ...examples.listing,
@@ -290,6 +292,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ReviewsQuery: reads.reviewsSchema,
   StoreReviewsQuery: reads.storeReviewsSchema,
   ExportQuery: reads.exportSchema,
+  ChangesQuery: reads.changesSchema,
   WriteQuery: writes.writeQuerySchema,
   BatchQuery: writes.batchQuerySchema,
   DeleteListingQuery: writes.deleteListingSchema,

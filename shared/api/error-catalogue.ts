@@ -65,6 +65,11 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   listing_not_empty: row(409, 'DEPENDENCY_EXISTS', 'The listing has publications, or listings below it'),
   name_taken: row(409, 'CONFLICT', 'Another resource of the store has this name'),
   insufficient_stock: row(409, 'INSUFFICIENT_STOCK', 'The variant has less in stock'),
+  offset_of_other_log: row(
+    409,
+    'CONFLICT',
+    'The offset is of another log, for example of one before a restore; read all resources again, and follow from offset=now',
+  ),
   idempotency_key_reused: row(
     409,
     'DUPLICATE_OPERATION',

@@ -97,7 +97,7 @@ export function clientApiText(): string {
   declare('Error', document.components.schemas.Error!, 'received');
   const interfaces = [...declarations].map(
     ([name, { schema, direction }]) =>
-      `${comment(schema.description, '')}export interface ${typeName(name)} ${typeText(schema, direction, '')}\n`,
+      `${comment(schema.description, '')}export ${declarationOf(typeName(name), schema, typeText(schema, direction, ''))}\n`,
   );
   const endpoints = operations
     .filter(isClientOperation)
@@ -113,6 +113,10 @@ export function clientApiText(): string {
 /** The client has no method for an answer that is not JSON. */
 const isClientOperation = ({ path, successes }: Operation): boolean =>
   /^\/(api|auth)\//.test(path) && !('application/x-ndjson' in (successes[200]?.content ?? {}));
+
+/** An interface, or a type for a list. */
+const declarationOf = (name: string, schema: Schema, text: string): string =>
+  schema.type === 'array' ? `type ${name} = ${text};` : `interface ${name} ${text}`;
 
 const typeName = (name: string): string => RENAMED[name] ?? name;
 
@@ -172,7 +176,7 @@ function typeText(schema: Schema, direction: Direction, indent: string): string 
   }
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'string' || type === 'boolean' || type === 'null') return type;
-  if (Object.keys(schema).length === 0) return 'unknown';
+  if (Object.keys(schema).every((key) => key === 'description' || key === 'examples')) return 'unknown';
   throw new Error(`No TypeScript type is known for the schema ${JSON.stringify(schema)}.`);
 }
 

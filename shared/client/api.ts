@@ -1023,6 +1023,62 @@ export interface MediaAnswer {
   data: Media;
 }
 
+export interface ChangesQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Where to begin: after the changes of an earlier answer, from the beginning (`-1`, the default), or after all changes until now (`now`). */
+  offset?: string | undefined;
+  /** Whether to wait for changes: at most 4 s for an answer, or as server-sent events for a minute. */
+  live?: 'long-poll' | 'sse' | undefined;
+  /** The `Stream-Cursor` of an earlier answer, for caches. Ignored. */
+  cursor?: string | undefined;
+  /** Return only changes of these resources. */
+  resource?: readonly ('store' | 'listing' | 'publication' | 'variant' | 'media' | 'review')[] | undefined;
+  /** Return only changes of these types. */
+  type?: readonly ('store.created' | 'store.updated' | 'store.deleted' | 'store.restored' | 'listing.created' | 'listing.updated' | 'listing.deleted' | 'listing.restored' | 'publication.created' | 'publication.updated' | 'publication.deleted' | 'publication.restored' | 'variant.created' | 'variant.updated' | 'variant.deleted' | 'variant.restored' | 'media.created' | 'media.updated' | 'media.deleted' | 'media.restored' | 'review.created' | 'review.updated' | 'review.deleted' | 'review.restored')[] | undefined;
+  /** Return only changes of one of these fields, besides deletions and restorations. */
+  fields?: readonly string[] | undefined;
+}
+
+/** Changes, in their order. */
+export type Changes = Change[];
+
+/** A change of a resource. */
+export interface Change {
+  /** The offset after this change. */
+  id: string;
+  /** What happened to what. */
+  type: string;
+  /** Type of the resource. */
+  resource: 'store' | 'listing' | 'publication' | 'variant' | 'media' | 'review';
+  /** Id of the resource. */
+  resource_id: string;
+  /** Of a variant: the id of its publication. */
+  publication_id?: string;
+  /** Grows with each change of the resource. Variants share the numbers of their publication. */
+  revision: number;
+  /** When it happened: ISO 8601 in UTC with milliseconds. */
+  occurred_at: string;
+  /** Who changed it. */
+  actor: {
+    /** `key`: a request with an API key. */
+    type: 'key' | 'import' | 'operator' | 'schedule' | 'system';
+    /** Id of the API key. */
+    id?: string;
+    /** Name of the API key. */
+    name?: string;
+  };
+  /** `X-Request-Id` of the request, or the id of the import. */
+  request_id?: string;
+  /** The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration. */
+  changed: Record<string, {
+    /** The value before. Null for none. */
+    before: unknown;
+    /** The value after. Null for none. */
+    after: unknown;
+  }>;
+}
+
 export interface WriteQuery {
   /** Store of the resource. Default for a new resource, and for the store itself: the first of the token's stores. Otherwise, the resource may be in any of them. */
   store_id?: string | undefined;
@@ -1925,6 +1981,7 @@ export interface Operations {
   listStoreReviews: { query: StoreReviewsQuery; answer: StoreReviewPage };
   listMedia: { query: MediaListQuery; answer: MediaPage };
   getMedia: { query: ReadQuery; answer: MediaAnswer };
+  readChanges: { query: ChangesQuery; answer: Changes };
   createListing: { query: WriteQuery; body: NewListing; answer: NewListingAnswer };
   updateListing: { query: WriteQuery; body: ListingPatch; answer: ListingAnswer };
   putListing: { query: WriteQuery; body: ListingPatch; answer: PutListingAnswer };
@@ -1971,6 +2028,7 @@ export const endpoints = {
   listStoreReviews: ['GET', '/api/reviews'],
   listMedia: ['GET', '/api/media'],
   getMedia: ['GET', '/api/media/:id'],
+  readChanges: ['GET', '/api/changes'],
   createListing: ['POST', '/api/listing'],
   updateListing: ['PATCH', '/api/listing/:id'],
   putListing: ['PUT', '/api/listing/by-external-id/:external_id'],

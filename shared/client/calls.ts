@@ -1,18 +1,10 @@
 import { AnswerInfos } from './answer-info.js';
-import type {
-  AnswerOf,
-  DataOf,
-  Expandable,
-  ExpandedList,
-  ListId,
-  OperationId,
-  ReadId,
-} from './operations.js';
+import type { AnswerOf, DataOf, EnvelopeId, Expandable, ExpandedList, ListId, ReadId } from './operations.js';
 import type { ClientOptions, ListOptions, ReadOptions, WriteOptions } from './options.js';
 import { listOf } from './pages.js';
 import { Transport } from './transport.js';
 
-export type WriteId = Exclude<OperationId, ReadId | 'issueToken' | 'refreshToken' | 'validateToken'>;
+export type WriteId = Exclude<EnvelopeId, ReadId | 'issueToken' | 'refreshToken' | 'validateToken'>;
 
 /** Sends reads and writes for the resource classes: sets the conditional and consistency headers, and records ETags. */
 export class Calls {

@@ -28,3 +28,4 @@ export type {
   WriteOptions,
 } from './options.js';
 export type { Pages } from './pages.js';
+export type { ChangesOptions } from './stores.js';

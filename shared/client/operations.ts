@@ -2,15 +2,19 @@ import type { endpoints, Operations, ReadQuery } from './api.js';
 import type { Pages } from './pages.js';
 
 export type OperationId = keyof Operations;
+/** The operations whose answer has the envelope `{ code, status, data }`. */
+export type EnvelopeId = {
+  [Id in OperationId]: Operations[Id]['answer'] extends { data: unknown } ? Id : never;
+}[OperationId];
 /** The operations that only read. */
 export type ReadId = {
-  [Id in OperationId]: (typeof endpoints)[Id][0] extends 'GET' ? Id : never;
-}[OperationId];
+  [Id in EnvelopeId]: (typeof endpoints)[Id][0] extends 'GET' ? Id : never;
+}[EnvelopeId];
 
 /** The body of an operation's successful response, such as `{ code, status, data, meta }`. */
 export type AnswerOf<Id extends OperationId> = Operations[Id]['answer'];
 /** The `data` of that body. */
-export type DataOf<Id extends OperationId> = AnswerOf<Id>['data'];
+export type DataOf<Id extends EnvelopeId> = AnswerOf<Id>['data'];
 
 /** The JSON body that an operation accepts. */
 export type BodyOf<Id extends OperationId> = Operations[Id] extends { body: infer Body } ? Body : never;

@@ -1,4 +1,4 @@
-import type { PaymentMethod, Store } from './api.js';
+import type { Change, ChangesQuery, PaymentMethod, Store } from './api.js';
 import type { Calls } from './calls.js';
 import type {
   AnswerOf,
@@ -9,9 +9,14 @@ import type {
   Expanding,
   QueryOf,
 } from './operations.js';
-import type { ListOptions, ReadOptions, WriteOptions } from './options.js';
+import type { CallOptions, ListOptions, ReadOptions, WriteOptions } from './options.js';
 import type { Pages } from './pages.js';
 import { listOf } from './pages.js';
+
+/** Which changes to follow. */
+export type ChangesOptions = Readonly<Omit<ChangesQuery, 'offset' | 'live' | 'cursor'>> & {
+  readonly after?: string;
+};
 
 /** One store: `store_id` of the query, or `storeId` of the client's options, or the first of the key's stores. */
 export class StoreCalls {
@@ -69,6 +74,31 @@ export class StoreCalls {
   ): Pages<PaymentMethod, AnswerOf<'listPaymentMethods'>> {
     return listOf((page) => this.calls.page('listPaymentMethods', { query: page }, options), query);
   }
+
+  /**
+   * Yields the changes of the store, and waits for the next one. Ends only by `break` or `signal`. Requires a secret key.
+   *
+   * @param query `after`: the `id` of the last change that was handled. Default: from the beginning. `now` skips all
+   * earlier changes.
+   * @example
+   * for await (const change of client.store.changes({ after: saved, resource: ['publication'] })) {
+   *   await handle(change);
+   *   saved = change.id;
+   * }
+   */
+  async *changes(
+    { after = '-1', ...filter }: ChangesOptions = {},
+    options: CallOptions = {},
+  ): AsyncGenerator<Change, void, undefined> {
+    for (let offset = after; ; ) {
+      const query = { ...filter, offset, live: 'long-poll' };
+      const { body, headers } = await this.calls.transport.call('readChanges', { query, options });
+      // A long poll that ends without a change has no body.
+      yield* body ?? [];
+      offset = headers.get('stream-next-offset') ?? offset;
+    }
+  }
+
   /**
    * Changes the given fields of the store; null clears an optional one. `contact`, `policies` and `businessHours` are
    * replaced as a whole. The result has no `stats` if they cannot be read within one second.

@@ -239,7 +239,11 @@ async function replyToRead(exchange: Exchange, answer: Answer): Promise<Reply> {
   if (answer.file) return fileReply(exchange, answer.file);
   if (answer.stream) {
     const { content_type, bytes } = answer.stream;
-    return { status: 200, headers: { ...answer.headers, 'Content-Type': content_type }, body: bytes };
+    const headers = {
+      ...answer.headers,
+      ...(content_type !== undefined && { 'Content-Type': content_type }),
+    };
+    return { status: answer.status ?? 200, headers, ...(bytes && { body: bytes }) };
   }
   const rendered = await renderRead(answer);
   const { made_from } = answer;

@@ -94,8 +94,9 @@ export interface FileAnswer {
 
 /** A response of unknown length. If making it fails, the connection is closed. It ends early if the client leaves. */
 export interface StreamAnswer {
-  readonly content_type: string;
-  readonly bytes: AsyncIterable<Uint8Array>;
+  /** Both are undefined if there is no body. */
+  readonly content_type?: string;
+  readonly bytes?: AsyncIterable<Uint8Array>;
 }
 
 /** Blob store of the pictures of each environment. */

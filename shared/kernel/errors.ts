@@ -38,6 +38,7 @@ export type Condition =
   | 'listing_not_empty'
   | 'name_taken'
   | 'insufficient_stock'
+  | 'offset_of_other_log'
   | 'idempotency_key_reused'
   | 'idempotency_key_locked'
   | 'idempotency_quota_reached'

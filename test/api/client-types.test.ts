@@ -29,6 +29,11 @@ const USES: Readonly<Record<string, string>> = {
     const patch: StorePatch = { description: null, contact: { phone: '+51 1 555 0199' } };
     const store: Store = await client.store.update(patch, { ifMatch: await client.store.get() });
     console.log(store.contact?.phone);`,
+  'store.changes': `
+    for await (const change of client.store.changes({ after: 'now', resource: ['publication'] })) {
+      const price: unknown = change.changed.price_amount?.after;
+      console.log(change.actor.name, price);
+    }`,
   'listings.list': `
     const { data, meta } = await client.listings.list({ page: 2, order: 'asc' }).page();
     const listings: Listing[] = data;

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import {
+  changesSchema,
   exportSchema,
   listingPublicationsSchema,
   listingsSchema,
@@ -86,6 +87,15 @@ const range_headers = ['ETag', 'Accept-Ranges', 'Content-Range'] as const;
 const publications = { tag: 'Publications', permission: 'read:publications' } as const;
 const listings = { tag: 'Listings', permission: 'read:listings' } as const;
 const listingPage = { query: listingsSchema, answer: answers.ListingPage };
+
+/** The permissions that the feed of changes requires. */
+export const CHANGES_PERMISSIONS = [
+  'read:publications',
+  'read:stores',
+  'read:listings',
+  'read:media',
+  'read:reviews',
+] as const;
 
 /** The permissions that an export requires. */
 export const EXPORT_PERMISSIONS = ['read:publications', 'read:listings', 'read:media'] as const;
@@ -262,6 +272,35 @@ export const reads = withIds({
       304: { ...NOT_MODIFIED, headers: ['ETag', 'Accept-Ranges'] },
     },
     conditions: [...mediaRecord.conditions, 'range_unsatisfiable'],
+  },
+  readChanges: {
+    method: 'GET',
+    path: '/api/changes',
+    tag: 'Stores',
+    permission: 'read:publications',
+    security: 'bearer',
+    summary: 'Follow the changes of a store',
+    description:
+      'Returns the changes of publications, variants, listings, media, reviews and the store, in their order, as a stream of the protocol Durable Streams 1.0. Requires a secret key that also has the permissions `read:stores`, `read:listings`, `read:media` and `read:reviews`. Send `Stream-Next-Offset` as `offset` of the next read: nothing is missed.',
+    query: changesSchema,
+    successes: {
+      200: {
+        description: 'The changes after `offset`, at most 100, or server-sent events with them.',
+        headers: ['Stream-Next-Offset', 'Stream-Cursor', 'Stream-Up-To-Date'],
+        content: { 'application/json': { schema: answers.Changes }, 'text/event-stream': {} },
+      },
+      204: {
+        description: 'A long poll ended without a change.',
+        headers: ['Stream-Next-Offset', 'Stream-Cursor', 'Stream-Up-To-Date'],
+      },
+    },
+    conditions: [
+      ...AUTHENTICATION_CONDITIONS,
+      ...PARAMETER_CONDITIONS,
+      'store_not_found',
+      'offset_of_other_log',
+      ...GENERAL_CONDITIONS,
+    ],
   },
   exportStore: {
     method: 'GET',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHANGE_VERBS, CHANGED_RESOURCES, OFFSET } from '../../catalog/changes';
 import { reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
 import {
@@ -54,6 +55,40 @@ export const exportSchema = readSchema.pick({ store_id: true }).extend({
       description:
         'Where the pictures are served: the beginning of their addresses in the export. Default: where the request was sent.',
       example: 'https://shop.example',
+    }),
+});
+
+/** Parameters of `GET /api/changes`. */
+export const changesSchema = readSchema.pick({ store_id: true }).extend({
+  offset: z.string().regex(OFFSET, '-1, now or a Stream-Next-Offset').optional().meta({
+    description:
+      'Where to begin: after the changes of an earlier answer, from the beginning (`-1`, the default), or after all changes until now (`now`).',
+    example: '00000000000000001042-0195d4a2',
+  }),
+  live: z
+    .enum(['long-poll', 'sse'])
+    .optional()
+    .describe(
+      'Whether to wait for changes: at most 4 s for an answer, or as server-sent events for a minute.',
+    ),
+  cursor: z.string().optional().meta({
+    description: 'The `Stream-Cursor` of an earlier answer, for caches. Ignored.',
+    example: '89424',
+  }),
+  resource: commaList(CHANGED_RESOURCES, 'Return only changes of these resources.'),
+  type: commaList(
+    CHANGED_RESOURCES.flatMap((resource) => CHANGE_VERBS.map((verb) => `${resource}.${verb}` as const)),
+    'Return only changes of these types.',
+  ),
+  fields: z
+    .string()
+    .prefault('')
+    .transform((text) => text.split(',').filter((name) => name !== ''))
+    .meta({
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Return only changes of one of these fields, besides deletions and restorations.',
+      example: ['price_amount'],
     }),
 });
 

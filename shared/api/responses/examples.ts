@@ -220,3 +220,16 @@ export const notReady = {
     details: { waiting_for: ['event_store'], rate_limiter: 'ok' },
   },
 };
+
+export const change = {
+  id: '00000000000000001042-7b0c4a2e',
+  type: 'variant.updated',
+  resource: 'variant',
+  resource_id: ids.variant,
+  publication_id: ids.publication,
+  revision: 7,
+  occurred_at: '2026-02-01T12:00:00.000Z',
+  actor: { type: 'key', id: ids.api_key, name: 'Stock robot' },
+  request_id: '0195d4a2-8a10-7c1e-9f31-5b0c7a6e1d10',
+  changed: { quantity_available: { before: 5, after: 4 } },
+};

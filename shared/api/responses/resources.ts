@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ACTOR_TYPES, CHANGED_RESOURCES } from '../../catalog/changes';
 import { answerShape } from '../../catalog/fields';
 import { LISTING_MEDIA_MAX, LISTING_RESPONSE_NAMES, listingFields } from '../../catalog/listing/fields';
 import { LISTING_LEVELS_MAX } from '../../catalog/listing/tree';
@@ -347,6 +348,43 @@ export const listingPublicationsSchema = z.strictObject({
       ...facetsShape,
     })
     .describe('Order and pages of the publications.'),
+});
+
+/** An entry of `GET /api/changes` and of a history (docs/interface.md#changes). */
+export const changeSchema = z.strictObject({
+  id: z
+    .string()
+    .meta({ description: 'The offset after this change.', example: '00000000000000001042-0195d4a2' }),
+  type: z.string().meta({ description: 'What happened to what.', example: 'publication.updated' }),
+  resource: z.enum(CHANGED_RESOURCES).describe('Type of the resource.'),
+  resource_id: id.describe('Id of the resource.'),
+  publication_id: id.optional().describe('Of a variant: the id of its publication.'),
+  revision: z
+    .int()
+    .min(1)
+    .describe('Grows with each change of the resource. Variants share the numbers of their publication.'),
+  occurred_at: timestamp.describe('When it happened: ISO 8601 in UTC with milliseconds.'),
+  actor: z
+    .strictObject({
+      type: z.enum(ACTOR_TYPES).describe('`key`: a request with an API key.'),
+      id: id.optional().describe('Id of the API key.'),
+      name: z.string().optional().describe('Name of the API key.'),
+    })
+    .describe('Who changed it.'),
+  request_id: z.string().optional().describe('`X-Request-Id` of the request, or the id of the import.'),
+  changed: z
+    .record(
+      z.string(),
+      z.strictObject({
+        before: z.unknown().meta({ description: 'The value before. Null for none.', example: 1250 }),
+        after: z.unknown().meta({ description: 'The value after. Null for none.', example: 990 }),
+      }),
+    )
+    .meta({
+      description:
+        'The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration.',
+      example: { price_amount: { before: 1250, after: 990 } },
+    }),
 });
 
 export type Media = z.infer<typeof mediaSchema>;

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { execute } from '../../../services/command/execute';
-import { load } from '../../../services/command/load';
 import { ABSENT, type Aggregate, type State } from '../../../shared/catalog/events/aggregate';
 import { type DomainEvent, decodeEvent, encodeEvent } from '../../../shared/catalog/events/codec';
 import { streamName } from '../../../shared/catalog/events/envelope';
@@ -12,6 +11,7 @@ import {
 } from '../../../shared/catalog/publication/publication';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { AnyId, PublicationId } from '../../../shared/kernel/ids';
+import { load } from '../../../shared/ports/stream-state';
 import { AT, newId, World } from './support';
 
 /** Few values each, so that commands often match the existing state. */

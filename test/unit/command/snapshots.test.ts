@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { load, streamIn } from '../../../services/command/load';
 import { updatePublication } from '../../../services/command/publication';
 import { stateSchemaOf } from '../../../shared/catalog/events/aggregate';
 import { publicationAggregate } from '../../../shared/catalog/publication/publication';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { SnapshotStore } from '../../../shared/ports/snapshot-store';
+import { load, streamIn } from '../../../shared/ports/stream-state';
 import type { MemoryEventStore } from '../../support/memory-event-store';
 import { waitFor } from '../../support/wait-for';
 import { errorOf, newId, publicationWithEvents } from './support';

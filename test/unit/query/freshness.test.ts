@@ -3,6 +3,7 @@ import { queryRoutes } from '../../../services/query/routes';
 import { CachedActiveView } from '../../../shared/adapters/active-view';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import { parseConfig } from '../../../shared/kernel/config';
+import { MemoryEventStore } from '../../support/memory-event-store';
 import { noPictures } from '../../support/no-media';
 import { withTempDir } from '../../support/temp-dir';
 import { ReadWorld, refusal } from './read-world';
@@ -87,7 +88,10 @@ test('every read is unavailable until an event was projected', () =>
     const views = await openViewStore(parseConfig({ DATA_DIR: folder }), 'live');
     const view = new CachedActiveView(views);
     const system = { now: Date.now, random: (size: number) => new Uint8Array(size) };
-    for (const route of queryRoutes({ views: { live: view, test: view }, system, pictures: noPictures })) {
+    const log = new MemoryEventStore();
+    const events = { live: log, test: log };
+    const all = { live: view, test: view, control: view };
+    for (const route of queryRoutes({ views: all, events, system, pictures: noPictures })) {
       const reading = route.handler({
         method: 'GET',
         principal: {

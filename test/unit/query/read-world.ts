@@ -11,6 +11,7 @@ import type { Answer, Route } from '../../../shared/http/route';
 import { parseConfig } from '../../../shared/kernel/config';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { ViewStore, ViewVersion } from '../../../shared/ports/view-store';
+import { MemoryEventStore } from '../../support/memory-event-store';
 import { noPictures } from '../../support/no-media';
 import { makeTempDir, type TempDir } from '../../support/temp-dir';
 import { documentsOf, type StoreContents } from './catalog-documents';
@@ -52,8 +53,10 @@ export class ReadWorld {
     );
     const system = { now, random: (size: number) => new Uint8Array(size) };
     const recordPageView = (viewed: PageView): void => void this.viewed.push(viewed);
+    const log = new MemoryEventStore();
     this.routes = queryRoutes({
-      views: { live: view, test: view },
+      views: { live: view, test: view, control: view },
+      events: { live: log, test: log },
       system,
       recordPageView,
       pictures: noPictures,

@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ABSENT, type Aggregate, type State, stateSchemaOf } from '../../shared/catalog/events/aggregate';
-import { type DomainEvent, decodeEvent } from '../../shared/catalog/events/codec';
+import { ABSENT, type Aggregate, type State, stateSchemaOf } from '../catalog/events/aggregate';
+import { type DomainEvent, decodeEvent } from '../catalog/events/codec';
 import {
   type Position,
   type RecordedEvent,
   START,
   type StreamName,
   streamName,
-} from '../../shared/catalog/events/envelope';
-import type { Realm } from '../../shared/catalog/realm';
-import { LRUCache } from '../../shared/kernel/cache';
-import type { AnyId } from '../../shared/kernel/ids';
-import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+} from '../catalog/events/envelope';
+import type { Realm } from '../catalog/realm';
+import { LRUCache } from '../kernel/cache';
+import type { AnyId } from '../kernel/ids';
+import { type EventStore, NO_STREAM } from './event-store';
 
 /** Loads the state of a stream: from memory, from a snapshot, and from the events after it. */
 

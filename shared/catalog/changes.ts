@@ -1,0 +1,155 @@
+import type { StoreId } from '../kernel/ids';
+import { isSameValue } from '../kernel/same-value';
+import type { State } from './events/aggregate';
+import type { DomainEvent } from './events/codec';
+import type { Category, EventMetadata, JsonValue } from './events/envelope';
+import { listingAggregate } from './listing/listing';
+import { mediaAggregate } from './media/media';
+import { publicationAggregate } from './publication/publication';
+import type { Variant } from './publication/variants';
+import { reviewAggregate } from './review/review';
+import { storeAggregate } from './store/store';
+
+/** The resources whose changes a store can follow. The events of a variant are those of its publication. */
+export const CHANGED_RESOURCES = ['store', 'listing', 'publication', 'variant', 'media', 'review'] as const;
+export type ChangedResource = (typeof CHANGED_RESOURCES)[number];
+
+/** Where a reader begins: at the beginning, at the end, or after a change. */
+export const OFFSET = /^(-1|now|\d{20}-[0-9a-f]{8})$/;
+
+/** What can happen to a resource. */
+export const CHANGE_VERBS = ['created', 'updated', 'deleted', 'restored'] as const;
+
+const AGGREGATES = {
+  store: storeAggregate,
+  listing: listingAggregate,
+  publication: publicationAggregate,
+  media: mediaAggregate,
+  review: reviewAggregate,
+};
+export type ChangedCategory = keyof typeof AGGREGATES;
+
+/** The aggregate of a category, for events of any type. */
+export interface ChangingAggregate {
+  readonly category: Category;
+  readonly events: (typeof storeAggregate)['events'];
+  readonly state_version: number;
+  evolve(state: State<Resource>, event: DomainEvent, id: string, occurred_at: string): State<Resource>;
+}
+
+/** Returns the aggregate whose changes can be followed, undefined for other categories. */
+export const changingAggregate = (category: Category): ChangingAggregate | undefined =>
+  Object.hasOwn(AGGREGATES, category)
+    ? (AGGREGATES[category as ChangedCategory] as unknown as ChangingAggregate)
+    : undefined;
+
+type Resource = { readonly store_id: StoreId } & Readonly<Record<string, unknown>>;
+type Values = Readonly<Record<string, JsonValue>>;
+
+/** Fields that each change changes, that never change, or that only the service uses. */
+const NOT_SHOWN = new Set(
+  'id store_id account_id environment version created_at updated_at view_count hash progress'.split(' '),
+);
+
+/** What an event has changed. `changed` has the values before and after by field, null for none. */
+export interface Change {
+  readonly resource: ChangedResource;
+  readonly resource_id: string;
+  readonly verb: (typeof CHANGE_VERBS)[number];
+  readonly changed: Readonly<Record<string, { readonly before: JsonValue; readonly after: JsonValue }>>;
+}
+
+/**
+ * Returns what an event has changed between two states of its stream. Undefined if that is nothing, as for an event that
+ * only interrupts another write. A deletion and a restoration name no fields.
+ */
+export function changeOf(
+  category: ChangedCategory,
+  id: string,
+  event: DomainEvent,
+  before: State<Resource>,
+  after: State<Resource>,
+): Change | undefined {
+  const variant_id = variantOf(event);
+  if (variant_id !== undefined) {
+    const [old_values, new_values] = [before, after].map((state) => variantIn(state, variant_id));
+    const verb = !old_values ? 'created' : !new_values ? 'deleted' : 'updated';
+    return changeIn('variant', variant_id, verb, old_values, new_values);
+  }
+  if (after.tag === 'deleted')
+    return before.tag === 'present' ? changeIn(category, id, 'deleted') : undefined;
+  if (before.tag === 'deleted') return changeIn(category, id, 'restored');
+  return changeIn(category, id, before.tag === 'absent' ? 'created' : 'updated', shown(before), shown(after));
+}
+
+function changeIn(
+  resource: ChangedResource,
+  resource_id: string,
+  verb: Change['verb'],
+  before: Values = {},
+  after: Values = {},
+): Change | undefined {
+  const names = verb === 'deleted' ? [] : [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changed = Object.fromEntries(
+    names
+      .map((name) => [name, valuesOf(name, before[name] ?? null, after[name] ?? null)] as const)
+      .filter(([, values]) => !isSameValue(values.before, values.after)),
+  );
+  if (verb === 'updated' && Object.keys(changed).length === 0) return undefined;
+  return { resource, resource_id, verb, changed };
+}
+
+/** Of a list of variants, returns only those that differ: it may have 2,048. */
+function valuesOf(
+  name: string,
+  before: JsonValue,
+  after: JsonValue,
+): { before: JsonValue; after: JsonValue } {
+  if (name !== 'variants' || !Array.isArray(before) || !Array.isArray(after)) return { before, after };
+  const without = (list: JsonValue[], other: JsonValue[]) =>
+    list.filter((one) => !other.some((each) => isSameValue(one, each)));
+  return { before: without(before, after), after: without(after, before) };
+}
+
+/** Returns the fields of a resource that its changes show, none if it does not exist. */
+function shown(state: State<Resource>): Values {
+  if (state.tag !== 'present') return {};
+  const { progress, ...resource } = state.resource;
+  const fields = Object.entries(resource).filter(([name]) => !NOT_SHOWN.has(name));
+  const status = progress ? { status: (progress as { status: string }).status } : {};
+  return { ...(Object.fromEntries(fields) as Values), ...status };
+}
+
+/** Returns the variant that an event is about, undefined for other events. */
+function variantOf(event: DomainEvent): string | undefined {
+  switch (event.type) {
+    case 'VariantAdded':
+    case 'VariantChanged':
+      return event.data.variant.id;
+    case 'VariantRemoved':
+      return event.data.variant_id;
+    default:
+      return undefined;
+  }
+}
+
+function variantIn(state: State<Resource>, variant_id: string): Values | undefined {
+  if (state.tag !== 'present') return undefined;
+  const variant = (state.resource.variants as readonly Variant[]).find(({ id }) => id === variant_id);
+  if (!variant) return undefined;
+  const { id: _, ...values } = variant;
+  return values as unknown as Values;
+}
+
+export const ACTOR_TYPES = ['key', 'import', 'operator', 'schedule', 'system'] as const;
+
+/** Who has caused a change. `id`: of the API key. */
+export interface Actor {
+  readonly type: (typeof ACTOR_TYPES)[number];
+  readonly id?: string;
+}
+
+export function actorOf({ source, api_key_id }: EventMetadata): Actor {
+  if (source === 'api') return { type: 'key', ...(api_key_id !== undefined && { id: api_key_id }) };
+  return { type: source === 'cli' ? 'operator' : source };
+}

@@ -1,0 +1,249 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
+import { Cli, expectFailure } from './cli-run';
+import { ownShop } from './own-shop';
+import { expectError } from './replies';
+
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+
+const here = ownShop();
+const { send } = here;
+const create = async (path: string, body: object): Promise<string> =>
+  (await send('POST', path, { body })).body.data.id;
+
+interface Entry {
+  readonly id: string;
+  readonly type: string;
+  readonly resource_id: string;
+  readonly revision: number;
+  readonly actor: object;
+  readonly changed: Record<string, { before: unknown; after: unknown }>;
+}
+
+interface Read {
+  readonly entries: Entry[];
+  readonly next: string;
+  readonly is_up_to_date: boolean;
+}
+
+async function read(query: string): Promise<Read> {
+  const { status, headers, body } = await send('GET', `/api/changes?${query}`);
+  expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+  const next = headers.get('stream-next-offset')!;
+  return { entries: body, next, is_up_to_date: headers.get('stream-up-to-date') === 'true' };
+}
+
+/** Follows the feed from an offset to its end, as a consumer does. */
+async function follow(offset: string, query = ''): Promise<Read & { readonly pages: number }> {
+  const entries: Entry[] = [];
+  for (let pages = 1; ; pages++) {
+    const page = await read(`offset=${offset}${query}`);
+    entries.push(...page.entries);
+    if (page.is_up_to_date) return { ...page, entries, pages };
+    offset = page.next;
+  }
+}
+
+const typesOf = ({ entries }: Read): string[] => entries.map(({ type }) => type);
+
+describe('GET /api/changes', () => {
+  test('shows each change with the values before and after, and who made it', async () => {
+    const { next: start } = await read('offset=now');
+    const listing_id = await create('/api/listing', { name: 'Drinks' });
+    const id = await create('/api/publication', { ...TEA, listing_id, tags: ['new'] });
+    await send('PATCH', `/api/publication/${id}`, { body: { title: 'Green tea', price_amount: 990 } });
+    await send('PATCH', `/api/publication/${id}`, { body: { title: 'Green tea' } });
+    await send('DELETE', `/api/publication/${id}`);
+    await send('POST', `/api/publication/${id}/restore`);
+    await send('PATCH', '/api/store', { body: { description: 'Teas' } });
+    const { entries } = await follow(start);
+    expect(entries).toMatchObject([
+      { type: 'listing.created', resource_id: listing_id, revision: 1 },
+      { type: 'publication.created', resource_id: id, revision: 1 },
+      { type: 'publication.updated', resource_id: id },
+      { type: 'publication.updated', resource_id: id },
+      { type: 'publication.deleted', changed: {} },
+      { type: 'publication.restored', changed: {} },
+      { type: 'store.updated', resource_id: here.shop.store_id },
+    ]);
+    const [, created, first, second] = entries as [Entry, Entry, Entry, Entry];
+    expect(created.changed).toMatchObject({
+      title: { before: null, after: 'Tea' },
+      price_amount: { before: null, after: 1_250 },
+      listing_id: { before: null, after: listing_id },
+      tags: { before: null, after: ['new'] },
+    });
+    expect({ ...first.changed, ...second.changed }).toEqual({
+      title: { before: 'Tea', after: 'Green tea' },
+      price_amount: { before: 1_250, after: 990 },
+    });
+    expect(created.actor).toEqual({ type: 'key', id: here.shop.secret.id, name: expect.any(String) });
+    expect(JSON.stringify(entries)).not.toMatch(/fingerprint|operation_id|traceparent/);
+    // Offsets sort as texts, and revisions of a resource grow.
+    const offsets = entries.map((entry) => entry.id);
+    expect([...offsets].sort()).toEqual(offsets);
+    for (const entry of entries) expect(entry.id).toMatch(/^\d{20}-[0-9a-f]{8}$/);
+    const revisions = entries.filter((entry) => entry.resource_id === id).map(({ revision }) => revision);
+    expect([...revisions].sort((a, b) => a - b)).toEqual(revisions);
+  });
+
+  test('a variant has changes of its own', async () => {
+    const options = [{ name: 'Size', values: [] }];
+    const variants = [{ option_values: { Size: 'S' }, quantity_available: 5 }];
+    const id = await create('/api/publication', { ...TEA, options, variants });
+    const { next } = await read('offset=now');
+    const added = await create(`/api/publication/${id}/variants`, {
+      option_values: { Size: 'M' },
+      price_amount: 5,
+    });
+    await send('PATCH', `/api/variant/${added}`, { body: { price_amount: 7 } });
+    await send('DELETE', `/api/variant/${added}`);
+    const { entries } = await follow(next);
+    const own = { resource: 'variant', resource_id: added, publication_id: id };
+    expect(entries).toMatchObject([
+      { type: 'publication.updated', resource_id: id, changed: { options: {} } },
+      { ...own, type: 'variant.created', changed: { price_amount: { before: null, after: 5 } } },
+      { ...own, type: 'variant.updated' },
+      { ...own, type: 'variant.deleted', changed: {} },
+    ]);
+    expect(entries[2]!.changed).toEqual({ price_amount: { before: 5, after: 7 } });
+  });
+
+  test('filters by type, resource and field; the offset moves on', async () => {
+    const { next } = await read('offset=now');
+    const id = await create('/api/publication', TEA);
+    await send('PATCH', `/api/publication/${id}`, { body: { title: 'Mate' } });
+    await send('PATCH', `/api/publication/${id}`, { body: { price_amount: 3 } });
+    await create('/api/listing', { name: 'Cups' });
+    await send('DELETE', `/api/publication/${id}`);
+    const of = async (query: string) => typesOf(await follow(next, query));
+    expect(await of('&resource=listing')).toEqual(['listing.created']);
+    expect(await of('&type=publication.deleted,listing.created')).toEqual([
+      'listing.created',
+      'publication.deleted',
+    ]);
+    expect(await of('&resource=publication&fields=price_amount')).toEqual([
+      'publication.created',
+      'publication.updated',
+      'publication.deleted',
+    ]);
+    const none = await follow(next, '&resource=media');
+    expect([none.entries, none.next > next]).toEqual([[], true]);
+  });
+
+  test('has pages that repeat and miss nothing, also of the changes of another store', async () => {
+    const { next } = await read('offset=now');
+    const other = await here.harness.newShop();
+    const ids: string[] = [];
+    for (let index = 0; index < 130; index++) {
+      ids.push(await create('/api/publication', { ...TEA, title: `Tea ${index}` }));
+      if (index % 10 === 0) await send('POST', '/api/publication', { token: other.secret.token, body: TEA });
+    }
+    const { entries, pages } = await follow(next);
+    expect(pages).toBe(2);
+    expect(entries.map(({ resource_id }) => resource_id)).toEqual(ids);
+  });
+
+  test('a long poll waits for the next change, and ends with 204 without one', async () => {
+    const waiting = send('GET', '/api/changes?offset=now&live=long-poll&resource=listing');
+    const { next } = await read('offset=now');
+    await create('/api/publication', TEA);
+    const empty = await waiting;
+    expect([empty.status, empty.text, empty.headers.get('stream-up-to-date')]).toEqual([204, '', 'true']);
+    expect(empty.headers.get('stream-next-offset')! > next).toBe(true);
+    const again = send('GET', `/api/changes?offset=${next}&live=long-poll&resource=listing`);
+    const listing_id = await create('/api/listing', { name: 'Pots' });
+    const found = await waitFor(async () => {
+      const { status, body } = await again;
+      return status === 200 ? body : (await read(`offset=${next}&resource=listing`)).entries;
+    });
+    expect(found).toMatchObject([{ type: 'listing.created', resource_id: listing_id }]);
+  });
+
+  test('server-sent events show changes while the connection is open', async () => {
+    const { next } = await read('offset=now');
+    const leaving = new AbortController();
+    const reply = await fetch(`${here.harness.url}/api/changes?offset=${next}&live=sse`, {
+      headers: { authorization: `Bearer ${here.shop.secret.token}` },
+      signal: leaving.signal,
+    });
+    expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    const id = await create('/api/publication', TEA);
+    let text = '';
+    const decoder = new TextDecoder();
+    for await (const chunk of reply.body!) {
+      text += decoder.decode(chunk as Uint8Array);
+      if (text.includes(id) && text.endsWith('\n\n')) break;
+    }
+    leaving.abort();
+    const events = text.trimEnd().split('\n\n');
+    const data = events.find((event) => event.startsWith('event: data\n'))!;
+    expect(JSON.parse(data.split('data: ')[1]!)).toMatchObject([
+      { type: 'publication.created', resource_id: id },
+    ]);
+    const control = JSON.parse(events.at(-1)!.replace('event: control\ndata: ', ''));
+    expect(control).toMatchObject({ streamNextOffset: expect.stringMatching(/^\d{20}-/), upToDate: true });
+    expect(await follow(control.streamNextOffset)).toMatchObject({ entries: [] });
+  });
+
+  test('the client yields changes as they come, and continues after one', async () => {
+    const client = here.harness.client(here.shop.secret);
+    const { id } = await client.publications.create(TEA);
+    const found: string[] = [];
+    let last = '';
+    for await (const change of client.store.changes({ resource: ['publication'] })) {
+      found.push(change.resource_id);
+      last = change.id;
+      if (found.length === 1) found.push((await client.publications.create(TEA)).id);
+      else break;
+    }
+    expect([found[0], found[2]]).toEqual([id, found[1]]);
+    await client.publications.delete(id);
+    for await (const change of client.store.changes({ after: last })) {
+      expect(change).toMatchObject({ type: 'publication.deleted', resource_id: id });
+      break;
+    }
+  });
+
+  test('refuses public keys, unknown offsets and offsets of another log', async () => {
+    const { next } = await read('offset=now');
+    const shown = await send('GET', '/api/changes', { token: here.shop.public.token });
+    expectError(shown, 403, 'INSUFFICIENT_PERMISSIONS');
+    expectError(await send('GET', '/api/changes?offset=12'), 400, 'VALIDATION_ERROR', 'offset');
+    expectError(await send('GET', '/api/changes?live=sse'), 400, 'VALIDATION_ERROR', 'offset');
+    const flipped = next.endsWith('0') ? '1' : '0';
+    const foreign = await send('GET', `/api/changes?offset=${next.slice(0, -1)}${flipped}`);
+    expectError(foreign, 409, 'CONFLICT');
+    const beyond = await send('GET', `/api/changes?offset=${'9'.repeat(19).padStart(20, '0')}-00000000`);
+    expectError(beyond, 409, 'CONFLICT');
+    const head = await send('HEAD', '/api/changes');
+    expect([head.status, head.headers.get('stream-next-offset')]).toEqual([200, next]);
+  });
+});
+
+test('catalog changes prints them, after one and with the next ones', () =>
+  withTempDir(async (folder) => {
+    const cli = new Cli(join(folder, 'data'));
+    const store = await cli.store(await cli.account());
+    const file = join(folder, 'rows.jsonl');
+    const importRow = async (price: string): Promise<void> => {
+      writeFileSync(file, JSON.stringify({ external_id: 'mug', title: 'Mug', price }));
+      await cli.json('import', file, '--format', 'jsonl', '--store', store);
+    };
+    await importRow('4');
+    const changes = (...options: string[]) => cli.run('changes', '--store', store, ...options);
+    const first = (await changes('--json')).stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(first.map(({ type }) => type)).toEqual(['store.created', 'publication.created']);
+    expect(first[1].actor).toEqual({ type: 'import' });
+    await importRow('5');
+    const { stdout } = await changes('--after', first[1].id);
+    expect(stdout).toMatch(
+      /^\S+Z {2}publication\.updated {2}\S+ {2}by import {2}\S+\n {2}price_amount: 400 → 500\n$/,
+    );
+    expectFailure(await changes('--after', 'x'), 2, /Invalid --after/);
+  }));
