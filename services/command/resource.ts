@@ -511,7 +511,7 @@ export function defineResource<
     ...(operations.restore ? [routeOf(operations.restore, (request) => answerRestore(deps, request))] : []),
   ];
 
-  return { create, update, put, remove, addMedia, find, routes };
+  return { create, update, put, remove, addMedia, find, answerAfter, routes };
 }
 
 async function revised<Resource extends References, Changes extends References>(

@@ -7,6 +7,7 @@ import { listings } from './listing';
 import { mediaRoutes } from './media';
 import { publications } from './publication';
 import { ActiveStores, type MediaDeps, type ProjectionDeps, type RouteDeps } from './request';
+import { revertRoutes } from './revert';
 import { reviewRoutes } from './review';
 import { storeRoutes } from './store';
 import { variantRoutes } from './variant';
@@ -21,6 +22,7 @@ export function commandRoutes(
     batchRoute(shared),
     ...listings.routes(shared),
     ...featuredRoutes(shared),
+    ...revertRoutes(shared),
     ...mediaRoutes(shared),
     ...storeRoutes(shared),
     ...reviewRoutes(shared),

@@ -57,6 +57,7 @@ export interface Entry {
   readonly changed: Change['changed'];
 }
 
+/** Empty lists keep every change. */
 interface Filter {
   readonly store_id: string;
   readonly type: readonly string[];
@@ -173,8 +174,6 @@ export async function markOf(events: EventStore, offset: string): Promise<LogMar
 
 /** Reads the changes of one store from its log. */
 export class Feed {
-  private readonly names = new Map<string, Promise<string | undefined>>();
-
   constructor(
     private readonly deps: Pick<ReadDeps, 'control_view'>,
     private readonly events: EventStore,
@@ -183,11 +182,12 @@ export class Feed {
 
   /** Returns the changes after an event. If there is none, waits for the next one at most `wait_ms`. */
   async read(after: LogMark, wait_ms: number): Promise<Page> {
-    return this.named(await unlessMismatch(() => this.readUnnamed(after, wait_ms)));
+    const page = await unlessMismatch(() => this.readUnnamed(after, wait_ms));
+    return { ...page, entries: await withKeyNames(this.deps, page.entries) };
   }
 
   private async readUnnamed(after: LogMark, wait_ms: number): Promise<Page> {
-    const page = new PageBuilder(this.events, this.filter, after);
+    const page = new ChangeCollector(this.events, this.filter, after);
     if (wait_ms === 0 && after.position >= (await this.events.head())) return page.end(true);
     const ended = new AbortController();
     const timer = setTimeout(() => ended.abort(), wait_ms || POLL_MS);
@@ -207,23 +207,21 @@ export class Feed {
       ended.abort();
     }
   }
+}
 
-  /** Adds the names of the API keys. */
-  private async named(page: Page): Promise<Page> {
-    const nameOf = async (id: string): Promise<string | undefined> => {
-      const key = await (await this.deps.control_view.current())?.get('api_keys', id);
-      return key?.document?.body.name;
-    };
-    const entries = page.entries.map(async (entry): Promise<Entry> => {
-      const { id } = entry.actor;
-      if (id === undefined) return entry;
-      const reading = this.names.get(id) ?? nameOf(id);
-      this.names.set(id, reading);
-      const name = await reading;
-      return name === undefined ? entry : { ...entry, actor: { ...entry.actor, name } };
-    });
-    return { ...page, entries: await Promise.all(entries) };
-  }
+/** Adds the names of the API keys. */
+export async function withKeyNames(
+  { control_view }: Pick<ReadDeps, 'control_view'>,
+  entries: readonly Entry[],
+): Promise<Entry[]> {
+  const view = await control_view.current();
+  const ids = new Set(entries.flatMap(({ actor }) => actor.id ?? []));
+  const keys = await Promise.all([...ids].map((id) => view?.get('api_keys', id)));
+  const names = new Map(keys.map((key) => [key?.id, key?.document?.body.name]));
+  return entries.map((entry) => {
+    const name = names.get(entry.actor.id);
+    return name === undefined ? entry : { ...entry, actor: { ...entry.actor, name } };
+  });
 }
 
 interface StreamState {
@@ -231,8 +229,9 @@ interface StreamState {
   readonly state: State<never>;
 }
 
-class PageBuilder {
-  private readonly entries: Entry[] = [];
+/** Collects the changes of one store from consecutive events. */
+export class ChangeCollector {
+  readonly entries: Entry[] = [];
   private readonly streams = new Map<StreamName, StreamState>();
   private scanned = 0;
   private length = 0;
@@ -240,7 +239,7 @@ class PageBuilder {
   constructor(
     private readonly events: EventStore,
     private readonly filter: Filter,
-    private last: LogMark,
+    private last: LogMark = BEGINNING,
   ) {}
 
   get hasEntries(): boolean {

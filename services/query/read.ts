@@ -320,7 +320,7 @@ export async function findById<Name extends CollectionById>(
  * Returns the store in the query, or all stores of the token. Throws `store_access_denied` if the token does not have
  * the store, or has none at all (docs/interface.md#stores-and-environments).
  */
-function accessibleStores(request: ApiRequest): readonly StoreId[] {
+export function accessibleStores(request: ApiRequest): readonly StoreId[] {
   const store_id = requestedStore(request);
   return request.query.store_id === undefined ? request.principal.stores : [store_id];
 }

@@ -9,6 +9,7 @@ import type { EventStore } from '../../shared/ports/event-store';
 import { readChanges } from './changes';
 import { readExport } from './export';
 import { byHandle } from './handles';
+import { readHistory } from './history';
 import {
   readListingPublications,
   readListings,
@@ -53,6 +54,8 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.getPublication, readPublication],
   [reads.getPublicationByHandle, byHandle('publication', readPublication)],
   [reads.listRelatedPublications, readRelated],
+  [reads.listPublicationHistory, readHistory('publication')],
+  [reads.listListingHistory, readHistory('listing')],
   [reads.listVariants, readVariants],
   [reads.getVariant, readVariant],
   [reads.listReviews, readReviews],

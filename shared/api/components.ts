@@ -78,6 +78,10 @@ const namedAnswers = {
   ),
   PutListingAnswer: put(resources.putListingSchema, 'Response to a put of a listing.'),
   PutPublicationAnswer: put(resources.putPublicationSchema, 'Response to a put of a publication.'),
+  RevertedPublicationAnswer: answer(
+    resources.revertedPublicationSchema,
+    'Response with a publication that was reverted.',
+  ),
   BatchAnswer: answer(resources.batchSchema, 'Response to a batch.'),
   MovedAnswer: named(
     envelopeOf(301, resources.movedSchema),
@@ -104,6 +108,7 @@ const namedAnswers = {
   PaymentMethodPage: page(resources.paymentMethodSchema, 'Response with a page of payment methods.'),
   ReviewPage: named(pageOf(resources.reviewSchema, reviewsMetaSchema), 'Response with a page of reviews.'),
   Changes: named(z.array(resources.changeSchema), 'Changes, in their order.', [examples.change]),
+  ChangePage: page(resources.changeSchema, 'Response with a page of a history.'),
   StoreReviewPage: page(resources.reviewSchema, "Response with a page of a store's reviews."),
   ReviewAnswer: answer(
     resources.reviewSchema,
@@ -181,6 +186,10 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     ...examples.publication,
     result: 'updated',
   }),
+  RevertedPublication: named(resources.revertedPublicationSchema, 'A publication that was reverted.', {
+    ...examples.publication,
+    not_restored: [],
+  }),
   Batch: named(resources.batchSchema, 'What became of a batch.', {
     ...{ dry_run: false, created: 0, updated: 1, unchanged: 0, deleted: 0, failed: 1 },
     items: batchItems,
@@ -249,6 +258,7 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
     writes.listingPatchBody,
     'Fields of a listing to change. Fields that are left out stay as they are.',
   ),
+  Revert: named(writes.revertBody, 'Where to return to.'),
   NewFeaturedOrder: named(writes.featuredOrderBody, 'The featured publications of a listing.'),
   NewPublication: named(writes.newPublicationBody, 'Fields of a new publication.'),
   PublicationPatch: named(
@@ -293,6 +303,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   StoreReviewsQuery: reads.storeReviewsSchema,
   ExportQuery: reads.exportSchema,
   ChangesQuery: reads.changesSchema,
+  HistoryQuery: reads.historySchema,
   WriteQuery: writes.writeQuerySchema,
   BatchQuery: writes.batchQuerySchema,
   DeleteListingQuery: writes.deleteListingSchema,

@@ -626,6 +626,69 @@ export interface ListingAnswer {
   data: Listing;
 }
 
+export interface HistoryQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Return only changes from this time on. */
+  since?: string | undefined;
+  /** Return only changes by the API key with this id. */
+  actor?: string | undefined;
+  /** Return only changes before this revision. Of the newest 1,000 revisions by default. */
+  before?: number | undefined;
+}
+
+/** Response with a page of a history. */
+export interface ChangePage {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** The items of this page. */
+  data: Change[];
+  /** Number and size of the page, and number of all items. */
+  meta: PageMeta;
+}
+
+/** A change of a resource. */
+export interface Change {
+  /** The offset after this change. */
+  id: string;
+  /** What happened to what. */
+  type: string;
+  /** Type of the resource. */
+  resource: 'store' | 'listing' | 'publication' | 'variant' | 'media' | 'review';
+  /** Id of the resource. */
+  resource_id: string;
+  /** Of a variant: the id of its publication. */
+  publication_id?: string;
+  /** Grows with each change of the resource. Variants share the numbers of their publication. */
+  revision: number;
+  /** When it happened: ISO 8601 in UTC with milliseconds. */
+  occurred_at: string;
+  /** Who changed it. */
+  actor: {
+    /** `key`: a request with an API key. */
+    type: 'key' | 'import' | 'operator' | 'schedule' | 'system';
+    /** Id of the API key. */
+    id?: string;
+    /** Name of the API key. */
+    name?: string;
+  };
+  /** `X-Request-Id` of the request, or the id of the import. */
+  request_id?: string;
+  /** The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration. */
+  changed: Record<string, {
+    /** The value before. Null for none. */
+    before: unknown;
+    /** The value after. Null for none. */
+    after: unknown;
+  }>;
+}
+
 export interface ListingPublicationsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -1042,42 +1105,6 @@ export interface ChangesQuery {
 
 /** Changes, in their order. */
 export type Changes = Change[];
-
-/** A change of a resource. */
-export interface Change {
-  /** The offset after this change. */
-  id: string;
-  /** What happened to what. */
-  type: string;
-  /** Type of the resource. */
-  resource: 'store' | 'listing' | 'publication' | 'variant' | 'media' | 'review';
-  /** Id of the resource. */
-  resource_id: string;
-  /** Of a variant: the id of its publication. */
-  publication_id?: string;
-  /** Grows with each change of the resource. Variants share the numbers of their publication. */
-  revision: number;
-  /** When it happened: ISO 8601 in UTC with milliseconds. */
-  occurred_at: string;
-  /** Who changed it. */
-  actor: {
-    /** `key`: a request with an API key. */
-    type: 'key' | 'import' | 'operator' | 'schedule' | 'system';
-    /** Id of the API key. */
-    id?: string;
-    /** Name of the API key. */
-    name?: string;
-  };
-  /** `X-Request-Id` of the request, or the id of the import. */
-  request_id?: string;
-  /** The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration. */
-  changed: Record<string, {
-    /** The value before. Null for none. */
-    before: unknown;
-    /** The value after. Null for none. */
-    after: unknown;
-  }>;
-}
 
 export interface WriteQuery {
   /** Store of the resource. Default for a new resource, and for the store itself: the first of the token's stores. Otherwise, the resource may be in any of them. */
@@ -1773,6 +1800,122 @@ export interface DeletedVariant {
   deleted: true;
 }
 
+/** Where to return to. */
+export interface Revert {
+  /** The `revision` of a change in the history, to which the fields return. */
+  revision: number;
+}
+
+/** Response with a publication that was reverted. */
+export interface RevertedPublicationAnswer {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** A publication that was reverted. */
+  data: RevertedPublication;
+}
+
+/** A publication that was reverted. */
+export interface RevertedPublication {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'publication';
+  /** The product's title, shown to customers. */
+  title: string;
+  /** A description of the product, in plain text. */
+  description: string;
+  /** A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`. */
+  description_html?: string;
+  /** Whether customers can see the publication. A `private` publication is only returned to a secret key that asks for it. */
+  visibility: 'public' | 'private';
+  /** Three-letter ISO 4217 currency code, in upper case. */
+  price_currency: string;
+  /** The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00. */
+  price_amount: number;
+  /** Whether the price can be shown. If `false`, hide the price: the publication matches no price range and sorts last by price. */
+  price_active: boolean;
+  /** Whether shipping is free. Omitted if unknown. */
+  free_shipping?: boolean;
+  /** Number of units in stock. Omitted if stock is not tracked. */
+  quantity_available?: number;
+  /** Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured. */
+  featured_position?: number;
+  /** Who makes or sells the product. */
+  vendor?: string;
+  /** What kind of product it is. */
+  product_type?: string;
+  /** Words by which customers find the product. Maximum 250. Omitted if there are none. */
+  tags?: string[];
+  /** Properties of the product, by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
+  attributes?: Record<string, string | number | boolean | string[]>;
+  /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
+  compare_at_amount?: number;
+  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`. */
+  sale_price_amount?: number;
+  /** When the sale begins. */
+  sale_from?: string;
+  /** When the sale ends. Must be after `sale_from`. */
+  sale_to?: string;
+  /** Texts for search engines, if they differ from the title and the description. */
+  seo?: {
+    /** Title for search engines. */
+    title?: string;
+    /** Description for search engines. */
+    description?: string;
+  };
+  /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
+  external_id?: string;
+  /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
+  handle?: string;
+  /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
+  publish_at?: string;
+  /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
+  unpublish_at?: string;
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
+  created_at: string;
+  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
+  updated_at: string;
+  /** Numbers of the publication. */
+  stats?: {
+    /** Number of media. */
+    media_count: number;
+    /** How often customers opened the publication. Up to 30 seconds late. */
+    view_count: number;
+  };
+  /** In what its variants differ. Omitted if it has no options. */
+  options?: {
+    /** The name of the option. */
+    name: string;
+    /** Its values, in display order. */
+    values: string[];
+  }[];
+  /** The prices of its variants, in hundredths of the major unit. Omitted if it has none. */
+  price_range?: {
+    /** The lowest price, which is `price_amount`. */
+    min: number;
+    /** The highest price. */
+    max: number;
+  };
+  /** Number of variants. Omitted if it has none. */
+  variant_count?: number;
+  /** Whether any variant can be bought. Omitted if it has no variants. */
+  in_stock?: boolean;
+  /** The ids of all its media, in display order. */
+  media_ids: string[];
+  /** The id of its listing. Omitted if it has none, and if the listing is hidden. */
+  listing_id?: string;
+  /** Present with `expand=listing` if the publication has a listing that is visible. */
+  listing?: Listing;
+  /** Present with `expand=media`. */
+  media?: MediaCollection;
+  /** Present with `expand=variants`: the first 250 of one publication, and 50 in lists. */
+  variants?: VariantCollection;
+  /** Fields that were not restored, or only in part, because what they refer to was deleted. */
+  not_restored: ('listing_id' | 'media_ids')[];
+}
+
 export interface UploadQuery {
   /** Store of the resource. Default for a new resource, and for the store itself: the first of the token's stores. Otherwise, the resource may be in any of them. */
   store_id?: string | undefined;
@@ -1970,11 +2113,13 @@ export interface Operations {
   listListings: { query: ListingsQuery; answer: ListingPage };
   getListing: { query: ReadQuery; answer: ListingAnswer };
   getListingByHandle: { query: ReadQuery; answer: ListingAnswer };
+  listListingHistory: { query: HistoryQuery; answer: ChangePage };
   listListingPublications: { query: ListingPublicationsQuery; answer: ListingPublicationsAnswer };
   listPublications: { query: PublicationsQuery; answer: PublicationPage };
   getPublication: { query: ReadQuery; answer: PublicationAnswer };
   getPublicationByHandle: { query: ReadQuery; answer: PublicationAnswer };
   listRelatedPublications: { query: ListQuery; answer: PublicationPage };
+  listPublicationHistory: { query: HistoryQuery; answer: ChangePage };
   listVariants: { query: VariantsQuery; answer: VariantPage };
   getVariant: { query: ReadQuery; answer: VariantAnswer };
   listReviews: { query: ReviewsQuery; answer: ReviewPage };
@@ -1996,6 +2141,7 @@ export interface Operations {
   updateVariant: { query: WriteQuery; body: VariantPatch; answer: VariantAnswer };
   deleteVariant: { query: WriteQuery; answer: DeletedVariantAnswer };
   restorePublication: { query: WriteQuery; answer: PublicationAnswer };
+  revertPublication: { query: WriteQuery; body: Revert; answer: RevertedPublicationAnswer };
   uploadMedia: { query: UploadQuery; body: Upload; answer: NewMediaAnswer };
   updateMedia: { query: WriteQuery; body: MediaPatch; answer: MediaAnswer };
   deleteMedia: { query: WriteQuery; answer: DeletedMediaAnswer };
@@ -2017,11 +2163,13 @@ export const endpoints = {
   listListings: ['GET', '/api/listings'],
   getListing: ['GET', '/api/listing/:id'],
   getListingByHandle: ['GET', '/api/listing/by-handle/:handle'],
+  listListingHistory: ['GET', '/api/listing/:id/history'],
   listListingPublications: ['GET', '/api/listing/:id/publications'],
   listPublications: ['GET', '/api/publications'],
   getPublication: ['GET', '/api/publication/:id'],
   getPublicationByHandle: ['GET', '/api/publication/by-handle/:handle'],
   listRelatedPublications: ['GET', '/api/publication/:id/related'],
+  listPublicationHistory: ['GET', '/api/publication/:id/history'],
   listVariants: ['GET', '/api/publication/:id/variants'],
   getVariant: ['GET', '/api/variant/:id'],
   listReviews: ['GET', '/api/publication/:id/reviews'],
@@ -2043,6 +2191,7 @@ export const endpoints = {
   updateVariant: ['PATCH', '/api/variant/:id'],
   deleteVariant: ['DELETE', '/api/variant/:id'],
   restorePublication: ['POST', '/api/publication/:id/restore'],
+  revertPublication: ['POST', '/api/publication/:id/revert'],
   uploadMedia: ['POST', '/api/media'],
   updateMedia: ['PATCH', '/api/media/:id'],
   deleteMedia: ['DELETE', '/api/media/:id'],

@@ -1,4 +1,5 @@
 import type {
+  Change,
   DeletedListing,
   DeleteListingQuery,
   FeaturedOrder,
@@ -8,10 +9,18 @@ import type {
   PutListing,
 } from './api.js';
 import type { Calls } from './calls.js';
-import type { BodyOf, Expandable, Expanded, ExpandedList, Expanding } from './operations.js';
+import type {
+  AnswerOf,
+  BodyOf,
+  Expandable,
+  Expanded,
+  ExpandedList,
+  Expanding,
+  QueryOf,
+} from './operations.js';
 import type { ListOptions, ReadOptions, WriteOptions } from './options.js';
 import type { Pages } from './pages.js';
-import { pagesOf } from './pages.js';
+import { listOf, pagesOf } from './pages.js';
 
 /** A page of a listing's publications, which are `Expanded`. */
 type ExpandedPublications<Values extends Expandable> = Omit<ListingPublications, 'featured' | 'others'> &
@@ -116,6 +125,20 @@ export class ListingCalls {
    */
   put(external_id: string, body: BodyOf<'putListing'>, options: WriteOptions = {}): Promise<PutListing> {
     return this.calls.write('putListing', { id: external_id, body }, options);
+  }
+
+  /**
+   * Lists the changes of a listing, the newest first. Requires a secret key.
+   *
+   * @example
+   * const [newest] = (await client.listings.history(id, { limit: 1 }).page()).data;
+   */
+  history(
+    id: string,
+    query: QueryOf<'listListingHistory'> = {},
+    options: ListOptions = {},
+  ): Pages<Change, AnswerOf<'listListingHistory'>> {
+    return listOf((page) => this.calls.page('listListingHistory', { id, query: page }, options), query);
   }
 
   /**

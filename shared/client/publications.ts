@@ -1,10 +1,12 @@
 import type {
   Batch,
   BatchQuery,
+  Change,
   DeletedPublication,
   DeletedVariant,
   Publication,
   PutPublication,
+  RevertedPublication,
   Review,
   Variant,
 } from './api.js';
@@ -161,6 +163,31 @@ export class PublicationCalls {
   /** Deletes a publication. */
   delete(id: string, options: WriteOptions = {}): Promise<DeletedPublication> {
     return this.calls.write('deletePublication', { id }, options);
+  }
+
+  /**
+   * Lists the changes of a publication and its variants, the newest first. Requires a secret key.
+   *
+   * @example
+   * for await (const { occurred_at, actor, changed } of client.publications.history(id)) console.log(occurred_at, actor, changed);
+   */
+  history(
+    id: string,
+    query: QueryOf<'listPublicationHistory'> = {},
+    options: ListOptions = {},
+  ): Pages<Change, AnswerOf<'listPublicationHistory'>> {
+    return listOf((page) => this.calls.page('listPublicationHistory', { id, query: page }, options), query);
+  }
+
+  /**
+   * Gives the fields of a publication the values of an earlier revision of its history.
+   *
+   * @example
+   * const { data } = await client.publications.history(id, { limit: 2 }).page();
+   * await client.publications.revert(id, data[1].revision);
+   */
+  revert(id: string, revision: number, options: WriteOptions = {}): Promise<RevertedPublication> {
+    return this.calls.write('revertPublication', { id, body: { revision } }, options);
   }
 
   /**

@@ -131,6 +131,14 @@ const USES: Readonly<Record<string, string>> = {
   'publications.variant': `
     const variant: Variant = await client.publications.variant('id');
     const sku: string | undefined = variant.sku;`,
+  'publications.history': `
+    const changes: Change[] = await client.publications.history('id', { since: '2026-02-01T00:00:00Z' }).all();
+    console.log(changes[0]?.revision);`,
+  'publications.revert': `
+    const { title, not_restored } = await client.publications.revert('id', 3, { ifMatch: '"4"' });
+    console.log(title, not_restored.includes('media_ids'));`,
+  'listings.history': `
+    for await (const { type } of client.listings.history('id')) console.log(type);`,
   'publications.variants': `
     const variants: Variant[] = await client.publications.variants('id').all();
     const { variants: first } = await client.publications.get('id', { expand: ['variants'] });
@@ -203,7 +211,7 @@ const USES: Readonly<Record<string, string>> = {
     console.log(position);`,
 };
 
-const TYPES = `AnswerInfo, AnswerOf, Batch, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
+const TYPES = `AnswerInfo, AnswerOf, Batch, Change, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
   DeletedVariant, ErrorCode, FeaturedOrder, FetchOptions, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
   NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
   QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch`;

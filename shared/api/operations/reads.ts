@@ -4,6 +4,7 @@ import { answers } from '../components';
 import {
   changesSchema,
   exportSchema,
+  historySchema,
   listingPublicationsSchema,
   listingsSchema,
   listSchema,
@@ -86,6 +87,12 @@ const range_headers = ['ETag', 'Accept-Ranges', 'Content-Range'] as const;
 
 const publications = { tag: 'Publications', permission: 'read:publications' } as const;
 const listings = { tag: 'Listings', permission: 'read:listings' } as const;
+const history = {
+  query: historySchema,
+  answer: answers.ChangePage,
+  description:
+    'Newest first, also of a deleted resource. Covers 1,000 revisions: those before `before`, or the newest. Requires a secret key.',
+};
 const listingPage = { query: listingsSchema, answer: answers.ListingPage };
 
 /** The permissions that the feed of changes requires. */
@@ -159,6 +166,13 @@ export const reads = withIds({
     answer: answers.ListingAnswer,
     not_found: 'listing_not_found',
   }),
+  listListingHistory: read({
+    ...listings,
+    ...history,
+    path: '/api/listing/:id/history',
+    summary: 'List the changes of a listing',
+    not_found: 'listing_not_found',
+  }),
   listListingPublications: read({
     tag: 'Listings',
     permission: 'read:publications',
@@ -205,6 +219,13 @@ export const reads = withIds({
     description:
       'Returns all other publications of the store. Those of the same listing come first, then those that share more words, then the newest.',
     query: listSchema,
+    not_found: 'publication_not_found',
+  }),
+  listPublicationHistory: read({
+    ...publications,
+    ...history,
+    path: '/api/publication/:id/history',
+    summary: 'List the changes of a publication and its variants',
     not_found: 'publication_not_found',
   }),
   listVariants: read({

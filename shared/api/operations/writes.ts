@@ -291,6 +291,19 @@ export const writes = withIds({
     not_found: 'publication_not_found',
     refusals: ['name_taken'],
   }),
+  revertPublication: {
+    ...act({
+      ...publication,
+      path: '/api/publication/:id/revert',
+      summary: 'Return a publication to an earlier revision',
+      description:
+        'Gives the fields the values that they had at a revision of the history, besides `external_id` and `handle`. Changes nothing if they have them. References to what was deleted are not restored.',
+      answer: answers.RevertedPublicationAnswer,
+      not_found: 'publication_not_found',
+      refusals: [...FIELD_CONDITIONS, 'precondition_failed', 'name_taken'],
+    }),
+    body: { required: true, content: json(requests.revertBody) },
+  },
   uploadMedia: {
     ...{ ...media, ...common },
     path: '/api/media',

@@ -92,6 +92,29 @@ export const changesSchema = readSchema.pick({ store_id: true }).extend({
     }),
 });
 
+/** Parameters of the histories. */
+export const historySchema = readSchema.pick({ store_id: true }).extend({
+  ...paginationSchema.shape,
+  since: z.iso
+    .datetime({ error: 'an ISO 8601 time in UTC' })
+    .optional()
+    .meta({ description: 'Return only changes from this time on.', example: '2026-02-01T00:00:00.000Z' }),
+  actor: queryId.optional().meta({
+    description: 'Return only changes by the API key with this id.',
+    example: examples.ids.api_key,
+  }),
+  before: z
+    .string()
+    .regex(/^[1-9]\d{0,9}$/, 'a revision')
+    .transform(Number)
+    .optional()
+    .meta({
+      type: 'integer',
+      description: 'Return only changes before this revision. Of the newest 1,000 revisions by default.',
+      example: 1200,
+    }),
+});
+
 /** Parameters of every list (docs/interface.md#pagination). */
 export const listSchema = readSchema.extend({
   ...paginationSchema.shape,

@@ -95,6 +95,14 @@ export const featuredOrderBody = z.strictObject({
   }),
 });
 
+/** `POST /api/publication/:id/revert`. */
+export const revertBody = z.strictObject({
+  revision: z.int().min(1).meta({
+    description: 'The `revision` of a change in the history, to which the fields return.',
+    example: 3,
+  }),
+});
+
 /** Maximum number of items of a batch. */
 const BATCH_MAX = 500;
 

@@ -253,6 +253,13 @@ const putResult = z
 export const putListingSchema = listingSchema.extend({ result: putResult });
 export const putPublicationSchema = publicationSchema.extend({ result: putResult });
 
+/** `POST /api/publication/:id/revert`. */
+export const revertedPublicationSchema = publicationSchema.extend({
+  not_restored: z
+    .array(z.enum(['listing_id', 'media_ids']))
+    .describe('Fields that were not restored, or only in part, because what they refer to was deleted.'),
+});
+
 export const storeSchema = z.strictObject({
   id,
   object: typeOf('store'),

@@ -1,0 +1,75 @@
+import { writes } from '../../shared/api/operations/writes';
+import { revertBody } from '../../shared/api/requests/writes';
+import { publicationFields } from '../../shared/catalog/publication/fields';
+import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
+import type { Environment } from '../../shared/catalog/realm';
+import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
+import { parseBody } from '../../shared/http/validation';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { PublicationId } from '../../shared/kernel/ids';
+import { isSameValue } from '../../shared/kernel/same-value';
+import { load, loadUpTo, streamIn } from '../../shared/ports/stream-state';
+import { type PublicationPatch, publications } from './publication';
+import { existingReferences } from './references';
+import { guardFor, type RouteDeps, writeContextOf } from './request';
+
+export const revertRoutes = (deps: RouteDeps): Route[] => [
+  routeOf(writes.revertPublication, (request) => revert(deps, request)),
+];
+
+/** Names stay: another publication may have the earlier ones. */
+const NAMES = ['external_id', 'handle'];
+const RESTORED = Object.keys(publicationFields).filter((name) => !NAMES.includes(name));
+
+/** Handles `POST /api/publication/:id/revert`: patches the publication with its fields at an earlier revision. */
+async function revert(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
+  const { revision } = parseBody(revertBody, request.body);
+  const { environment } = request.principal;
+  const id = request.params.id as PublicationId;
+  const guard = guardFor(request, deps.stores, 'publication_not_found');
+  const ref = streamIn(deps, environment, publicationAggregate, id);
+  const current = await load<Publication>(ref);
+  if (current.state.tag !== 'present') throw new CatalogError('publication_not_found');
+  await guard(current.state.resource);
+  const is_known = revision <= current.revision + 1;
+  const { state } = is_known ? await loadUpTo<Publication>(ref, revision - 1) : current;
+  if (!is_known || state.tag !== 'present')
+    throw CatalogError.ofFaults([
+      {
+        condition: 'field_invalid',
+        field: 'revision',
+        constraint: 'a revision of its history, not a deletion',
+      },
+    ]);
+  const { fields, not_restored } = await restorable(deps, environment, state.resource);
+  const revise = async (before: Publication): Promise<PublicationPatch> => {
+    const known = new Set(before.variants.map((variant) => variant.id));
+    // A variant that was removed meanwhile is created again: it has no id in the request.
+    const variants = fields.variants?.map((variant) =>
+      known.has(variant.id) ? variant : ({ ...variant, id: undefined } as unknown as typeof variant),
+    );
+    return { ...fields, variants };
+  };
+  const target = { environment, id, guard, revise };
+  const written = await publications.update(deps, writeContextOf(request), target, {});
+  const answer = await publications.answerAfter(deps, request, written);
+  return { ...answer, data: { ...answer.data, not_restored }, changed: written.changed };
+}
+
+/** Returns the fields to restore, without references to what does not exist any more, and the names of such fields. */
+async function restorable(deps: RouteDeps, environment: Environment, earlier: Publication) {
+  const { listing_id, media_ids } = await existingReferences(deps, environment, earlier);
+  const variants = earlier.variants.map((variant) => ({
+    ...variant,
+    media_id: media_ids.some((id) => id === variant.media_id) ? variant.media_id : null,
+  }));
+  const is_listing_gone = listing_id !== earlier.listing_id;
+  const not_restored = [
+    ...(is_listing_gone ? ['listing_id'] : []),
+    ...(isSameValue(media_ids, earlier.media_ids) ? [] : ['media_ids']),
+  ];
+  const values = Object.entries({ ...earlier, media_ids, variants }).filter(
+    ([name]) => RESTORED.includes(name) && !(is_listing_gone && name === 'listing_id'),
+  );
+  return { fields: Object.fromEntries(values) as PublicationPatch, not_restored };
+}

@@ -1,0 +1,125 @@
+import { ownShop } from './own-shop';
+import { expectError } from './replies';
+
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+const UNKNOWN = '01890000-0000-7000-8000-000000000000';
+
+const here = ownShop();
+const { send } = here;
+const create = async (path: string, body: object): Promise<string> =>
+  (await send('POST', path, { body })).body.data.id;
+const patch = (id: string, body: object) => send('PATCH', `/api/publication/${id}`, { body });
+const historyOf = async (path: string, query = '') => {
+  const { status, body } = await send('GET', `/api/${path}/history${query}`);
+  expect(status).toBe(200);
+  return body;
+};
+const revert = (id: string, revision: unknown, headers: Record<string, string> = {}) =>
+  send('POST', `/api/publication/${id}/revert`, { body: { revision }, headers });
+
+describe('a history', () => {
+  test('has the newest change first, with values, times and keys, page by page', async () => {
+    const id = await create('/api/publication', TEA);
+    for (const price_amount of [1_000, 900, 800]) await patch(id, { price_amount });
+    const { data, meta } = await historyOf(`publication/${id}`, '?limit=3');
+    expect(data.map((change: { revision: number }) => change.revision)).toEqual([4, 3, 2]);
+    expect(data[0]).toMatchObject({
+      type: 'publication.updated',
+      actor: { type: 'key', id: here.shop.secret.id },
+      changed: { price_amount: { before: 900, after: 800 } },
+    });
+    expect(meta).toMatchObject({ item_count: 4, page: 1 });
+    const second = await historyOf(`publication/${id}`, '?limit=3&page=2');
+    expect(second.data).toMatchObject([{ type: 'publication.created', revision: 1 }]);
+    expect((await historyOf(`publication/${id}`, '?before=3')).data).toHaveLength(2);
+    expect((await historyOf(`publication/${id}`, `?since=${data[0].occurred_at}`)).data).toMatchObject([
+      { revision: 4 },
+    ]);
+    expect((await historyOf(`publication/${id}`, `?actor=${UNKNOWN}`)).data).toEqual([]);
+  });
+
+  test('remains after a deletion, and belongs to its store', async () => {
+    const listing_id = await create('/api/listing', { name: 'Drinks' });
+    await send('PATCH', `/api/listing/${listing_id}`, { body: { name: 'Teas' } });
+    await send('DELETE', `/api/listing/${listing_id}`);
+    const { data } = await historyOf(`listing/${listing_id}`);
+    expect(data).toMatchObject([
+      { type: 'listing.deleted' },
+      { type: 'listing.updated', changed: { name: { before: 'Drinks', after: 'Teas' } } },
+      { type: 'listing.created' },
+    ]);
+    const other = await here.harness.newShop();
+    const path = `/api/listing/${listing_id}/history`;
+    expectError(await send('GET', path, { token: other.secret.token }), 404, 'LISTING_NOT_FOUND');
+    expectError(await send('GET', path, { token: here.shop.public.token }), 403, 'INSUFFICIENT_PERMISSIONS');
+    expectError(await send('GET', `/api/publication/${UNKNOWN}/history`), 404, 'PUBLICATION_NOT_FOUND');
+    expectError(await send('GET', `${path}?since=yesterday`), 400, 'VALIDATION_ERROR', 'since');
+  });
+});
+
+describe('POST /api/publication/:id/revert', () => {
+  test('gives the fields and variants the values of a revision, and changes nothing the second time', async () => {
+    const options = [{ name: 'Size', values: [] }];
+    const variants = ['S', 'M'].map((Size) => ({
+      option_values: { Size },
+      price_amount: 500,
+      sku: `T-${Size}`,
+    }));
+    const id = await create('/api/publication', {
+      ...TEA,
+      options,
+      variants,
+      tags: ['new'],
+      handle: 'tea-one',
+    });
+    const before = (await send('GET', `/api/publication/${id}?expand=variants`)).body.data;
+    await patch(id, {
+      title: 'Mate',
+      tags: null,
+      handle: 'mate',
+      variants: [{ option_values: { Size: 'L' } }],
+    });
+    const reply = await revert(id, 1);
+    expect(reply.body).toMatchObject({ data: { not_restored: [] } });
+    const { data } = (await send('GET', `/api/publication/${id}?expand=variants`)).body;
+    // A name stays.
+    const contentOf = ({ handle: _, updated_at: __, variants: list, ...fields }: typeof data) => ({
+      ...fields,
+      variants: list.data.map(({ id: _id, ...variant }: { id: string }) => variant),
+    });
+    expect(data.handle).toBe('mate');
+    expect(contentOf(data)).toEqual(contentOf(before));
+    const events = (await historyOf(`publication/${id}`)).meta.item_count;
+    expect((await revert(id, 1)).status).toBe(200);
+    expect((await historyOf(`publication/${id}`)).meta.item_count).toBe(events);
+  });
+
+  test('leaves out what was deleted meanwhile, and says so', async () => {
+    const listing_id = await create('/api/listing', { name: 'Drinks' });
+    const id = await create('/api/publication', { ...TEA, listing_id });
+    const pots = await create('/api/listing', { name: 'Pots' });
+    await patch(id, { listing_id: pots, title: 'Pot' });
+    await send('DELETE', `/api/listing/${listing_id}`);
+    const { data } = (await revert(id, 1)).body;
+    expect(data).toMatchObject({ title: 'Tea', listing_id: pots, not_restored: ['listing_id'] });
+  });
+
+  test('keeps If-Match, and refuses what is no revision, and other stores', async () => {
+    const id = await create('/api/publication', TEA);
+    const stale = (await send('GET', `/api/publication/${id}`)).headers.get('etag')!;
+    await patch(id, { title: 'Mate' });
+    expectError(await revert(id, 1, { 'if-match': stale }), 412, 'CONFLICT');
+    expectError(await revert(id, 3), 400, 'FIELD_INVALID', 'revision');
+    expectError(await revert(id, 0), 400, 'FIELD_INVALID', 'revision');
+    expectError(await revert(id, undefined), 400, 'FIELD_REQUIRED', 'revision');
+    expectError(await revert(UNKNOWN, 1), 404, 'PUBLICATION_NOT_FOUND');
+    const other = await here.harness.newShop();
+    const foreign = await send('POST', `/api/publication/${id}/revert`, {
+      token: other.secret.token,
+      body: { revision: 1 },
+    });
+    expectError(foreign, 404, 'PUBLICATION_NOT_FOUND');
+    await send('DELETE', `/api/publication/${id}`);
+    expectError(await revert(id, 1), 404, 'PUBLICATION_NOT_FOUND');
+  });
+});
