@@ -17,6 +17,7 @@ import { Validity } from '../edge/validity';
 import { pictureRoute } from '../media/public-files';
 import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
+import { consoleRoutes } from '../web/console/routes';
 import { type Connection, shopRoutes } from '../web/shop/routes';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';
@@ -116,13 +117,15 @@ export async function buildQueryApp(
   recordPageView: RecordPageView,
   operations: Operations = startOperations(runtime, readiness(runtime, READS)),
   connectShop: () => Promise<Connection | undefined> = async () => undefined,
+  connectConsole: () => string | undefined = () => undefined,
 ): Promise<RequestListener> {
   const { shared } = await buildSharedOptions(runtime, changes, operations);
   const { views, events, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
   const shop = shopRoutes(connectShop, startRoute());
-  const public_routes = [...docsRoutes(), ...shop, pictureRoute(pictures)];
+  const pages = [...shop, ...consoleRoutes(connectConsole)];
+  const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];
   const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;
   // A trace shows the reads of a request, so a process with traces has no cache.
   const is_cached = bytes_max > 0 && !runtime.tracing;

@@ -36,7 +36,7 @@ export async function startHttpService(
   operations: Operations,
   role?: 'command' | 'query',
 ): Promise<HttpService> {
-  const { HOST, PORT } = runtime.config;
+  const { HOST, PORT, DEMO, CONSOLE = DEMO } = runtime.config;
   const page_views = startPageViewCounter(runtime);
   const control_log = startControlLog(runtime);
   const stopBackground = async (): Promise<void> => {
@@ -47,11 +47,20 @@ export async function startHttpService(
   // The shop gets its tokens and its products from this address.
   const connectShop = async () =>
     role === undefined && url ? shopConnection(runtime.config, url) : undefined;
+  const connectConsole = () =>
+    role === undefined && CONSOLE === 'on' && url !== undefined ? localUrl(url) : undefined;
   try {
     const query =
       role === 'command'
         ? undefined
-        : await buildQueryApp(runtime, control_log, page_views.record, operations, connectShop);
+        : await buildQueryApp(
+            runtime,
+            control_log,
+            page_views.record,
+            operations,
+            connectShop,
+            connectConsole,
+          );
     const command = role === 'query' ? undefined : await buildCommandApp(runtime, control_log, operations);
     const app = query && command ? routeRequests(query, command) : (query ?? command)!;
     const listening = await listen(app, HOST, PORT);
@@ -83,7 +92,7 @@ function routeRequests(query: RequestListener, command: RequestListener): Reques
 }
 
 function isForQuery({ method, url }: IncomingMessage): boolean {
-  if (url?.startsWith('/media/')) return true;
+  if (url?.startsWith('/media/') || url?.startsWith('/console/')) return true;
   return !url?.startsWith('/auth') && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
 }
 

@@ -44,7 +44,8 @@ export async function startDemo(host: DemoHost, signal: AbortSignal, onReady: ()
 function announcement(ready: ReadyDemo, config: Config, url: string): string {
   const file = `${config.DATA_DIR}/demo.json`;
   const address = localUrl(url);
-  const docs = `Open the shop: ${address}\nThe interface is described at ${address}/docs, where you can send requests.`;
+  const console_line = config.CONSOLE === 'off' ? '' : `\nThe console for merchants: ${address}/console`;
+  const docs = `Open the shop: ${address}${console_line}\nThe interface is described at ${address}/docs, where you can send requests.`;
   if (!ready.is_new) return `\nThe API keys of the demo store are in ${file}.\n${docs}\n\n`;
   const requests = process.stdout.isTTY
     ? `Requests to try:\n\n${demoRequests(ready, address)}`

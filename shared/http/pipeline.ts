@@ -126,10 +126,11 @@ export class Pipeline {
       const serve = new Map([['POST', this.serveAuth(endpoint)]]);
       endpoints.set(path, { methods: ['POST'], serve, bucket: endpoint.name });
     }
-    for (const { path, serve: answer } of public_routes) {
-      const get: Serve = async (exchange, params) =>
+    for (const { path, serve: answer, takes_forms } of public_routes) {
+      const serve: Serve = async (exchange, params) =>
         publicReply(exchange, await answer(exchange.req, params));
-      endpoints.set(path, { methods: ['GET'], serve: new Map([['GET', get]]) });
+      const methods: Method[] = takes_forms ? ['GET', 'POST'] : ['GET'];
+      endpoints.set(path, { methods, serve: new Map(methods.map((method) => [method, serve])) });
     }
     return endpoints;
   }

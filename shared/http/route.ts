@@ -128,6 +128,8 @@ export interface TextAnswer {
 /** A GET that needs no token and has no rate limit, such as `/docs` or a picture. */
 export interface PublicRoute {
   readonly path: string;
+  /** Whether it also takes a POST, whose body it reads itself. */
+  readonly takes_forms?: true;
   readonly serve: (
     req: HttpRequest,
     params: Readonly<Record<string, string>>,

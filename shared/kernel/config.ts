@@ -94,6 +94,8 @@ const settingsSchema = z.object({
   DEMO: oneOf(['on', 'off']).default('on'),
   /** Public key of the store that the shop at `/` shows. Default: that of the demo, if there is one. */
   SHOP_KEY: z.string().startsWith('pk_', 'a public key, such as pk_live_…').optional(),
+  /** Whether the console for merchants is served at `/console`. Default: like DEMO. */
+  CONSOLE: oneOf(['on', 'off']).optional(),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Number of proxies in front of the service, or their addresses. The service trusts `X-Forwarded-For` only from them. */
   TRUST_PROXY: z.string().default(''),

@@ -6,6 +6,7 @@ import type { HttpRequest } from '../../../shared/http/request';
 import { etagOf } from '../../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
 import { isUuid } from '../../../shared/kernel/ids';
+import { htmlAnswer, PAGE_HEADERS, styleRoute } from '../html';
 import { type Found, type Frame, Home, Layout, ListingPage, Message, Product, Products } from './pages';
 import { listingPath, productPath } from './parts';
 import { STYLE } from './style';
@@ -17,12 +18,9 @@ export interface Connection {
   readonly public_key: string;
 }
 
-const STYLE_ETAG = etagOf(undefined, STYLE);
-const STYLE_PATH = `/shop-${STYLE_ETAG.replace(/[^a-zA-Z0-9]/g, '').slice(0, 12)}.css`;
+const STYLE_ROUTE = styleRoute('shop', STYLE);
 const HEADERS = {
-  'Content-Security-Policy':
-    "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
-  'Referrer-Policy': 'same-origin',
+  ...PAGE_HEADERS,
   'Cache-Control': 'no-cache',
   Vary: 'Accept-Encoding, Accept, Accept-Language',
 };
@@ -93,15 +91,7 @@ export function shopRoutes(
     route('/search', (shop) => products(shop, shop.query.get('q')?.trim())),
     route('/c/:name', listingPage),
     route('/p/:name', productPage),
-    {
-      path: STYLE_PATH,
-      serve: () => ({
-        body: STYLE,
-        content_type: 'text/css; charset=utf-8',
-        headers: { 'Cache-Control': 'public, max-age=31536000, immutable', ETag: STYLE_ETAG },
-        kept: new Map(),
-      }),
-    },
+    STYLE_ROUTE,
   ];
 }
 
@@ -143,17 +133,15 @@ function languageOf(req: HttpRequest): string {
 
 function render(frame: Frame, { status = 200, body, ...page }: PageContent): TextAnswer {
   const html = renderToString(
-    <Layout {...frame} {...page} style={STYLE_PATH}>
+    <Layout {...frame} {...page} style={STYLE_ROUTE.path}>
       {body}
     </Layout>,
   );
   return text(`<!doctype html>${html}`, status);
 }
 
-const text = (body: string, status: number): TextAnswer => ({
-  ...{ status, body, content_type: 'text/html; charset=utf-8' },
-  headers: status === 200 ? { ...HEADERS, ETag: etagOf(undefined, body) } : HEADERS,
-});
+const text = (body: string, status: number): TextAnswer =>
+  htmlAnswer(body, status, status === 200 ? { ...HEADERS, ETag: etagOf(undefined, body) } : HEADERS);
 
 const home: Page = async ({ client, frame }) => {
   const expand = ['media'] as const;

@@ -1,0 +1,107 @@
+/** How a value of a product or of its variants is edited: as text, by the kind of its field. */
+type Kind = 'line' | 'text' | 'money' | 'count' | 'list' | 'choice';
+
+export interface FormField {
+  readonly name: string;
+  readonly label: string;
+  readonly kind: Kind;
+  readonly hint?: string;
+  /** Takes a row of the form. */
+  readonly is_wide?: true;
+  /** Of a choice: value and label. */
+  readonly options?: readonly (readonly [value: string, label: string])[];
+}
+
+export const PRODUCT_FIELDS: readonly FormField[] = [
+  { name: 'title', label: 'Title', kind: 'line', is_wide: true },
+  { name: 'description_html', label: 'Description', kind: 'text', hint: 'HTML', is_wide: true },
+  {
+    ...{ name: 'visibility', label: 'Visibility', kind: 'choice' },
+    options: [
+      ['public', 'Public'],
+      ['private', 'Private'],
+    ],
+  },
+  { name: 'listing_id', label: 'Listing', kind: 'choice' },
+  { name: 'price_amount', label: 'Price', kind: 'money' },
+  { name: 'price_currency', label: 'Currency', kind: 'line', hint: 'such as PEN' },
+  { name: 'compare_at_amount', label: 'Price before', kind: 'money', hint: 'shown crossed out' },
+  { name: 'quantity_available', label: 'Stock', kind: 'count', hint: 'empty: not counted' },
+  { name: 'vendor', label: 'Vendor', kind: 'line' },
+  { name: 'product_type', label: 'Type', kind: 'line' },
+  { name: 'tags', label: 'Tags', kind: 'list', hint: 'separated by commas' },
+  { name: 'handle', label: 'Handle', kind: 'line', hint: 'the name in addresses' },
+  { name: 'external_id', label: 'External id', kind: 'line' },
+];
+
+/** Fields that follow from the variants, if there are any. */
+export const OF_VARIANTS: readonly string[] = ['price_amount', 'quantity_available', 'compare_at_amount'];
+
+export const VARIANT_FIELDS: readonly FormField[] = [
+  { name: 'sku', label: 'SKU', kind: 'line' },
+  { name: 'price_amount', label: 'Price', kind: 'money' },
+  { name: 'quantity_available', label: 'Stock', kind: 'count' },
+];
+
+/** The text of a value in a form. */
+export function textOf({ kind }: FormField, value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (kind === 'money') return (Number(value) / 100).toFixed(2);
+  return kind === 'list' ? (value as string[]).join(', ') : String(value);
+}
+
+/** A text that has no value. `field` is its name in the form. */
+export class InvalidText extends Error {
+  constructor(
+    readonly field: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The value of a text, null for none. Throws `InvalidText`. */
+export function parseText({ name, label, kind }: FormField, text: string): unknown {
+  const trimmed = text.trim();
+  if (trimmed === '') return null;
+  switch (kind) {
+    case 'money':
+      if (!/^\d{1,9}([.,]\d{1,2})?$/.test(trimmed))
+        throw new InvalidText(name, `${label}: expected an amount such as 12.50`);
+      return Math.round(Number(trimmed.replace(',', '.')) * 100);
+    case 'count':
+      if (!/^-?\d{1,9}$/.test(trimmed)) throw new InvalidText(name, `${label}: expected a whole number`);
+      return Number(trimmed);
+    case 'list':
+      return trimmed
+        .split(',')
+        .map((each) => each.trim())
+        .filter((each) => each !== '');
+    default:
+      return kind === 'text' ? text.replaceAll('\r\n', '\n') : trimmed;
+  }
+}
+
+/** The name of the form's hidden field with the text that the page has shown. */
+export const shownName = (name: string): string => `shown:${name}`;
+
+/**
+ * Returns the values of the texts that differ from those that the page has shown. Fields that were not changed are not
+ * sent, so that two people can change different fields. `prefix` stands before the names in the form.
+ */
+export function changesIn(
+  form: URLSearchParams,
+  fields: readonly FormField[],
+  prefix = '',
+): Record<string, unknown> {
+  const changed = fields.filter(({ name }) => {
+    const [text, shown] = [form.get(prefix + name), form.get(shownName(prefix + name))];
+    return text !== null && text.replaceAll('\r\n', '\n') !== shown?.replaceAll('\r\n', '\n');
+  });
+  return Object.fromEntries(
+    changed.map((field) => [
+      field.name,
+      parseText({ ...field, name: prefix + field.name }, form.get(prefix + field.name)!),
+    ]),
+  );
+}

@@ -1,0 +1,713 @@
+import type { ComponentChildren } from 'preact';
+import type { Change, Listing, Publication, Review, Store } from '../../../shared/client';
+import { formatAmount, Pager, Picture } from '../shop/parts';
+import { TEXTS } from '../shop/texts';
+import type { Planned } from './bulk';
+import { type FormField, OF_VARIANTS, PRODUCT_FIELDS, shownName, textOf, VARIANT_FIELDS } from './fields';
+
+/** What a page says about the form that was sent. `fields` are the names of the invalid fields. */
+export interface Notice {
+  readonly text: string;
+  readonly is_bad?: boolean;
+  readonly details?: readonly string[];
+  readonly fields?: readonly string[];
+}
+
+interface LayoutProps {
+  readonly title: string;
+  readonly style: string;
+  /** Undefined before the sign-in. */
+  readonly store?: Store | undefined;
+  readonly notice?: Notice | undefined;
+  readonly children: ComponentChildren;
+}
+
+const SECTIONS = [
+  ['/console/products', 'Products'],
+  ['/console/listings', 'Listings'],
+  ['/console/reviews', 'Reviews'],
+  ['/console/store', 'Store'],
+] as const;
+
+export function Layout({ title, style, store, notice, children }: LayoutProps) {
+  return (
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <title>{`${title} · ${store?.name ?? 'Catalog'} console`}</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href={style} />
+      </head>
+      <body>
+        <a class="skip" href="#main">
+          To the content
+        </a>
+        <header>
+          <div class="wrap">
+            <a class="brand" href="/console">
+              {store?.name ?? 'Catalog'}
+            </a>
+            {store && (
+              <nav aria-label="Console">
+                <ul>
+                  {SECTIONS.map(([path, label]) => (
+                    <li key={path}>
+                      <a href={path} aria-current={title === label ? 'page' : undefined}>
+                        {label}
+                      </a>
+                    </li>
+                  ))}
+                </ul>
+              </nav>
+            )}
+            {store && <Button action="/console/sign-out" label="Sign out" />}
+          </div>
+        </header>
+        <main id="main" class="wrap">
+          {notice && (
+            <div class={notice.is_bad ? 'message bad' : 'message'} role={notice.is_bad ? 'alert' : 'status'}>
+              <p>{notice.text}</p>
+              {notice.details && notice.details.length > 0 && (
+                <ul>
+                  {notice.details.map((line) => (
+                    <li key={line}>{line}</li>
+                  ))}
+                </ul>
+              )}
+            </div>
+          )}
+          {children}
+        </main>
+      </body>
+    </html>
+  );
+}
+
+/** A button that sends a form with these values. */
+function Button({ action, label, values = {}, name }: ButtonProps) {
+  return (
+    <form method="post" action={action}>
+      {Object.entries(values).map(([key, value]) => (
+        <input key={key} type="hidden" name={key} value={value} />
+      ))}
+      <button type="submit" class="quiet" aria-label={name && `${label}: ${name}`}>
+        {label}
+      </button>
+    </form>
+  );
+}
+
+interface ButtonProps {
+  readonly action: string;
+  readonly label: string;
+  readonly values?: Readonly<Record<string, string>>;
+  /** What the button is about, for screen readers, if there are several with this label. */
+  readonly name?: string;
+}
+
+export function SignIn() {
+  return (
+    <form class="panel narrow" method="post" action="/console/sign-in">
+      <h1>Console</h1>
+      <p class="note">Sign in with a secret key of your store. It begins with sk_.</p>
+      <label>
+        <span>Secret key</span>
+        <input name="key" type="password" autocomplete="current-password" required />
+      </label>
+      <p>
+        <button type="submit">Sign in</button>
+      </p>
+    </form>
+  );
+}
+
+export function Products({ products, page, total, total_pages, query, notice }: ProductsProps) {
+  const t = TEXTS.en;
+  return (
+    <>
+      <div class="bar">
+        <h1>Products</h1>
+        <form>
+          <input
+            type="search"
+            name="q"
+            value={query.get('q') ?? ''}
+            placeholder="Search"
+            aria-label="Search"
+          />
+          <select name="visibility" aria-label="Visibility">
+            {(['all', 'public', 'private'] as const).map((value) => (
+              <option key={value} value={value} selected={query.get('visibility') === value}>
+                {value === 'all' ? 'Public and private' : value}
+              </option>
+            ))}
+          </select>
+          <select name="in_stock" aria-label="Stock">
+            <option value="">Any stock</option>
+            {(['true', 'false'] as const).map((value) => (
+              <option key={value} value={value} selected={query.get('in_stock') === value}>
+                {value === 'true' ? 'in stock' : 'sold out'}
+              </option>
+            ))}
+          </select>
+          <button type="submit">Show</button>
+        </form>
+        <a href="/console/product/new">New product</a>
+      </div>
+      <p class="note">{total === 1 ? '1 product' : `${total} products`}</p>
+      {products.length === 0 && <p class="empty">Nothing found.</p>}
+      {products.length > 0 && (
+        <form method="post" action="/console/bulk">
+          <div class="scroll">
+            <table>
+              <thead>
+                <tr>
+                  <th>
+                    <span class="skip">Select</span>
+                  </th>
+                  <th>
+                    <span class="skip">Picture</span>
+                  </th>
+                  <th>Product</th>
+                  <th>Visibility</th>
+                  <th class="number">Stock</th>
+                  <th class="number">Price</th>
+                </tr>
+              </thead>
+              <tbody>
+                {products.map((product) => (
+                  <tr key={product.id}>
+                    <td>
+                      <input
+                        type="checkbox"
+                        name="id"
+                        value={product.id}
+                        aria-label={`Select ${product.title}`}
+                      />
+                    </td>
+                    <td>
+                      {product.media?.data[0] && (
+                        <Picture media={product.media.data[0]} alt="" sizes="3rem" />
+                      )}
+                    </td>
+                    <td>
+                      <a href={`/console/product/${product.id}`}>{product.title}</a>
+                      {product.variant_count ? (
+                        <div class="note">{product.variant_count} variants</div>
+                      ) : null}
+                    </td>
+                    <td>{product.visibility}</td>
+                    <td class="number">{product.quantity_available ?? '—'}</td>
+                    <td class="number">{formatAmount('en', product.price_amount, product.price_currency)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+          <div class="panel">
+            <h2>Change the selected products</h2>
+            <BulkFields form={new URLSearchParams()} notice={notice} />
+            <p>
+              <button type="submit">Preview</button>
+            </p>
+          </div>
+        </form>
+      )}
+      <Pager t={t} page={page} total_pages={total_pages} query={query} />
+    </>
+  );
+}
+
+interface ProductsProps {
+  readonly products: readonly Publication[];
+  readonly page: number;
+  readonly total: number;
+  readonly total_pages: number;
+  readonly query: URLSearchParams;
+  readonly notice?: Notice | undefined;
+}
+
+function BulkFields({ form, notice }: { form: URLSearchParams; notice: Notice | undefined }) {
+  const isInvalid = (name: string) => notice?.fields?.includes(name) || undefined;
+  return (
+    <div class="fields">
+      <label>
+        <span>
+          Price <small>12.50, +10% or -5%</small>
+        </span>
+        <input name="price" value={form.get('price') ?? ''} aria-invalid={isInvalid('price')} />
+      </label>
+      <label>
+        <span>
+          Stock <small>40, +5 or -2</small>
+        </span>
+        <input name="stock" value={form.get('stock') ?? ''} aria-invalid={isInvalid('stock')} />
+      </label>
+      <label>
+        <span>Visibility</span>
+        <select name="visibility">
+          {['', 'public', 'private'].map((value) => (
+            <option key={value} value={value} selected={form.get('visibility') === value}>
+              {value || 'as it is'}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
+
+/** Shows what a bulk edit changes before it does. `plan` is sent back, so that a later change is noticed. */
+export function BulkPreview({ form, planned, plan, notice }: BulkPreviewProps) {
+  return (
+    <>
+      <h1>Preview</h1>
+      <form class="panel" method="post" action="/console/bulk">
+        {form.getAll('id').map((id) => (
+          <input key={id} type="hidden" name="id" value={id} />
+        ))}
+        <BulkFields form={form} notice={notice} />
+        <p>
+          <button type="submit" class="quiet">
+            Preview again
+          </button>
+        </p>
+      </form>
+      {planned.length === 0 && <p class="empty">Nothing changes.</p>}
+      {planned.length > 0 && (
+        <form method="post" action="/console/bulk">
+          <input type="hidden" name="plan" value={plan} />
+          {[...form].map(([name, value]) =>
+            name === 'plan' ? null : <input key={name + value} type="hidden" name={name} value={value} />,
+          )}
+          <div class="scroll">
+            <table>
+              <thead>
+                <tr>
+                  <th>Product</th>
+                  <th>Field</th>
+                  <th class="number">Before</th>
+                  <th class="number">After</th>
+                </tr>
+              </thead>
+              <tbody>
+                {planned.flatMap(({ title, rows }) =>
+                  rows.map(({ what, before, after }) => (
+                    <tr key={title + what}>
+                      <td>{title}</td>
+                      <td>{what}</td>
+                      <td class="number">
+                        <del>{before}</del>
+                      </td>
+                      <td class="number">
+                        <ins>{after}</ins>
+                      </td>
+                    </tr>
+                  )),
+                )}
+              </tbody>
+            </table>
+          </div>
+          <p>
+            <button type="submit">{`Change ${planned.length === 1 ? '1 product' : `${planned.length} products`}`}</button>{' '}
+            <a href="/console/products">Cancel</a>
+          </p>
+        </form>
+      )}
+    </>
+  );
+}
+
+interface BulkPreviewProps {
+  readonly form: URLSearchParams;
+  readonly planned: readonly Planned[];
+  readonly plan: string;
+  readonly notice?: Notice | undefined;
+}
+
+interface FieldProps {
+  readonly field: FormField;
+  /** The name in the form. */
+  readonly name: string;
+  readonly value: unknown;
+  /** What was sent, if the form is shown again. */
+  readonly form: URLSearchParams | undefined;
+  readonly notice: Notice | undefined;
+  /** The label of a field without one of its own. */
+  readonly label?: string;
+}
+
+function Input({ field, name, value, form, notice, label }: FieldProps) {
+  const shown = textOf(field, value);
+  const text = form?.get(name) ?? shown;
+  const attributes = {
+    ...{ id: name, name, 'aria-label': label },
+    'aria-invalid': notice?.fields?.some((each) => each === name || each.startsWith(`${name}.`)) || undefined,
+  };
+  return (
+    <>
+      <input type="hidden" name={shownName(name)} value={shown} />
+      {field.kind === 'text' ? (
+        <textarea {...attributes}>{text}</textarea>
+      ) : field.options ? (
+        <select {...attributes}>
+          {field.options.map(([option, text_of_option]) => (
+            <option key={option} value={option} selected={option === text}>
+              {text_of_option}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input {...attributes} value={text} inputMode={field.kind === 'money' ? 'decimal' : undefined} />
+      )}
+    </>
+  );
+}
+
+/** An input with the label and the hint of its field. */
+function Field(props: FieldProps) {
+  const { field, name } = props;
+  return (
+    <div class={field.is_wide ? 'field wide' : 'field'}>
+      <label for={name}>
+        {field.label} {field.hint && <small>{field.hint}</small>}
+      </label>
+      <Input {...props} />
+    </div>
+  );
+}
+
+/** The editor of a product, which is new if it is undefined. */
+export function Product({ product, etag, listings, history, form, notice }: ProductProps) {
+  const variants = product?.variants?.data ?? [];
+  const options = listings.map(
+    ({ id, path, name }) => [id, [...(path ?? []).map((each) => each.name), name].join(' › ')] as const,
+  );
+  const fields = PRODUCT_FIELDS.filter(
+    ({ name }) => variants.length === 0 || !OF_VARIANTS.includes(name),
+  ).map((field) =>
+    field.name === 'listing_id' ? { ...field, options: [['', 'none'] as const, ...options] } : field,
+  );
+  const pictures = product?.media?.data ?? [];
+  return (
+    <>
+      <h1>{product?.title ?? 'New product'}</h1>
+      {pictures.length > 0 && (
+        <p class="tags">
+          {pictures.slice(0, 6).map((media) => (
+            <span key={media.id} class="card">
+              <Picture media={media} alt="" sizes="6rem" />
+            </span>
+          ))}
+        </p>
+      )}
+      <form method="post" class="panel">
+        {etag && <input type="hidden" name="etag" value={etag} />}
+        <div class="fields">
+          {fields.map((field) => (
+            <Field
+              key={field.name}
+              field={field}
+              name={field.name}
+              value={valueIn(product, field.name)}
+              form={form}
+              notice={notice}
+            />
+          ))}
+        </div>
+        {variants.length > 0 && (
+          <div class="scroll">
+            <table>
+              <thead>
+                <tr>
+                  <th>Variant</th>
+                  {VARIANT_FIELDS.map(({ name, label }) => (
+                    <th key={name}>{label}</th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {variants.map((variant) => (
+                  <tr key={variant.id}>
+                    <td>{Object.values(variant.option_values).join(' / ')}</td>
+                    {VARIANT_FIELDS.map((field) => (
+                      <td key={field.name}>
+                        <Input
+                          field={field}
+                          name={`variant:${variant.id}:${field.name}`}
+                          value={valueIn(variant, field.name)}
+                          form={form}
+                          notice={notice}
+                          label={`${field.label} of ${Object.values(variant.option_values).join(' / ')}`}
+                        />
+                      </td>
+                    ))}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+        <p>
+          <button type="submit">Save</button> <a href="/console/products">Back to the products</a>
+        </p>
+      </form>
+      {product && <History product={product} history={history} />}
+      {product && <Button action={`/console/product/${product.id}/delete`} label="Delete this product" />}
+    </>
+  );
+}
+
+interface ProductProps {
+  readonly product?: Publication | undefined;
+  readonly etag?: string | undefined;
+  readonly listings: readonly Listing[];
+  readonly history: readonly Change[];
+  /** What was sent, if it could not be saved. */
+  readonly form?: URLSearchParams | undefined;
+  readonly notice?: Notice | undefined;
+}
+
+/** A listing that the reader may not see is not in `listing_id`. */
+const valueIn = (resource: object | undefined, name: string): unknown =>
+  (resource as Readonly<Record<string, unknown>> | undefined)?.[name];
+
+function History({ product, history }: { product: Publication; history: readonly Change[] }) {
+  return (
+    <section>
+      <h2>History</h2>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th>When</th>
+              <th>Who</th>
+              <th>What</th>
+              <th>
+                <span class="skip">Return</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {history.map((change, index) => (
+              <tr key={change.id}>
+                <td>
+                  <time dateTime={change.occurred_at}>
+                    {change.occurred_at.slice(0, 16).replace('T', ' ')}
+                  </time>
+                </td>
+                <td>{change.actor.name ?? change.actor.type}</td>
+                <td>
+                  {change.type.replace('.', ' ')}
+                  <ChangedFields changed={change.changed} />
+                </td>
+                <td>
+                  {index > 0 && !change.type.endsWith('deleted') && (
+                    <Button
+                      action={`/console/product/${product.id}/revert`}
+                      label="Return to this"
+                      name={change.occurred_at}
+                      values={{ revision: String(change.revision) }}
+                    />
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+const SHOWN_LENGTH = 60;
+
+function ChangedFields({ changed }: Pick<Change, 'changed'>) {
+  const show = (value: unknown): string => {
+    const text = typeof value === 'string' ? value : value === null ? '—' : JSON.stringify(value);
+    return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+  };
+  return (
+    <>
+      {Object.entries(changed).map(([name, { before, after }]) => (
+        <div key={name} class="note">
+          {name}: <del>{show(before)}</del> → <ins>{show(after)}</ins>
+        </div>
+      ))}
+    </>
+  );
+}
+
+export function Listings({ listings }: { listings: readonly Listing[] }) {
+  return (
+    <>
+      <h1>Listings</h1>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th>Listing</th>
+              <th>Visibility</th>
+              <th class="number">Products</th>
+              <th>Rename</th>
+            </tr>
+          </thead>
+          <tbody>
+            {listings.map((listing) => (
+              <tr key={listing.id}>
+                <td class={`depth-${listing.path?.length ?? 0}`}>{listing.name}</td>
+                <td>{listing.visibility}</td>
+                <td class="number">{listing.stats?.publication_count}</td>
+                <td>
+                  <form method="post" action={`/console/listing/${listing.id}`}>
+                    <input
+                      name="name"
+                      value={listing.name}
+                      aria-label={`New name of ${listing.name}`}
+                      required
+                    />{' '}
+                    <button type="submit" class="quiet">
+                      Rename
+                    </button>
+                  </form>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <form class="panel" method="post" action="/console/listings">
+        <h2>New listing</h2>
+        <div class="fields">
+          <label>
+            <span>Name</span>
+            <input name="name" required />
+          </label>
+          <label>
+            <span>Below</span>
+            <select name="parent_id">
+              <option value="">at the top</option>
+              {listings.map(({ id, name }) => (
+                <option key={id} value={id}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <p>
+          <button type="submit">Create</button>
+        </p>
+      </form>
+    </>
+  );
+}
+
+export function Reviews({ reviews, status }: { reviews: readonly Review[]; status: string }) {
+  return (
+    <>
+      <div class="bar">
+        <h1>Reviews</h1>
+        <form>
+          <select name="status" aria-label="Status">
+            {['pending', 'published', 'rejected', 'all'].map((value) => (
+              <option key={value} value={value} selected={value === status}>
+                {value}
+              </option>
+            ))}
+          </select>
+          <button type="submit">Show</button>
+        </form>
+      </div>
+      {reviews.length === 0 && <p class="empty">No reviews to show.</p>}
+      <ul class="reviews">
+        {reviews.map((review) => (
+          <li key={review.id}>
+            <span class="stars" role="img" aria-label={TEXTS.en.stars(review.rating)}>
+              {'★'.repeat(review.rating) + '☆'.repeat(5 - review.rating)}
+            </span>
+            {review.title && <h2>{review.title}</h2>}
+            <p>{review.body}</p>
+            <p class="note">
+              {`${review.author_name} · ${review.created_at.slice(0, 10)} · ${review.status} · `}
+              <a href={`/console/product/${review.publication_id}`}>product</a>
+            </p>
+            <div class="tags">
+              {(['published', 'rejected'] as const).map(
+                (value) =>
+                  value !== review.status && (
+                    <Button
+                      key={value}
+                      action={`/console/review/${review.id}`}
+                      label={value === 'published' ? 'Publish' : 'Reject'}
+                      name={review.author_name}
+                      values={{ status: value, shown: status }}
+                    />
+                  ),
+              )}
+              <Button
+                action={`/console/review/${review.id}`}
+                label="Delete"
+                name={review.author_name}
+                values={{ status: 'deleted', shown: status }}
+              />
+            </div>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** The fields of a store, `contact.` for those of its contact. */
+export const STORE_FIELDS: readonly FormField[] = [
+  { name: 'name', label: 'Name', kind: 'line' },
+  { name: 'description', label: 'Description', kind: 'text', is_wide: true },
+  { name: 'contact.phone', label: 'Phone', kind: 'line' },
+  { name: 'contact.email', label: 'E-mail', kind: 'line' },
+  { name: 'contact.address', label: 'Address', kind: 'line' },
+];
+
+export function StorePage({ store, form, notice }: StoreProps) {
+  const valueOfStore = (name: string) =>
+    name.split('.').reduce<unknown>((value, part) => valueIn(value as object, part), store);
+  return (
+    <>
+      <h1>Store</h1>
+      <form class="panel" method="post">
+        <div class="fields">
+          {STORE_FIELDS.map((field) => (
+            <Field
+              key={field.name}
+              field={field}
+              name={field.name}
+              value={valueOfStore(field.name)}
+              form={form}
+              notice={notice}
+            />
+          ))}
+        </div>
+        <p>
+          <button type="submit">Save</button>
+        </p>
+      </form>
+    </>
+  );
+}
+
+interface StoreProps {
+  readonly store: Store;
+  readonly form?: URLSearchParams | undefined;
+  readonly notice?: Notice | undefined;
+}
+
+export function Message({ heading, hint }: { heading: string; hint: string }) {
+  return (
+    <div class="empty">
+      <h1>{heading}</h1>
+      <p>{hint}</p>
+      <a href="/console/products">Products</a>
+    </div>
+  );
+}

@@ -1,0 +1,21 @@
+import { STYLE as SHOP_STYLE } from '../shop/style';
+
+/** The style sheet of the console: that of the shop, with forms and tables. */
+export const STYLE = `${SHOP_STYLE}
+header nav ul { gap: .25rem 1.25rem; } header nav { flex: 1; } @media (max-width: 40rem) { header nav { order: 1; flex-basis: 100%; } header form { margin-left: auto; } } header form { margin: 0; }
+.panel { background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); padding: 1.25rem; margin: 0 0 var(--gap); }
+.narrow { max-width: 26rem; margin: 12vh auto; }
+.fields { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(14rem, 100%), 1fr)); }
+.fields .wide { grid-column: 1 / -1; }
+label { display: block; } label > span { display: block; font-weight: 600; margin-bottom: .2rem; } label > span small { color: var(--soft); font-weight: 400; }
+label input, label select, .field input, .field select, .field textarea { width: 100%; } .field label { font-weight: 600; margin-bottom: .2rem; } .field small { color: var(--soft); font-weight: 400; } input[type=checkbox] { min-height: 0; width: 1.3rem; height: 1.3rem; }
+textarea { font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--line); border-radius: var(--radius); padding: .55rem .8rem; min-height: 9rem; }
+[aria-invalid=true] { border-color: var(--sale); border-width: 2px; }
+button.quiet { background: none; color: inherit; border-color: var(--line); }
+.message { border-left: 4px solid var(--accent); background: var(--surface); padding: .75rem 1rem; margin: 0 0 1.25rem; } .message.bad { border-color: var(--sale); }
+.message p { margin: 0; } .message ul { margin: .3rem 0 0; }
+.scroll { overflow-x: auto; } td img { width: 3rem; height: 3rem; object-fit: cover; border-radius: 6px; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td form { display: inline; } tbody input:not([type=checkbox]) { width: 8rem; }
+.depth-1 { padding-left: 1.5rem; } .depth-2 { padding-left: 3rem; } .depth-3 { padding-left: 4.5rem; } .depth-4, .depth-5 { padding-left: 6rem; }
+del { color: var(--sale); } ins { color: var(--accent); text-decoration: none; font-weight: 600; }
+`;

@@ -1,0 +1,29 @@
+import { etagOf } from '../../shared/http/respond';
+import type { PublicRoute, TextAnswer } from '../../shared/http/route';
+
+/** Headers of every page: it loads nothing from another origin, and runs no script that is written in it. */
+export const PAGE_HEADERS = {
+  'Content-Security-Policy':
+    "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+  'Referrer-Policy': 'same-origin',
+};
+
+export const htmlAnswer = (
+  body: string,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+): TextAnswer => ({ status, body, content_type: 'text/html; charset=utf-8', headers });
+
+/** Returns the route of a style sheet, whose path has its hash, so that browsers keep it for ever. */
+export function styleRoute(name: string, body: string): PublicRoute {
+  const etag = etagOf(undefined, body);
+  return {
+    path: `/${name}-${etag.replace(/[^a-zA-Z0-9]/g, '').slice(0, 12)}.css`,
+    serve: () => ({
+      body,
+      content_type: 'text/css; charset=utf-8',
+      headers: { 'Cache-Control': 'public, max-age=31536000, immutable', ETag: etag },
+      kept: new Map(),
+    }),
+  };
+}

@@ -1,0 +1,233 @@
+import { fetch } from '../support/fetch';
+import { type Harness, type Shop, startHarness } from '../support/harness';
+
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250, quantity_available: 5 };
+
+let harness: Harness;
+let shop: Shop;
+let cookie = '';
+
+beforeAll(async () => {
+  harness = await startHarness({ environment: { CONSOLE: 'on' } });
+});
+afterAll(() => harness?.close());
+
+interface Sent {
+  readonly form?: Record<string, string> | URLSearchParams;
+  readonly headers?: Record<string, string>;
+}
+
+/** Opens a page, or sends a form as a browser does from a page of the console. */
+async function open(path: string, { form, headers = {} }: Sent = {}) {
+  const sent = form && { method: 'POST', body: new URLSearchParams(form), headers: { origin: harness.url } };
+  const answer = await fetch(`${harness.url}/console${path}`, {
+    redirect: 'manual',
+    ...sent,
+    headers: { ...(cookie && { cookie }), ...sent?.headers, ...headers },
+  });
+  const html = await answer.text();
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    html,
+    location: answer.headers.get('location') ?? '',
+  };
+}
+
+/** Returns the fields of the form with the most fields, as a browser would send them unchanged. */
+function formIn(html: string): URLSearchParams {
+  const form = new URLSearchParams();
+  const decoded = (text: string) =>
+    text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&');
+  for (const [tag] of html.matchAll(/<(?:input|textarea|select)\b[^>]*>(?:[^<]*<\/textarea>)?/g)) {
+    const name = /\bname="([^"]*)"/.exec(tag)?.[1];
+    if (name === undefined || /type="checkbox"/.test(tag)) continue;
+    if (tag.startsWith('<select')) {
+      const selected = html.slice(html.indexOf(tag)).match(/<option (?:[^>]* )?selected[^>]*>/)?.[0] ?? '';
+      form.append(name, decoded(/value="([^"]*)"/.exec(selected)?.[1] ?? ''));
+    } else
+      form.append(
+        name,
+        decoded(/\bvalue="([^"]*)"/.exec(tag)?.[1] ?? />([^<]*)<\/textarea>/.exec(tag)?.[1] ?? ''),
+      );
+  }
+  return form;
+}
+
+const client = () => harness.client(shop.secret);
+const product = (id: string) =>
+  client().publications.get(id, { visibility: 'all', expand: ['variants'] }, { consistent: true });
+
+async function signIn(): Promise<void> {
+  const { status, headers, location } = await open('/sign-in', { form: { key: shop.secret.key } });
+  expect([status, location]).toEqual([303, '/console/products']);
+  const set = headers.get('set-cookie')!;
+  expect(set).toMatch(/^catalog_console=[^;]+; Path=\/console; Max-Age=\d+; HttpOnly; SameSite=Strict$/);
+  expect(set).not.toContain(shop.secret.key);
+  cookie = set.split(';')[0]!;
+}
+
+beforeEach(async () => {
+  shop = await harness.newShop();
+  cookie = '';
+});
+
+describe('the sign-in', () => {
+  test('takes a secret key of a store, and ends with the sign-out', async () => {
+    expect((await open('/products')).html).toContain('Secret key');
+    const refused = await open('/sign-in', { form: { key: 'sk_live_unknown' } });
+    expect([refused.status, refused.headers.get('set-cookie')]).toEqual([403, null]);
+    const shown = await open('/sign-in', { form: { key: shop.public.key } });
+    expect([shown.status, shown.html]).toEqual([403, expect.stringContaining('begins with sk_')]);
+    await signIn();
+    const page = await open('/products');
+    expect([page.status, page.html]).toEqual([200, expect.stringContaining('0 products')]);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    const out = await open('/sign-out', { form: {} });
+    expect(out.headers.get('set-cookie')).toMatch(/^catalog_console=; .*Max-Age=0/);
+    cookie = 'catalog_console=forged';
+    expect(await open('/products')).toMatchObject({ status: 401, html: expect.stringContaining('Sign in') });
+  });
+
+  test('a form of another site is refused', async () => {
+    await signIn();
+    const { id } = await client().publications.create(TEA);
+    for (const origin of ['https://evil.example', 'null', '']) {
+      const sent = await open(`/product/${id}/delete`, { form: {}, headers: { origin } });
+      expect(sent.status).toBe(403);
+    }
+    expect((await product(id)).title).toBe('Tea');
+  });
+});
+
+describe('a product', () => {
+  beforeEach(signIn);
+
+  test('is created and edited, and its title is shown as text', async () => {
+    const empty = await open('/product/new', { form: formIn((await open('/product/new')).html) });
+    expect([empty.status, empty.html]).toEqual([422, expect.stringContaining('title')]);
+    const form = formIn((await open('/product/new')).html);
+    form.set('title', '<script>alert(1)</script>');
+    form.set('price_amount', '12,5');
+    form.set('price_currency', 'USD');
+    form.set('tags', 'new, organic');
+    const { location } = await open('/product/new', { form });
+    const id = /product\/([^?]+)/.exec(location)![1]!;
+    expect(await product(id)).toMatchObject({ price_amount: 1_250, tags: ['new', 'organic'] });
+    const page = await open(`/product/${id}`);
+    expect(page.html).toContain('<h1>&lt;script>alert(1)&lt;/script></h1>');
+    const edited = formIn(page.html);
+    edited.set('title', 'Tea');
+    edited.set('quantity_available', '7');
+    edited.set('tags', '');
+    expect((await open(`/product/${id}`, { form: edited })).status).toBe(303);
+    const saved = await product(id);
+    expect(saved).toMatchObject({ title: 'Tea', quantity_available: 7, price_amount: 1_250 });
+    expect(saved.tags).toBeUndefined();
+    edited.set('price_amount', 'cheap');
+    const invalid = await open(`/product/${id}`, { form: edited });
+    expect([invalid.status, invalid.html]).toEqual([
+      422,
+      expect.stringContaining('expected an amount such as 12.50'),
+    ]);
+    expect(invalid.html).toContain('value="cheap"');
+  });
+
+  test('that somebody else has changed meanwhile is not overwritten', async () => {
+    const { id } = await client().publications.create(TEA);
+    const form = formIn((await open(`/product/${id}`)).html);
+    await client().publications.update(id, { price_amount: 900 });
+    form.set('title', 'Green tea');
+    const conflict = await open(`/product/${id}`, { form });
+    expect([conflict.status, conflict.html]).toEqual([422, expect.stringContaining('Price is now: 9.00')]);
+    expect(await product(id)).toMatchObject({ title: 'Tea', price_amount: 900 });
+    // What the user wrote is still there, and is saved with the new version of the rest.
+    const again = formIn(conflict.html);
+    expect(again.get('title')).toBe('Green tea');
+    await open(`/product/${id}`, { form: again });
+    expect(await product(id)).toMatchObject({ title: 'Green tea', price_amount: 900 });
+  });
+
+  test('has variants with prices and stocks of their own, and a history to return to', async () => {
+    const variants = ['S', 'M'].map((Size) => ({
+      option_values: { Size },
+      price_amount: 500,
+      sku: `T-${Size}`,
+    }));
+    const { id } = await client().publications.create({ ...TEA, options: [{ name: 'Size' }], variants });
+    const page = await open(`/product/${id}`);
+    const form = formIn(page.html);
+    const [small] = (await product(id)).variants.data;
+    form.set(`variant:${small!.id}:quantity_available`, '3');
+    expect((await open(`/product/${id}`, { form })).status).toBe(303);
+    expect((await product(id)).variants.data).toMatchObject([
+      { quantity_available: 3, price_amount: 500 },
+      {},
+    ]);
+    await client().publications.update(id, { title: 'Mate' });
+    expect((await open(`/product/${id}`)).html).toContain('<del>Tea</del> → <ins>Mate</ins>');
+    const reverted = await open(`/product/${id}/revert`, { form: { revision: '1' } });
+    expect(reverted.location).toContain('Returned');
+    expect((await product(id)).title).toBe('Tea');
+  });
+
+  test('several are changed at once after a preview, which notices later changes', async () => {
+    const ids: string[] = [];
+    for (const title of ['Tea', 'Mate']) ids.push((await client().publications.create({ ...TEA, title })).id);
+    const selected = new URLSearchParams({ price: '+10%', stock: '-2', visibility: '' });
+    for (const id of ids) selected.append('id', id);
+    const preview = await open('/bulk', { form: selected });
+    expect(preview.html).toMatch(
+      /Tea<\/td><td>Price<\/td><td class="number"><del>12\.50<\/del><\/td><td class="number"><ins>13\.75/,
+    );
+    expect((await product(ids[0]!)).price_amount).toBe(1_250);
+    const plan = /name="plan" value="([^"]*)"/.exec(preview.html)![1]!.replaceAll('&quot;', '"');
+    const confirmed = new URLSearchParams(selected);
+    confirmed.set('plan', plan);
+    await client().publications.update(ids[1]!, { price_amount: 2_000 });
+    expect((await open('/bulk', { form: confirmed })).html).toContain('Somebody has changed these products');
+    const again = await open('/bulk', { form: selected });
+    confirmed.set('plan', /name="plan" value="([^"]*)"/.exec(again.html)![1]!.replaceAll('&quot;', '"'));
+    expect((await open('/bulk', { form: confirmed })).location).toContain('2+changed');
+    const after = await Promise.all(ids.map(product));
+    expect(after.map((each) => [each.price_amount, each.quantity_available])).toEqual([
+      [1_375, 3],
+      [2_200, 3],
+    ]);
+    selected.set('price', 'free');
+    expect((await open('/bulk', { form: selected })).html).toContain('expected an amount such as 12.50');
+  });
+});
+
+test('listings, reviews and the store are edited', async () => {
+  await signIn();
+  await open('/listings', { form: { name: 'Drinks', parent_id: '' } });
+  const listings = await open('/listings');
+  const id = /console\/listing\/([^"]+)/.exec(listings.html)![1]!;
+  await open(`/listing/${id}`, { form: { name: 'Teas' } });
+  expect((await open('/listings')).html).toContain('Teas');
+  expect((await open('/listings', { form: { name: '', parent_id: '' } })).html).toContain('Invalid name');
+
+  const tea = await client().publications.create(TEA);
+  const review = await client().reviews.create(tea.id, { rating: 2, author_name: 'Ana', body: 'Bitter' });
+  expect((await open('/reviews?status=all')).html).toContain('Bitter');
+  await open(`/review/${review.id}`, { form: { status: 'rejected', shown: 'all' } });
+  expect((await open('/reviews?status=rejected')).html).toContain('Bitter');
+  await open(`/review/${review.id}`, { form: { status: 'deleted', shown: 'all' } });
+  expect((await open('/reviews?status=all')).html).not.toContain('Bitter');
+
+  const form = formIn((await open('/store')).html);
+  form.set('contact.phone', '+51 1 555 0123');
+  expect((await open('/store', { form })).status).toBe(303);
+  expect((await client().store.get({}, { consistent: true })).contact).toEqual({ phone: '+51 1 555 0123' });
+});
+
+test('is off unless it is set, when there is no demo', async () => {
+  const other = await startHarness();
+  try {
+    const answer = await fetch(`${other.url}/console/products`);
+    expect(answer.status).toBe(404);
+  } finally {
+    await other.close();
+  }
+});
