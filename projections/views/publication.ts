@@ -47,8 +47,14 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
     const current = base.state.deleted ?? stateOf(base.state.publication);
     const after = publicationAggregate.evolve(current, event, id, occurred_at);
     // The counts stay, because reviews that are written meanwhile are counted for a publication that may be restored.
-    if (after.tag === 'deleted' && after !== current)
-      return { ...PLACEHOLDER, state: { ...base.state, publication: null, deleted: after, revision } };
+    if (after.tag === 'deleted' && after !== current) {
+      const { store_id: deleted_in, deleted_at = null } = after;
+      return {
+        ...PLACEHOLDER,
+        keys: { ...PLACEHOLDER.keys, deleted_in, deleted_at },
+        state: { ...base.state, publication: null, deleted: after, revision },
+      };
+    }
     if (after.tag !== 'present') return before;
     const publication = after.resource;
     return {

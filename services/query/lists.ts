@@ -1,5 +1,6 @@
 import { reads } from '../../shared/api/operations/reads';
 import {
+  existingPublicationsSchema,
   type LabelFilters,
   type ListingPublicationsQuery,
   type ListQuery,
@@ -132,7 +133,7 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
 
 /** Handles `GET /api/publications`. */
 export async function readPublications(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(reads.listPublications, request, EXPANSIONS.publication);
+  const query = parseRead({ query: existingPublicationsSchema }, request, EXPANSIONS.publication);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
   const mode = sortModeOf(query);

@@ -7,6 +7,7 @@ import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
 import { readChanges } from './changes';
+import { orDeleted } from './deleted';
 import { readExport } from './export';
 import { byHandle } from './handles';
 import { readHistory } from './history';
@@ -50,7 +51,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.getListing, readListing],
   [reads.getListingByHandle, byHandle('listing', readListing)],
   [reads.listListingPublications, readListingPublications],
-  [reads.listPublications, readPublications],
+  [reads.listPublications, orDeleted(readPublications)],
   [reads.getPublication, readPublication],
   [reads.getPublicationByHandle, byHandle('publication', readPublication)],
   [reads.listRelatedPublications, readRelated],

@@ -31,7 +31,7 @@ export type FieldCommand<F extends Fields> =
   | { readonly type: 'Restore'; readonly now_ms: number };
 
 export const RESTORABLE_DAYS = 30;
-const RESTORABLE_MS = RESTORABLE_DAYS * 24 * 3_600_000;
+export const RESTORABLE_MS = RESTORABLE_DAYS * 24 * 3_600_000;
 
 interface FieldAggregate<F extends Fields, Resource, Event extends { readonly type: string }> {
   readonly category: Category;

@@ -280,6 +280,8 @@ export interface Publication {
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
+  /** When the publication was deleted. Only with `visibility=deleted`. */
+  deleted_at?: string;
   /** Numbers of the publication. */
   stats?: {
     /** Number of media. */
@@ -799,8 +801,8 @@ export interface ListingPublications {
 export interface PublicationsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
-  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
-  visibility?: 'public' | 'private' | 'all' | undefined;
+  /** Which publications to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
+  visibility?: 'public' | 'private' | 'all' | 'deleted' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
@@ -1552,6 +1554,8 @@ export interface PutPublication {
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
+  /** When the publication was deleted. Only with `visibility=deleted`. */
+  deleted_at?: string;
   /** Numbers of the publication. */
   stats?: {
     /** Number of media. */
@@ -1877,6 +1881,8 @@ export interface RevertedPublication {
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
+  /** When the publication was deleted. Only with `visibility=deleted`. */
+  deleted_at?: string;
   /** Numbers of the publication. */
   stats?: {
     /** Number of media. */

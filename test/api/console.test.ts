@@ -171,6 +171,15 @@ describe('a product', () => {
     expect((await product(id)).title).toBe('Tea');
   });
 
+  test('is deleted, found among the deleted ones and restored', async () => {
+    const { id } = await client().publications.create({ ...TEA, title: 'Gone' });
+    expect((await open(`/product/${id}/delete`, { form: {} })).location).toContain('Deleted+Gone');
+    expect((await open('/products')).html).not.toContain('Gone');
+    expect((await open('/products?visibility=deleted')).html).toContain(`/console/product/${id}/restore`);
+    expect((await open(`/product/${id}/restore`, { form: {} })).location).toContain('Restored');
+    expect((await product(id)).title).toBe('Gone');
+  });
+
   test('several are changed at once after a preview, which notices later changes', async () => {
     const ids: string[] = [];
     for (const title of ['Tea', 'Mate']) ids.push((await client().publications.create({ ...TEA, title })).id);

@@ -486,6 +486,42 @@ describe('a deleted publication', () => {
   const restore = (id: string, options: RequestOptions = {}) =>
     send('POST', `/api/publication/${id}/restore`, options);
 
+  test('is in the list of deleted publications of its store until it is restored', async () => {
+    const client = harness.client(shop.secret);
+    const own = await harness.newShop();
+    const merchant = harness.client(own.secret);
+    const deletedOf = async (query: object = {}) =>
+      (await merchant.publications
+        .list({ visibility: 'deleted', ...query }, { consistent: true })
+        .page()) as {
+        data: { id: string; title: string; deleted_at?: string }[];
+        meta: { item_count: number };
+      };
+    const ids: string[] = [];
+    for (const title of ['First', 'Second', 'Kept'])
+      ids.push((await merchant.publications.create({ ...TEA, title, tags: ['old'] })).id);
+    for (const id of ids.slice(0, 2)) await merchant.publications.delete(id);
+    const { data, meta } = await deletedOf();
+    expect(data).toMatchObject([
+      { id: ids[1], title: 'Second', tags: ['old'], deleted_at: expect.stringMatching(/Z$/) },
+      { id: ids[0], title: 'First' },
+    ]);
+    expect([meta.item_count, (await deletedOf({ page: 2, limit: 1 })).data]).toMatchObject([
+      2,
+      [{ id: ids[0] }],
+    ]);
+    expect((await client.publications.list({ visibility: 'deleted' }).page()).data).not.toEqual(
+      expect.arrayContaining([expect.objectContaining({ id: ids[0] })]),
+    );
+    await merchant.publications.restore(ids[1]!);
+    expect((await deletedOf()).data.map(({ id }) => id)).toEqual([ids[0]]);
+    const reply = await harness.request('GET', '/api/publications?visibility=deleted', {
+      token: own.public.token,
+    });
+    expectError(reply, 403, 'INSUFFICIENT_PERMISSIONS');
+    expectError(await send('GET', '/api/listings?visibility=deleted'), 400, 'VALIDATION_ERROR', 'visibility');
+  });
+
   test('is restored as it was, with its listing and its reviews, and is found again', async () => {
     const client = harness.client(shop.secret);
     const listing_id = await listings.make();

@@ -124,6 +124,7 @@ export function SignIn() {
 
 export function Products({ products, page, total, total_pages, query, notice }: ProductsProps) {
   const t = TEXTS.en;
+  const is_deleted = query.get('visibility') === 'deleted';
   return (
     <>
       <div class="bar">
@@ -137,7 +138,7 @@ export function Products({ products, page, total, total_pages, query, notice }: 
             aria-label="Search"
           />
           <select name="visibility" aria-label="Visibility">
-            {(['all', 'public', 'private'] as const).map((value) => (
+            {(['all', 'public', 'private', 'deleted'] as const).map((value) => (
               <option key={value} value={value} selected={query.get('visibility') === value}>
                 {value === 'all' ? 'Public and private' : value}
               </option>
@@ -157,7 +158,22 @@ export function Products({ products, page, total, total_pages, query, notice }: 
       </div>
       <p class="note">{total === 1 ? '1 product' : `${total} products`}</p>
       {products.length === 0 && <p class="empty">Nothing found.</p>}
-      {products.length > 0 && (
+      {is_deleted && (
+        <table>
+          <tbody>
+            {products.map(({ id, title, deleted_at }) => (
+              <tr key={id}>
+                <td>{title}</td>
+                <td>{`deleted ${deleted_at?.slice(0, 16).replace('T', ' ')}`}</td>
+                <td>
+                  <Button action={`/console/product/${id}/restore`} label="Restore" name={title} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {products.length > 0 && !is_deleted && (
         <form method="post" action="/console/bulk">
           <div class="scroll">
             <table>

@@ -101,6 +101,7 @@ export function consoleRoutes(connect: () => string | undefined): PublicRoute[] 
     route('/console/product/:id', (each) => productPage(each), saveProduct),
     route('/console/product/:id/revert', undefined, revertProduct),
     route('/console/product/:id/delete', undefined, deleteProduct),
+    route('/console/product/:id/restore', undefined, restoreProduct),
     route('/console/listings', listingsPage, createListing),
     route('/console/listing/:id', undefined, renameListing),
     route('/console/reviews', reviewsPage),
@@ -244,16 +245,16 @@ const productsPage: Page = async ({ client, query }) => {
   const words = query.get('q')?.trim() ?? '';
   const page = Number(query.get('page') ?? 1);
   const visibility =
-    (['public', 'private'] as const).find((each) => each === query.get('visibility')) ?? 'all';
+    (['public', 'private', 'deleted'] as const).find((each) => each === query.get('visibility')) ?? 'all';
   const in_stock = (['true', 'false'] as const).find((each) => each === query.get('in_stock'));
   const asked = {
     ...({ visibility, limit: LIMIT, expand: ['media'] } as const),
     ...(in_stock && { in_stock: in_stock === 'true' }),
     ...(Number.isSafeInteger(page) && page > 0 && { page }),
   };
-  const { data, meta } = await (words === ''
+  const { data, meta } = await (words === '' || visibility === 'deleted'
     ? client.publications.list(asked).page()
-    : client.store.search(words, asked).page());
+    : client.store.search(words, { ...asked, visibility }).page());
   const { total_items: total, ...position } = meta.pagination;
   return { title: 'Products', body: <Products products={data} total={total} {...position} query={query} /> };
 };
@@ -373,6 +374,11 @@ const revertProduct: Page = async ({ client, id, form }) => {
   const rest =
     not_restored.length > 0 ? ` Not restored, because it was deleted: ${not_restored.join(', ')}.` : '';
   return { location: `/console/product/${id}`, saved: `Returned to the earlier values.${rest}` };
+};
+
+const restoreProduct: Page = async ({ client, id }) => {
+  await client.publications.restore(id);
+  return { location: `/console/product/${id}`, saved: 'Restored.' };
 };
 
 const deleteProduct: Page = async ({ client, id }) => {

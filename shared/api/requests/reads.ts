@@ -253,9 +253,23 @@ const facets = parameterList(
 
 const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds, facets };
 
-/** Parameters of `GET /api/publications`: those of every list, and filters (docs/interface.md#filters). */
-export const publicationsSchema = listSchema
+/** Parameters of a list of publications that exist: those of every list, and filters (docs/interface.md#filters). */
+export const existingPublicationsSchema = listSchema
   .extend({ listing_id, ...publicationsShape })
+  .refine(areBoundsInOrder, BOUNDS_ERROR);
+
+/** Parameters of `GET /api/publications`. */
+export const publicationsSchema = listSchema
+  .extend({
+    visibility: z
+      .enum([...VISIBILITY_FILTERS, 'deleted'])
+      .default('public')
+      .describe(
+        'Which publications to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page` and `limit` apply. `private`, `all` and `deleted` require a secret key.',
+      ),
+    listing_id,
+    ...publicationsShape,
+  })
   .refine(areBoundsInOrder, BOUNDS_ERROR);
 
 /** Parameters of `GET /api/listing/:id/publications`. */
@@ -270,7 +284,7 @@ export const listingPublicationsSchema = listSchema
 
 export type ListingPublicationsQuery = z.infer<typeof listingPublicationsSchema>;
 
-export type PublicationsQuery = z.infer<typeof publicationsSchema>;
+export type PublicationsQuery = z.infer<typeof existingPublicationsSchema>;
 
 /** Parameters of `GET /api/media`. */
 export const mediaListSchema = listSchema

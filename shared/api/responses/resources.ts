@@ -103,6 +103,10 @@ export const publicationSchema = z
     ...answerShape(publicationFields),
     created_at,
     updated_at,
+    deleted_at: timestamp.optional().meta({
+      description: 'When the publication was deleted. Only with `visibility=deleted`.',
+      example: '2026-02-01T12:00:00.000Z',
+    }),
     stats: z
       .strictObject({
         media_count,

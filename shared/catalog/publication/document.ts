@@ -31,6 +31,9 @@ const keys = {
   /** When the visibility changes next (`dueAt`), in milliseconds. Null if no time is set. */
   due_at: 'integer',
   version: 'integer',
+  /** Of a deleted publication, whose other keys are null: its store, and the time of the deletion. */
+  deleted_in: 'text',
+  deleted_at: 'text',
 } as const;
 
 /** The `featured_rank` of a publication that is not featured. It sorts after every `featured_position` (1–10,000). */
@@ -94,6 +97,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     ['listing_id', 'visibility', 'featured_rank', 'name_fold', 'id'],
     ['listing_id', 'visibility', 'featured_rank', '-name_fold', '-id'],
     ['due_at', 'id'],
+    ['deleted_in', '-deleted_at', '-id'],
   ],
 };
 
@@ -137,6 +141,8 @@ export function publicationKeys(publication: Publication, listing_id: string | n
     free_shipping: publication.free_shipping ? 1 : 0,
     ...discountOf(publication),
     in_stock: +(summaryOf(variants)?.in_stock ?? (quantity_available === null || quantity_available > 0)),
+    deleted_in: null,
+    deleted_at: null,
     external_id: publication.external_id,
     due_at: dueAt(publication),
     version: publication.version,
@@ -167,7 +173,8 @@ export interface ReviewCounts {
  *
  * A publication's document is created as a placeholder if a review or a view is projected before the first event of the
  * publication's own stream, for example because that stream is on the dead-letter list. In a placeholder, `publication`
- * is null, all keys are null and the body is empty, so no read returns it.
+ * is null, all keys are null and the body is empty, so no read returns it. That of a deleted publication has `deleted_in` and
+ * `deleted_at`.
  */
 export interface PublicationDocumentState {
   readonly publication: Publication | null;

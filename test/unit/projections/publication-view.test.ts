@@ -55,6 +55,7 @@ describe('the document of a publication', () => {
     });
     expect(document!.body).not.toHaveProperty('description_html');
     expect(document!.keys).toEqual({
+      ...{ deleted_in: null, deleted_at: null },
       store_id: storeId(0),
       listing_id: listingId(0),
       visibility: 'public',
@@ -191,7 +192,9 @@ describe('the document of a publication', () => {
     const steps = [...before, deleted, reviewPosted(1, 1, 5), priced, created, deleted];
     const document = await publication(...steps);
     expect(document).toMatchObject({ body: {}, state: { publication: null, reviews: { count: 1 } } });
-    expect(new Set(Object.values(document!.keys))).toEqual(new Set([null]));
+    const { deleted_in, deleted_at, ...keys } = document!.keys;
+    expect([deleted_in, deleted_at]).toEqual([storeId(0), '2026-01-01T00:02:00.000Z']);
+    expect(new Set(Object.values(keys))).toEqual(new Set([null]));
     expect(document!.words).toBeUndefined();
 
     const restored = await publication(...steps, publicationRestored(1, data), priced);
