@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { type SqlInput, SqliteConnection, type SqlRow } from '../../shared/adapters/sqlite/connection';
@@ -49,6 +49,9 @@ describe('the view store on SQLite', () => {
       try {
         const [line] = await within(once(parent.stdout, 'data') as Promise<[Buffer]>, 'a process id');
         const pid = Number(line);
+        // A shell might wait for a child that ends before the `exec`.
+        const nameOf = (id: number) => readFileSync(`/proc/${id}/comm`, 'latin1');
+        await waitFor(() => nameOf(parent.pid!) === 'sleep\n', { what: 'the exec' });
         expect(await store.lease('verify', `pid:${pid}:one`, TTL_MS)).toBe(true);
         expect(await store.lease('verify', 'two', TTL_MS)).toBe(false);
         process.kill(pid, 'SIGKILL');
