@@ -11,6 +11,7 @@ import {
 } from '../../shared/catalog/listing/listing';
 import { LISTINGS_BELOW_MAX, listingsBelow } from '../../shared/catalog/listing/tree';
 import { countFacets } from '../../shared/catalog/publication/facets';
+import { faultsInSpans, SCHEDULE_SPAN } from '../../shared/catalog/schedule';
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -37,6 +38,7 @@ export const listings = defineResource({
     put: writes.putListing,
     delete: writes.deleteListing,
   },
+  faultsOf: (valueAfter) => faultsInSpans([SCHEDULE_SPAN], valueAfter),
   count: async (version, id) => {
     // There may be no document yet, and the body of a placeholder is empty.
     const body = (await version.get('listings', id))?.document?.body;

@@ -4,7 +4,7 @@ import { newPublicationBody, publicationPatchBody } from '../../shared/api/reque
 import { fits } from '../../shared/catalog/input-rules';
 import { HTML_MAX, PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { publicationAggregate, publicationResource } from '../../shared/catalog/publication/publication';
-import type { Fault } from '../../shared/kernel/errors';
+import { faultsInSpans, SCHEDULE_SPAN } from '../../shared/catalog/schedule';
 import { existingReferences } from './references';
 import { defineResource } from './resource';
 import { type SafeHtml, sanitise } from './sanitise';
@@ -28,10 +28,7 @@ export type NewPublication = z.output<typeof newPublicationSchema>;
 export type PublicationPatch = z.output<typeof publicationPatchSchema>;
 
 /** The fields with the start and the end of a span of time. */
-const SPANS = [
-  ['sale_from', 'sale_to'],
-  ['publish_at', 'unpublish_at'],
-] as const;
+const SPANS = [['sale_from', 'sale_to'], SCHEDULE_SPAN] as const;
 
 /** The writes of publications. */
 export const publications = defineResource({
@@ -54,13 +51,7 @@ export const publications = defineResource({
     reserve: (deps, context, target, { variants = [] }: Pick<PublicationPatch, 'variants'>, before) =>
       reserveVariantNames(deps, context, target, variants, before),
   },
-  faultsOf: (valueAfter) => {
-    return SPANS.flatMap(([start, end]): Fault | [] => {
-      const [from, to] = [valueAfter(start), valueAfter(end)];
-      const is_valid = typeof from !== 'string' || typeof to !== 'string' || from < to;
-      return is_valid ? [] : { condition: 'field_invalid', field: end, constraint: `after ${start}` };
-    });
-  },
+  faultsOf: (valueAfter) => faultsInSpans(SPANS, valueAfter),
   count: async (version, id) => {
     // There may be no document yet, and the body of a placeholder is empty.
     const stored = await version.get('publications', id);

@@ -1,14 +1,16 @@
+import type { State } from '../../shared/catalog/events/aggregate';
+import { type Listing, type ListingCommand, listingAggregate } from '../../shared/catalog/listing/listing';
 import {
   type Publication,
   type PublicationCommand,
   publicationAggregate,
 } from '../../shared/catalog/publication/publication';
-import { dueChanges } from '../../shared/catalog/publication/schedule';
 import { ENVIRONMENTS, type Environment } from '../../shared/catalog/realm';
+import { dueChanges } from '../../shared/catalog/schedule';
 import type { SortOrder } from '../../shared/catalog/sorting';
 import { pause } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
-import type { PublicationId } from '../../shared/kernel/ids';
+import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
 import { timestamp } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
@@ -34,15 +36,15 @@ const OLDEST_FIRST: SortOrder = [
 ];
 
 /**
- * Starts to publish and unpublish publications at their times, in the background. What was due before the start is done
- * in the first round. Any number of processes may run it: each decides by the publication's stream and appends at the
- * revision that it has read, so only one of them changes the publication.
+ * Starts to publish and unpublish publications and listings at their times, in the background. What was due before the start is done
+ * in the first round. Any number of processes may run it: each decides by the stream of the resource and appends at
+ * the revision that it has read, so only one of them changes it.
  */
 export function startSchedule(parts: ScheduleParts): Schedule {
   const stopping = new AbortController();
   const { signal } = stopping;
   const run = async (environment: Environment): Promise<void> => {
-    const due = new DuePublications(parts, environment);
+    const due = new DueResources(parts, environment);
     for (; !signal.aborted; await pause(EVERY_MS, signal)) await due.round(signal);
   };
   const ended = Promise.all(ENVIRONMENTS.map(run));
@@ -54,8 +56,8 @@ export function startSchedule(parts: ScheduleParts): Schedule {
   };
 }
 
-/** The publications of an environment whose time has come, according to their documents. */
-class DuePublications {
+/** The resources of an environment whose time has come, according to their documents. */
+class DueResources {
   /** What has failed unexpectedly, to log each failure once. */
   private readonly failing = new Set<string>();
 
@@ -66,33 +68,46 @@ class DuePublications {
 
   /** Changes all of them. Never throws: the next round repeats what has failed. */
   async round(signal: AbortSignal): Promise<void> {
+    await this.roundOf('listings', signal, (id) => this.changeListing(id as ListingId));
+    await this.roundOf('publications', signal, (id) => this.changePublication(id as PublicationId));
+  }
+
+  private async roundOf(
+    collection: 'listings' | 'publications',
+    signal: AbortSignal,
+    change: (id: string) => Promise<void>,
+  ): Promise<void> {
     const { views, system } = this.parts;
-    await this.attempt('reading', async () => {
+    await this.attempt(`reading ${collection}`, async () => {
       const view = await views[this.environment].current();
       const query = { where: { due_at: { lte: system.now() } }, order: OLDEST_FIRST, limit: PAGE_SIZE };
       // Skips what the round has changed and what cannot be changed. If it skips others, too, because the documents of
       // the first ones are up to date already, the next round finds them.
       for (let skip = 0; view && !signal.aborted; skip += PAGE_SIZE) {
-        const page = await view.find('publications', { ...query, skip });
-        await Promise.all(page.map(({ id }) => this.attempt(id, () => this.change(id as PublicationId))));
+        const page = await view.find(collection, { ...query, skip });
+        await Promise.all(page.map(({ id }) => this.attempt(id, () => change(id))));
         if (page.length < PAGE_SIZE) return;
       }
     });
   }
 
-  /** Changes the publication, unless its stream shows that another process or a client was faster. */
-  private async change(id: PublicationId): Promise<void> {
-    const { environment, parts } = this;
-    const context: WriteContext = { source: 'schedule', request_id: `schedule-${id}` };
-    const now = timestamp(parts.system.now());
-    await execute<Publication, PublicationCommand>({
-      ...streamIn(parts, environment, publicationAggregate, id),
-      context,
-      check: (state) => ({
-        type: 'Update',
-        changes: state.tag === 'present' ? dueChanges(state.resource, now) : {},
-      }),
-    });
+  private async changePublication(id: PublicationId): Promise<void> {
+    const ref = streamIn(this.parts, this.environment, publicationAggregate, id);
+    const check = (state: State<Publication>): PublicationCommand => this.updateOf(state);
+    await execute<Publication, PublicationCommand>({ ...ref, context: contextOf(id), check });
+  }
+
+  private async changeListing(id: ListingId): Promise<void> {
+    const ref = streamIn(this.parts, this.environment, listingAggregate, id);
+    const check = (state: State<Listing>): ListingCommand => this.updateOf(state);
+    await execute<Listing, ListingCommand>({ ...ref, context: contextOf(id), check });
+  }
+
+  /** Returns the change that is due, none if the stream shows that another process or a client was faster. */
+  private updateOf(state: State<Publication> | State<Listing>) {
+    const now = timestamp(this.parts.system.now());
+    const changes = state.tag === 'present' ? dueChanges(state.resource, now) : {};
+    return { type: 'Update', changes } as const;
   }
 
   private async attempt(what: string, work: () => Promise<void>): Promise<void> {
@@ -109,3 +124,5 @@ class DuePublications {
     }
   }
 }
+
+const contextOf = (id: string): WriteContext => ({ source: 'schedule', request_id: `schedule-${id}` });

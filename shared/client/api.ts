@@ -175,6 +175,10 @@ export interface Listing {
     /** Description for search engines. */
     description?: string;
   };
+  /** When the listing becomes `public`. It is cleared then. A new listing with `publish_at` and without `visibility` is `private` until then. */
+  publish_at?: string;
+  /** When the listing becomes `private`. Must be after `publish_at`. It is cleared then. */
+  unpublish_at?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -1138,6 +1142,10 @@ export interface NewListing {
     /** Description for search engines. */
     description?: string | undefined;
   } | null | undefined;
+  /** When the listing becomes `public`. It is cleared then. A new listing with `publish_at` and without `visibility` is `private` until then. */
+  publish_at?: string | null | undefined;
+  /** When the listing becomes `private`. Must be after `publish_at`. It is cleared then. */
+  unpublish_at?: string | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
@@ -1177,6 +1185,10 @@ export interface ListingPatch {
     /** Description for search engines. */
     description?: string | undefined;
   } | null | undefined;
+  /** When the listing becomes `public`. It is cleared then. A new listing with `publish_at` and without `visibility` is `private` until then. */
+  publish_at?: string | null | undefined;
+  /** When the listing becomes `private`. Must be after `publish_at`. It is cleared then. */
+  unpublish_at?: string | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -1216,6 +1228,10 @@ export interface PutListing {
     /** Description for search engines. */
     description?: string;
   };
+  /** When the listing becomes `public`. It is cleared then. A new listing with `publish_at` and without `visibility` is `private` until then. */
+  publish_at?: string;
+  /** When the listing becomes `private`. Must be after `publish_at`. It is cleared then. */
+  unpublish_at?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */

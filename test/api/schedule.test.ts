@@ -131,6 +131,35 @@ test('a deleted publication is not published; restored, it is', async () => {
   await waitFor(async () => (await stored(id)).visibility === 'public');
 });
 
+test('a listing becomes visible and invisible at its times, with its publications in it', async () => {
+  const { listings } = harness.client(shop.secret);
+  const times = { publish_at: inMinutes(3), unpublish_at: inMinutes(6) };
+  const { id, visibility } = await listings.create({ name: 'Christmas', ...times });
+  expect(visibility).toBe('private');
+  await make({ listing_id: id });
+  const statuses = async () => {
+    const paths = [`/api/listing/${id}`, `/api/listing/${id}/publications`];
+    const all = (await read('/api/listings')).body.data.map((listing: { name: string }) => listing.name);
+    return [
+      ...(await Promise.all(paths.map(async (path) => (await read(path)).status))),
+      all.includes('Christmas'),
+    ];
+  };
+  expect(await statuses()).toEqual([404, 404, false]);
+  ahead_ms += 4 * MINUTE;
+  await waitFor(async () => (await statuses()).join() === '200,200,true');
+  const seen = await listings.get(id);
+  expect([seen.publish_at, seen.unpublish_at, seen.stats?.publication_count]).toEqual([
+    undefined,
+    times.unpublish_at,
+    1,
+  ]);
+  ahead_ms += 3 * MINUTE;
+  await waitFor(async () => (await statuses()).join() === '404,404,false');
+  const refused = listings.update(id, { publish_at: inMinutes(5), unpublish_at: inMinutes(3) });
+  await expect(refused).rejects.toMatchObject({ code: 'FIELD_INVALID', details: { field: 'unpublish_at' } });
+});
+
 test('two services on one data folder publish 120 publications once each', async () => {
   const other = await startAllInOne(parseConfig(harness.settings), pino({ level: 'silent' }), system);
   try {

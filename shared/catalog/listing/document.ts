@@ -2,6 +2,7 @@ import { foldText } from '../../kernel/text';
 import type { JsonObject } from '../events/envelope';
 import type { MediaEmbed } from '../media/document';
 import type { Facets } from '../publication/facets';
+import { dueAt } from '../schedule';
 import type { CollectionSpec, Document, Entries, KeysOf } from '../stored-document';
 import { type SortMode, type Visibility, visibilitySchema } from '../vocabulary';
 import type { Listing } from './listing';
@@ -15,6 +16,8 @@ const keys = {
   version: 'integer',
   /** Null if the listing is at the top of the tree. The listing with this id may be deleted. */
   parent_id: 'text',
+  /** When the visibility changes next (`dueAt`), in milliseconds. Null if no time is set. */
+  due_at: 'integer',
 } as const;
 
 export const listingCollection: CollectionSpec<typeof keys> = {
@@ -34,6 +37,7 @@ export const listingCollection: CollectionSpec<typeof keys> = {
     // The parent comes first, so that SQLite does not take this for an index that `lists` replace.
     ['parent_id', 'store_id', 'visibility', 'created_at', 'id'],
     ['store_id', 'visibility', 'external_id', 'id'],
+    ['due_at', 'id'],
   ],
 };
 
@@ -42,7 +46,8 @@ export type ListingKeys = KeysOf<typeof keys> & { readonly visibility: Visibilit
 export function listingKeys(listing: Listing): ListingKeys {
   const { store_id, visibility, created_at, version, parent_id, external_id } = listing;
   const name_fold = foldText(listing.name);
-  return { store_id, visibility, created_at, name_fold, version, parent_id, external_id };
+  const due_at = dueAt(listing);
+  return { store_id, visibility, created_at, name_fold, version, parent_id, external_id, due_at };
 }
 
 export type ListingBody = JsonObject & {

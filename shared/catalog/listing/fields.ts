@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { field, responseNames } from '../fields';
 import { handleField, idField, lineField, mediaIdsField, textField } from '../input-rules';
+import { scheduleFields } from '../schedule';
 import { seoField } from '../seo';
 import { sortModeSchema, visibilitySchema } from '../vocabulary';
 import { LISTING_LEVELS_MAX } from './tree';
@@ -16,6 +17,7 @@ export const LISTING_CHANGES = [
   'ListingMoved',
   'ListingNamed',
   'ListingSeoSet',
+  'ListingScheduled',
 ] as const;
 
 /** The writable fields of a listing, in the order of event data (docs/interface.md#writes). */
@@ -83,6 +85,7 @@ export const listingFields = {
     example: 'coffee',
   }),
   seo: seoField('ListingSeoSet', 'the name'),
+  ...scheduleFields('ListingScheduled', 'listing'),
 } satisfies Record<string, { readonly event: (typeof LISTING_CHANGES)[number] }>;
 
 /** Field names in the order of responses, in which `visibility` comes before `description`. */

@@ -4,6 +4,7 @@ import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { type FieldCommand, type FieldResource, fieldAggregate } from '../field-aggregate';
 import { type Changes, changeEvents, resourceOf, storedShape } from '../fields';
+import { withInitialVisibility } from '../schedule';
 import { LISTING_CHANGES, LISTING_RESPONSE_NAMES, listingFields } from './fields';
 
 const fieldEvents = changeEvents(listingFields, LISTING_CHANGES);
@@ -37,6 +38,7 @@ export const listingAggregate = fieldAggregate<typeof listingFields, Listing, Li
   fields: listingFields,
   events: listingEvents,
   changes: fieldEvents,
+  complete: (sent, _id, before) => (before ? sent : withInitialVisibility(sent)),
 });
 
 /**

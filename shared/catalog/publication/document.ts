@@ -3,11 +3,11 @@ import type { Deleted } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import type { ListingEmbed } from '../listing/document';
 import type { MediaEmbed } from '../media/document';
+import { dueAt } from '../schedule';
 import type { CollectionSpec, Document, KeysOf } from '../stored-document';
 import { type Visibility, visibilitySchema } from '../vocabulary';
 import { publicationFields } from './fields';
 import type { Publication } from './publication';
-import { dueAt } from './schedule';
 import { summaryOf, type Variant } from './variants';
 
 const keys = {

@@ -16,6 +16,7 @@ import {
   textField,
   timeField,
 } from '../input-rules';
+import { scheduleFields } from '../schedule';
 import { seoField } from '../seo';
 import { visibilitySchema } from '../vocabulary';
 import {
@@ -241,20 +242,5 @@ export const publicationFields = {
     doc: 'The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title.',
     example: 'chanchamayo-coffee-250-g',
   }),
-  publish_at: field(z.string().nullable(), {
-    event: 'PublicationScheduled',
-    input: timeField.nullable(),
-    initial: null,
-    added: true,
-    doc: 'When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then.',
-    example: '2026-12-01T00:00:00.000Z',
-  }),
-  unpublish_at: field(z.string().nullable(), {
-    event: 'PublicationScheduled',
-    input: timeField.nullable(),
-    initial: null,
-    added: true,
-    doc: 'When the publication becomes `private`. Must be after `publish_at`. It is cleared then.',
-    example: '2026-12-27T00:00:00.000Z',
-  }),
+  ...scheduleFields('PublicationScheduled', 'publication'),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

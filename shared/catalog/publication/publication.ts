@@ -8,6 +8,7 @@ import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { type FieldCommand, type FieldResource, fieldAggregate } from '../field-aggregate';
 import { type Changes, changeEvents, type Input, resourceOf, responseNames, storedShape } from '../fields';
+import { withInitialVisibility } from '../schedule';
 import { PUBLICATION_CHANGES, publicationFields } from './fields';
 import {
   arrangeVariants,
@@ -169,12 +170,6 @@ const fault = (field: string, constraint: string): Fault => ({
 });
 const withoutUndefined = <Values extends object>(values: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values;
-
-/** Makes a new publication that is to be published later private, unless the request sends a visibility. */
-function withInitialVisibility(sent: PublicationChanges): PublicationChanges {
-  const { publish_at, visibility = 'private' } = sent;
-  return publish_at ? { ...sent, visibility } : sent;
-}
 
 /**
  * Completes options and variants, and leaves out a price and a stock that follow from the variants. Rejects another price

@@ -355,6 +355,8 @@ describe('a listing', () => {
       external_id: null,
       handle: null,
       seo: null,
+      publish_at: null,
+      unpublish_at: null,
     },
     ...{ visibility: 'public', default_sort_mode: 'created_at_desc' },
   };

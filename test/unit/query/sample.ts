@@ -51,6 +51,8 @@ export function sampleListing(store: Store, name: string, fields: Partial<Listin
     version: 1,
     created_at: minute(0),
     updated_at: minute(0),
+    publish_at: null,
+    unpublish_at: null,
     ...fields,
   };
 }
