@@ -9,6 +9,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import { load, loadUpTo, streamIn } from '../../shared/ports/stream-state';
+import type { StoreDeps, WriteContext } from './execute';
 import { type PublicationPatch, publications } from './publication';
 import { existingReferences } from './references';
 import { guardFor, type RouteDeps, writeContextOf } from './request';
@@ -41,7 +42,24 @@ async function revert(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
         constraint: 'a revision of its history, not a deletion',
       },
     ]);
-  const { fields, not_restored } = await restorable(deps, environment, state.resource);
+  const { written, not_restored } = await revertTo(
+    deps,
+    writeContextOf(request),
+    { environment, id, guard },
+    state.resource,
+  );
+  const answer = await publications.answerAfter(deps, request, written);
+  return { ...answer, data: { ...answer.data, not_restored }, changed: written.changed };
+}
+
+/** Patches a publication with the fields of an earlier state. Throws as `updatePublication` does. */
+export async function revertTo(
+  deps: StoreDeps,
+  context: WriteContext,
+  target: Parameters<typeof publications.update>[2],
+  earlier: Publication,
+) {
+  const { fields, not_restored } = await restorable(deps, target.environment, earlier);
   const revise = async (before: Publication): Promise<PublicationPatch> => {
     const known = new Set(before.variants.map((variant) => variant.id));
     // A variant that was removed meanwhile is created again: it has no id in the request.
@@ -50,14 +68,11 @@ async function revert(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
     );
     return { ...fields, variants };
   };
-  const target = { environment, id, guard, revise };
-  const written = await publications.update(deps, writeContextOf(request), target, {});
-  const answer = await publications.answerAfter(deps, request, written);
-  return { ...answer, data: { ...answer.data, not_restored }, changed: written.changed };
+  return { written: await publications.update(deps, context, { ...target, revise }, {}), not_restored };
 }
 
 /** Returns the fields to restore, without references to what does not exist any more, and the names of such fields. */
-async function restorable(deps: RouteDeps, environment: Environment, earlier: Publication) {
+async function restorable(deps: StoreDeps, environment: Environment, earlier: Publication) {
   const { listing_id, media_ids } = await existingReferences(deps, environment, earlier);
   const variants = earlier.variants.map((variant) => ({
     ...variant,

@@ -126,6 +126,49 @@ test('a product of Shopify is the publication of its handle, and a handle of ano
     expect(handles.sort()).toEqual(['mug', undefined, undefined]);
   }));
 
+test('an import is undone for what nobody has changed since, and may be repeated afterwards', () =>
+  withShop(async ({ cli, store, file }) => {
+    const run = async (...rows: object[]) => {
+      const path = file('rows.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
+      return cli.json('import', path, '--format', 'jsonl', '--store', store);
+    };
+    const mug = { external_id: 'mug', title: 'Mug', price: 4, tags: ['new'] };
+    const pot = { external_id: 'pot', title: 'Pot', price: 9 };
+    await run(mug, pot);
+    const before = (await cli.run('export', '--format', 'jsonl', '--store', store)).stdout;
+    const second = [
+      { ...mug, title: 'Big mug', tags: null },
+      { ...pot, price: 10 },
+      { ...pot, external_id: 'pan' },
+    ];
+    const { run: id } = await run(...second);
+    const undo = (...options: string[]) => cli.run('undo', id, '--store', store, '--json', ...options);
+    const would = JSON.parse((await undo('--dry-run')).stdout);
+    expect(would).toMatchObject({ dry_run: true, deleted: 1, reverted: 2, kept: [] });
+    const undone = await undo();
+    expect([undone.code, JSON.parse(undone.stdout)]).toMatchObject([
+      0,
+      { deleted: 1, reverted: 2, kept: [] },
+    ]);
+    expect((await cli.run('export', '--format', 'jsonl', '--store', store)).stdout).toBe(before);
+    // A second time, the undo itself is a later change.
+    expect(JSON.parse((await undo()).stdout)).toMatchObject({ deleted: 0, reverted: 0 });
+
+    const { run: third, publications } = await run(...second);
+    expect(publications).toMatchObject({ created: 1, updated: 2 });
+    await run({ ...mug, title: 'Blue mug', tags: null });
+    const partly = await cli.run('undo', third, '--store', store);
+    expect(partly).toMatchObject({ code: 1, stdout: expect.stringMatching(/Blue mug +changed since/) });
+    const after = (await cli.run('export', '--format', 'jsonl', '--store', store)).stdout;
+    expect(
+      after
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).title),
+    ).toEqual(['Blue mug', 'Pot']);
+    expectFailure(await cli.run('undo', 'nothing', '--store', store), 1, /no import/);
+  }));
+
 test('a column that the file does not have changes nothing, and an empty cell clears its field', () =>
   withShop(async ({ cli, store, file }) => {
     const run = async (content: string, ...options: string[]) =>

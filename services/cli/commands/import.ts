@@ -14,15 +14,16 @@ import { importPrices, openPriceList, type PriceList } from '../../import/prices
 import { type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
 import { runImport } from '../../import/run';
 import { openShopifyFile } from '../../import/shopify';
+import { undoImport } from '../../import/undo';
 import { type CatalogWriter, writerTo } from '../../import/writer';
 import { labelTerms } from '../../query/facets';
 import { wordScope } from '../../query/read';
 import { catchUpBeforeRead, waitForManyWrites } from '../catch-up';
-import { EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
+import { CliError, EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
 import { choiceOption, currencyArgument, storeOption, verb } from '../options';
 import { progressBar } from '../progress';
 import { withInputFile } from '../stdin';
-import { right, table } from '../table';
+import { fieldsTable, right, table } from '../table';
 import { requireStore } from './store';
 
 /** The size limit is the same as for uploads over HTTP. */
@@ -72,6 +73,12 @@ export function importCommands(program: Command): void {
       ),
     );
 
+  verb(program, 'undo', 'Undo an import, for the publications that nobody has changed since')
+    .argument('<run>', 'Run of the import, which its report names')
+    .addOption(storeOption('ID of the store'))
+    .option('--dry-run', 'Write nothing; report what it would undo')
+    .action(withRuntime<ImportOptions>(undo));
+
   const review = program.command('review').description('Manage reviews of publications');
   verb(review, 'import', 'Import reviews from a file; importing the same file again creates no duplicates')
     .argument('<file>', 'JSON Lines file; - reads standard input')
@@ -84,6 +91,33 @@ export function importCommands(program: Command): void {
         ),
       ),
     );
+}
+
+/** Undoes an import and prints what it has undone. Exits with a failure if something stays. */
+async function undo(
+  { runtime, context, print }: Invocation,
+  { store, dryRun }: ImportOptions,
+  [run]: readonly string[],
+): Promise<ExitCode> {
+  const { id: store_id, environment } = await requireStore(runtime, store);
+  const dry_run = dryRun === true;
+  const signal = stopSignal();
+  const bar = progressBar('undo');
+  const on_progress = (done: number, total: number) => bar.show({ done, total });
+  // As an import, so that a later one may set the fields again: they were not changed by hand.
+  const written = { ...context, source: 'import' } as const;
+  const target = { environment, store_id, run: run!, dry_run, signal, on_progress };
+  const report = await undoImport(runtime, written, target).finally(bar.clear);
+  if (!report) throw new CliError(`The store has no import ${run}.`);
+  const { kept, ...counts } = report;
+  await print({ store_id, dry_run, ...report }, () => {
+    const rows = kept.map(({ id, title, reason }) => [id, title, reason]);
+    const listed = rows.length > 0 ? `\n${table(['kept', 'title', 'reason'], rows)}` : '';
+    return `${fieldsTable(counts)}${listed}`;
+  });
+  if (!dry_run) await waitForManyWrites(runtime, environment, signal);
+  if (signal.aborted) return EXIT.interrupted;
+  return kept.length > 0 ? EXIT.failure : EXIT.ok;
 }
 
 /** Imports a catalog and prints the report. */
@@ -150,7 +184,9 @@ async function runInto(
     const report = await run({ store, writer, dry_run, on_progress, signal });
     bar.clear();
     // Printed first, so that the report is not lost if the command is stopped while it projects.
-    await print({ store_id: store.id, ...report }, () => reportText(report));
+    const run_id = dry_run ? null : context.request_id;
+    const hint = run_id ? `\nTo undo it: catalog undo ${run_id} --store ${store.id}\n` : '';
+    await print({ store_id: store.id, run: run_id, ...report }, () => reportText(report) + hint);
     if (!dry_run) await waitForManyWrites(runtime, environment, signal);
     if (!report.complete) return EXIT.interrupted;
     const has_failed = importedCount(report) === 0 || (options.strict && report.failed.length > 0);

@@ -1,0 +1,112 @@
+import { parseStreamName, START, type StreamName, streamName } from '../../shared/catalog/events/envelope';
+import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
+import type { Environment } from '../../shared/catalog/realm';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { PublicationId, StoreId } from '../../shared/kernel/ids';
+import { load, loadUpTo, streamIn } from '../../shared/ports/stream-state';
+import type { StoreDeps, WriteContext } from '../command/execute';
+import { deletePublication } from '../command/publication';
+import { revertTo } from '../command/revert';
+import { runPool } from './pool';
+
+const CONCURRENCY = 20;
+/** Events that change nothing that an import has set. */
+const HARMLESS = ['PublicationViewed'];
+
+export interface UndoReport {
+  /** Publications that the import created, and that are deleted now. */
+  readonly deleted: number;
+  /** Publications that have the values again that they had before the import. */
+  readonly reverted: number;
+  /** Publications that stay as they are, each with the reason. */
+  readonly kept: readonly { readonly id: string; readonly title: string; readonly reason: string }[];
+}
+
+interface Undo {
+  readonly environment: Environment;
+  readonly store_id: StoreId;
+  /** The run of the import, which its report names. */
+  readonly run: string;
+  readonly dry_run: boolean;
+  readonly signal: AbortSignal;
+  readonly on_progress: (done: number, total: number) => void;
+}
+
+/**
+ * Undoes what an import has done to publications that nobody has changed since. Returns undefined if the store has no
+ * import of this run. Its listings, pictures and reviews stay. Running it again undoes the rest.
+ */
+export async function undoImport(
+  deps: StoreDeps,
+  context: WriteContext,
+  undo: Undo,
+): Promise<UndoReport | undefined> {
+  const { environment, run, dry_run, signal } = undo;
+  const changed = await publicationsOf(deps, undo);
+  if (changed === undefined) return undefined;
+  const counts = { deleted: 0, reverted: 0 };
+  const kept: UndoReport['kept'][number][] = [];
+  let done = 0;
+
+  const undoOne = async ([id, first]: readonly [PublicationId, number]): Promise<void> => {
+    const ref = streamIn(deps, environment, publicationAggregate, id);
+    const { state } = await load<Publication>(ref);
+    if (state.tag !== 'present') return;
+    const keep = (reason: string) => kept.push({ id, title: state.resource.title, reason });
+    const since = await deps.events[environment].readStream(
+      streamName(environment, 'publication', id),
+      first,
+    );
+    const is_changed = since.some(
+      ({ type, metadata }) => metadata.request_id !== run && !HARMLESS.includes(type),
+    );
+    if (is_changed) return void keep('changed since');
+    if (first === 0) {
+      if (!dry_run) await deletePublication(deps, context, { environment, id });
+      counts.deleted++;
+      return;
+    }
+    const { state: before } = await loadUpTo<Publication>(ref, first - 1);
+    if (before.tag !== 'present') return void keep('it was deleted before');
+    try {
+      if (!dry_run) await revertTo(deps, context, { environment, id }, before.resource);
+      counts.reverted++;
+    } catch (error) {
+      if (!(error instanceof CatalogError) || error.condition === 'unavailable') throw error;
+      keep(error.message);
+    }
+  };
+  const undoAndCount = async (item: readonly [PublicationId, number]): Promise<void> => {
+    await undoOne(item);
+    undo.on_progress(++done, changed.size);
+  };
+  await runPool(changed, CONCURRENCY, undoAndCount, signal);
+  return { ...counts, kept };
+}
+
+/** Returns the revision of the first event of the import in each publication, undefined if the log has no such import. */
+async function publicationsOf(
+  { events }: StoreDeps,
+  { environment, store_id, run, signal }: Undo,
+): Promise<Map<PublicationId, number> | undefined> {
+  const log = events[environment];
+  const head = await log.head();
+  const reading = new AbortController();
+  const first = new Map<PublicationId, number>();
+  let is_known = false;
+  for await (const batch of log.subscribe({
+    after: START,
+    signal: AbortSignal.any([signal, reading.signal]),
+  })) {
+    for (const { metadata, stream, revision } of batch.events) {
+      if (metadata.request_id !== run || metadata.partition_key !== store_id) continue;
+      is_known = true;
+      const { category, id } = parseStreamName(stream as StreamName) ?? {};
+      if (category === 'publication' && !first.has(id as PublicationId))
+        first.set(id as PublicationId, revision);
+    }
+    if (batch.position >= head || batch.caught_up) break;
+  }
+  reading.abort();
+  return is_known ? first : undefined;
+}
