@@ -6,6 +6,7 @@ import { type DataFolder, openData } from './data-folder';
 import { type CpuProfile, flameGraph, foldedStacks } from './flame-graph';
 import { Load } from './load-generator';
 import { type BenchOptions, folderName } from './options';
+import { measureBulk } from './parts/bulk';
 import { measureDearRequests } from './parts/dear-requests';
 import { measureCatchUp, measureMaintenance } from './parts/holds';
 import { measureImport } from './parts/import';
@@ -71,6 +72,7 @@ export async function benchEmbedded(options: BenchOptions): Promise<void> {
       await measureTokens(session);
       await measureDearRequests(session);
       await measureWrites(session);
+      await measureBulk(session);
       await measureReadable(session);
       await measureLive(session);
       await measureImport(session);
