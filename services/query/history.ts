@@ -1,17 +1,24 @@
 import { reads } from '../../shared/api/operations/reads';
 import { type ChangedCategory, changingAggregate } from '../../shared/catalog/changes';
-import { streamName } from '../../shared/catalog/events/envelope';
+import { ABSENT } from '../../shared/catalog/events/aggregate';
+import { type RecordedEvent, type StreamName, streamName } from '../../shared/catalog/events/envelope';
+import { type Listing, listingResource } from '../../shared/catalog/listing/listing';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
+import { type Publication, publicationResource } from '../../shared/catalog/publication/publication';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta, parseQuery } from '../../shared/http/validation';
-import { CatalogError } from '../../shared/kernel/errors';
-import type { StoreId } from '../../shared/kernel/ids';
-import { load, type StreamRef } from '../../shared/ports/stream-state';
+import { CatalogError, type Condition } from '../../shared/kernel/errors';
+import type { EventStore } from '../../shared/ports/event-store';
+import { load, loadUpTo, type StreamRef } from '../../shared/ports/stream-state';
 import { ChangeCollector, withKeyNames } from './changes';
+import { EXPANSIONS, presentPublication } from './present';
 import {
   accessibleStores,
   assertActive,
   openStore,
+  parseRead,
   type ReadDeps,
+  type ReadQuery,
   requestedStore,
   requireSecretKey,
 } from './read';
@@ -24,6 +31,27 @@ const CATEGORIES = {
   listing: { operation: reads.listListingHistory, not_found: 'listing_not_found' },
 } as const satisfies Partial<Record<ChangedCategory, unknown>>;
 
+/** Finds the stream of the resource of a request, also if it is deleted. Throws `not_found` if there is none in the store. */
+async function openStream(
+  deps: ReadDeps,
+  request: ApiRequest,
+  category: keyof typeof CATEGORIES,
+  not_found: Condition,
+) {
+  const { environment } = request.principal;
+  const version = await openStore(deps, request, requestedStore(request));
+  const { events } = deps[environment];
+  const id = request.params.id ?? '';
+  const aggregate = changingAggregate(category);
+  const ref = { aggregate, events, realm: environment, id } as unknown as StreamRef<Publication | Listing>;
+  const { state, revision } = await load(ref);
+  if (state.tag === 'absent') throw new CatalogError(not_found);
+  const { store_id } = state.tag === 'present' ? state.resource : state;
+  if (!accessibleStores(request).includes(store_id)) throw new CatalogError(not_found);
+  assertActive(await version.get('stores', store_id));
+  return { ref, events, stream: streamName(environment, category, id), store_id, revision };
+}
+
 /** Returns the handler of the history of a kind of resource. It reads the stream of the resource (docs/interface.md#history). */
 export const readHistory =
   (category: keyof typeof CATEGORIES) =>
@@ -31,23 +59,11 @@ export const readHistory =
     const { operation, not_found } = CATEGORIES[category];
     requireSecretKey(request, 'A history');
     const { page, limit, since, actor, before } = parseQuery(operation.query, request.query);
-    const { environment } = request.principal;
-    const version = await openStore(deps, request, requestedStore(request));
-    const { events } = deps[environment];
-    const id = request.params.id ?? '';
-    const aggregate = changingAggregate(category);
-    const ref = { aggregate, events, realm: environment, id } as unknown as StreamRef<{ store_id: StoreId }>;
-    const { state, revision } = await load(ref);
-    if (state.tag === 'absent') throw new CatalogError(not_found);
-    const { store_id } = state.tag === 'present' ? state.resource : state;
-    if (!accessibleStores(request).includes(store_id)) throw new CatalogError(not_found);
-    assertActive(await version.get('stores', store_id));
-
+    const { events, stream, store_id, revision } = await openStream(deps, request, category, not_found);
     const last = Math.min(revision, (before ?? Number.POSITIVE_INFINITY) - 2);
     const first = Math.max(0, last - REVISIONS_MAX + 1);
     const filter = { store_id, type: [], resource: [], fields: [] };
     const collector = new ChangeCollector(events, filter);
-    const stream = streamName(environment, category, id);
     const recorded = last < 0 ? [] : await events.readStream(stream, first, last - first + 1);
     for (const event of recorded) await collector.add(event);
     const wanted = collector.entries
@@ -58,3 +74,60 @@ export const readHistory =
     const data = (await withKeyNames(deps, shown)) as unknown as Answer['data'];
     return { data, meta: pageMeta({ page, limit, total: wanted.length }) };
   };
+
+// --- Time travel ---
+
+type ReadHandler = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
+
+/** Returns the handler of a read by id. With `as_of`, it answers with the resource as it was then (RFC 7089). */
+export const orAsOf =
+  (category: keyof typeof CATEGORIES, read: ReadHandler): ReadHandler =>
+  (deps, request) =>
+    request.query.as_of === undefined ? read(deps, request) : readAsOf(deps, request, category);
+
+async function readAsOf(
+  deps: ReadDeps,
+  request: ApiRequest,
+  category: keyof typeof CATEGORIES,
+): Promise<Answer> {
+  requireSecretKey(request, 'as_of');
+  const { as_of = '', ...query } = parseRead(reads.getPublication, request, EXPANSIONS[category]);
+  const { not_found } = CATEGORIES[category];
+  const { ref, events, stream, revision } = await openStream(deps, request, category, not_found);
+  const event = await lastEventUntil(events, stream, revision, Date.parse(as_of));
+  const { state } = event ? await loadUpTo(ref, event.revision) : { state: ABSENT };
+  if (!event || state.tag !== 'present') throw new CatalogError(not_found);
+  const headers = { 'Memento-Datetime': new Date(event.metadata.occurred_at).toUTCString() };
+  return { data: presentAsOf(category, state.resource, query), headers };
+}
+
+/** Returns the newest event of the stream until a time, by bisection. */
+async function lastEventUntil(
+  events: EventStore,
+  stream: StreamName,
+  last_revision: number,
+  until_ms: number,
+): Promise<RecordedEvent | undefined> {
+  let found: RecordedEvent | undefined;
+  for (let low = 0, high = last_revision; low <= high; ) {
+    const middle = Math.floor((low + high) / 2);
+    const [event] = await events.readStream(stream, middle, 1);
+    if (event && Date.parse(event.metadata.occurred_at) <= until_ms) {
+      found = event;
+      low = middle + 1;
+    } else high = middle - 1;
+  }
+  return found;
+}
+
+/** Presents the fields that a resource had, and its variants. Nothing else of that time is known. */
+function presentAsOf(category: keyof typeof CATEGORIES, resource: Publication | Listing, query: ReadQuery) {
+  if (category === 'listing')
+    return { ...listingResource(resource as Listing), media_ids: [...resource.media_ids] };
+  const publication = resource as Publication;
+  const { store_id, listing_id } = publication;
+  const body = publicationResource(publication, publication, undefined);
+  const document = { body, keys: { store_id, listing_id }, state: { publication }, expansions: {} };
+  const expand = query.expand.filter((value) => value === 'variants');
+  return presentPublication(document as unknown as PublicationDocument, { ...query, expand });
+}

@@ -10,7 +10,7 @@ import { readChanges } from './changes';
 import { orDeleted } from './deleted';
 import { readExport } from './export';
 import { byHandle } from './handles';
-import { readHistory } from './history';
+import { orAsOf, readHistory } from './history';
 import {
   readListingPublications,
   readListings,
@@ -48,11 +48,11 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.listStoreListings, readListings],
   [reads.listPaymentMethods, readPaymentMethods],
   [reads.listListings, readListings],
-  [reads.getListing, readListing],
+  [reads.getListing, orAsOf('listing', readListing)],
   [reads.getListingByHandle, byHandle('listing', readListing)],
   [reads.listListingPublications, readListingPublications],
   [reads.listPublications, orDeleted(readPublications)],
-  [reads.getPublication, readPublication],
+  [reads.getPublication, orAsOf('publication', readPublication)],
   [reads.getPublicationByHandle, byHandle('publication', readPublication)],
   [reads.listRelatedPublications, readRelated],
   [reads.listPublicationHistory, readHistory('publication')],

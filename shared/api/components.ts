@@ -292,6 +292,7 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
 /** The query parameters of operations, under their names in the client's types. */
 export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ReadQuery: reads.readSchema,
+  ResourceQuery: reads.resourceSchema,
   ListQuery: reads.listSchema,
   ListingsQuery: reads.listingsSchema,
   PublicationsQuery: reads.publicationsSchema,

@@ -84,6 +84,11 @@ export const responseHeaders = {
   'Stream-Next-Offset': header('Where the next read begins.', '00000000000000001042-0195d4a2'),
   'Stream-Cursor': header('For caches: send it as `cursor` with the next long poll.', '89424'),
   'Stream-Up-To-Date': header('There is no later change.', 'true', { enum: ['true'], optional: true }),
+  'Memento-Datetime': header(
+    'With `as_of`: since when the resource was as the answer shows it (RFC 7089).',
+    'Sun, 01 Feb 2026 12:00:00 GMT',
+    { optional: true },
+  ),
   'Preference-Applied': header('`respond-async` if the request asked for it.', 'respond-async', {
     optional: true,
   }),

@@ -622,6 +622,17 @@ export interface PaymentMethod {
   position: number;
 }
 
+export interface ResourceQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
+  visibility?: 'public' | 'private' | 'all' | undefined;
+  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
+  /** Return the resource as it was at this time, without `stats`, whatever its visibility. Requires a secret key. */
+  as_of?: string | undefined;
+}
+
 /** Response with a listing. */
 export interface ListingAnswer {
   /** The HTTP status. */
@@ -2133,12 +2144,12 @@ export interface Operations {
   listStoreListings: { query: ListingsQuery; answer: ListingPage };
   listPaymentMethods: { query: ListQuery; answer: PaymentMethodPage };
   listListings: { query: ListingsQuery; answer: ListingPage };
-  getListing: { query: ReadQuery; answer: ListingAnswer };
+  getListing: { query: ResourceQuery; answer: ListingAnswer };
   getListingByHandle: { query: ReadQuery; answer: ListingAnswer };
   listListingHistory: { query: HistoryQuery; answer: ChangePage };
   listListingPublications: { query: ListingPublicationsQuery; answer: ListingPublicationsAnswer };
   listPublications: { query: PublicationsQuery; answer: PublicationPage };
-  getPublication: { query: ReadQuery; answer: PublicationAnswer };
+  getPublication: { query: ResourceQuery; answer: PublicationAnswer };
   getPublicationByHandle: { query: ReadQuery; answer: PublicationAnswer };
   listRelatedPublications: { query: ListQuery; answer: PublicationPage };
   listPublicationHistory: { query: HistoryQuery; answer: ChangePage };

@@ -1,3 +1,4 @@
+import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
@@ -54,6 +55,38 @@ describe('a history', () => {
     expectError(await send('GET', path, { token: here.shop.public.token }), 403, 'INSUFFICIENT_PERMISSIONS');
     expectError(await send('GET', `/api/publication/${UNKNOWN}/history`), 404, 'PUBLICATION_NOT_FOUND');
     expectError(await send('GET', `${path}?since=yesterday`), 400, 'VALIDATION_ERROR', 'since');
+  });
+});
+
+describe('as_of', () => {
+  test('answers with a resource as it was, also if it is deleted or private now', async () => {
+    const options = [{ name: 'Size', values: [] }];
+    const variants = [{ option_values: { Size: 'S' }, price_amount: 500 }];
+    const id = await create('/api/publication', { ...TEA, options, variants });
+    const listing_id = await create('/api/listing', { name: 'Drinks' });
+    const [created] = (await historyOf(`publication/${id}`)).data;
+    const { occurred_at } = (await historyOf(`listing/${listing_id}`)).data[0];
+    await waitFor(() => Date.now() > Date.parse(occurred_at) + 1);
+    await patch(id, { title: 'Mate', visibility: 'private' });
+    await send('PATCH', `/api/listing/${listing_id}`, { body: { name: 'Teas' } });
+    await send('DELETE', `/api/publication/${id}`);
+    const then = (path: string, as_of = occurred_at, query = '') =>
+      send('GET', `/api/${path}?as_of=${as_of}${query}`);
+    const tea = await then(`publication/${id}`, occurred_at, '&expand=variants');
+    expect(tea.body.data).toMatchObject({
+      ...{ id, title: 'Tea', visibility: 'public', variant_count: 1 },
+      variants: { data: [{ price_amount: 500 }] },
+    });
+    const since = new Date(created.occurred_at).toUTCString();
+    expect(tea.headers.get('memento-datetime')).toBe(since);
+    expect((await then(`listing/${listing_id}`)).body.data.name).toBe('Drinks');
+    expect((await then(`listing/${listing_id}`, new Date().toISOString())).body.data.name).toBe('Teas');
+    const before = new Date(Date.parse(created.occurred_at) - 1).toISOString();
+    expectError(await then(`publication/${id}`, before), 404, 'PUBLICATION_NOT_FOUND');
+    expectError(await then(`publication/${id}`, new Date().toISOString()), 404, 'PUBLICATION_NOT_FOUND');
+    expectError(await then(`publication/${id}`, 'yesterday'), 400, 'VALIDATION_ERROR', 'as_of');
+    const path = `/api/listing/${listing_id}?as_of=${occurred_at}`;
+    expectError(await send('GET', path, { token: here.shop.public.token }), 403, 'INSUFFICIENT_PERMISSIONS');
   });
 });
 

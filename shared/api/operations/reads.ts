@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
+import type { ResponseHeader } from '../headers';
 import {
   changesSchema,
   exportSchema,
@@ -11,6 +12,7 @@ import {
   mediaListSchema,
   publicationsSchema,
   readSchema,
+  resourceSchema,
   reviewsSchema,
   searchSchema,
   storeReviewsSchema,
@@ -34,12 +36,14 @@ interface Read<Query extends z.ZodType>
   readonly example?: unknown;
   /** Condition if the resource that the path names does not exist. */
   readonly not_found?: Condition;
+  /** Headers of the answer in addition to the `ETag`. */
+  readonly headers?: readonly ResponseHeader[];
 }
 
 function read<Query extends z.ZodType>(
   options: Read<Query>,
 ): Unnamed<ApiOperation> & { readonly query: Query } {
-  const { answer: schema, example, not_found, ...rest } = options;
+  const { answer: schema, example, not_found, headers = [], ...rest } = options;
   return {
     ...rest,
     method: 'GET',
@@ -47,7 +51,7 @@ function read<Query extends z.ZodType>(
     successes: {
       200: {
         description: 'The resource or page was found.',
-        headers: ['ETag'],
+        headers: ['ETag', ...headers],
         content: { 'application/json': { schema, example } },
       },
       304: NOT_MODIFIED,
@@ -154,7 +158,8 @@ export const reads = withIds({
     ...listings,
     path: '/api/listing/:id',
     summary: 'Retrieve a listing',
-    query: readSchema,
+    query: resourceSchema,
+    headers: ['Memento-Datetime'],
     answer: answers.ListingAnswer,
     not_found: 'listing_not_found',
   }),
@@ -196,8 +201,10 @@ export const reads = withIds({
     ...publications,
     path: '/api/publication/:id',
     summary: 'Retrieve a publication',
-    description: 'A request with a public key counts as one view.',
-    query: readSchema,
+    description:
+      'A request with a public key counts as one view. With `as_of`, the header `Memento-Datetime` says since when the publication was so.',
+    query: resourceSchema,
+    headers: ['Memento-Datetime'],
     answer: answers.PublicationAnswer,
     example: examples.answer({ ...examples.publication, listing: examples.listing }),
     not_found: 'publication_not_found',

@@ -92,6 +92,15 @@ export const changesSchema = readSchema.pick({ store_id: true }).extend({
     }),
 });
 
+/** Parameters of the reads of a listing or publication by id. */
+export const resourceSchema = readSchema.extend({
+  as_of: z.iso.datetime({ error: 'an ISO 8601 time in UTC' }).optional().meta({
+    description:
+      'Return the resource as it was at this time, without `stats`, whatever its visibility. Requires a secret key.',
+    example: '2026-02-01T00:00:00.000Z',
+  }),
+});
+
 /** Parameters of the histories. */
 export const historySchema = readSchema.pick({ store_id: true }).extend({
   ...paginationSchema.shape,
