@@ -137,6 +137,7 @@ test('SHOP_KEY shows a store of one’s own, and its texts are escaped; without 
     );
     const without = await startProcess(MAIN, { DATA_DIR: own.path });
     expect((await open('/', {}, without.url)).html).toContain('<h1>Catalog service</h1>');
+    expect((await open('/p/mug', {}, without.url)).status).toBe(404);
     await without.end('SIGTERM');
     const with_key = await startProcess(MAIN, { DATA_DIR: own.path, SHOP_KEY: key });
     const { html } = await open('/products', {}, with_key.url);

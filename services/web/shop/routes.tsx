@@ -64,7 +64,7 @@ interface Shop {
 
 /**
  * Builds the pages of the shop. They read with the client and a public key, and need no script. `connect` returns undefined
- * while there is no store to show; `start` then answers `/`, and always if `Accept` prefers JSON.
+ * while there is no store to show; `start` then answers `/`, other pages are 404. It always answers `/` if `Accept` prefers JSON.
  */
 export function shopRoutes(
   connect: () => Promise<Connection | undefined>,
@@ -82,7 +82,8 @@ export function shopRoutes(
     serve: async (req, params) => {
       const is_start = path === '/' && accepts(req).types(['json', 'html']) !== 'html';
       const opened = is_start ? undefined : await open();
-      return opened ? answer(opened, req, params.name ?? '', page) : start.serve(req, params);
+      if (opened) return answer(opened, req, params.name ?? '', page);
+      return path === '/' ? start.serve(req, params) : htmlAnswer('', 404, HEADERS);
     },
   });
   return [
