@@ -75,16 +75,14 @@ interface Page {
 export async function readChanges(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   requireSecretKey(request, 'The feed of changes');
   requirePermissions(request, CHANGES_PERMISSIONS);
-  const { offset, live, ...query } = parseQuery(reads.readChanges.query, request.query);
+  const { offset = '-1', live, ...query } = parseQuery(reads.readChanges.query, request.query);
   const store_id = requestedStore(request);
   assertActive(await (await openStore(deps, request, store_id)).get('stores', store_id));
   const { events } = deps[request.principal.environment];
   const feed = new Feed(deps, events, { ...query, store_id });
   if (request.method === 'HEAD' || (offset === 'now' && !live))
     return pageAnswer({ entries: [], next: await tailOf(events), is_up_to_date: true });
-  if (live && offset === undefined)
-    throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'offset', constraint: 'with live' }]);
-  const after = await markOf(events, offset ?? '-1');
+  const after = await markOf(events, offset);
   if (live === 'sse') return sseAnswer(feed, after);
   return pageAnswer(await feed.read(after, live ? POLL_MS : 0), live !== undefined);
 }

@@ -92,9 +92,11 @@ export const changesSchema = readSchema.pick({ store_id: true }).extend({
     }),
 });
 
+const queryTime = z.iso.datetime({ offset: true, error: 'an ISO 8601 time with a time zone' });
+
 /** Parameters of the reads of a listing or publication by id. */
 export const resourceSchema = readSchema.extend({
-  as_of: z.iso.datetime({ error: 'an ISO 8601 time in UTC' }).optional().meta({
+  as_of: queryTime.optional().meta({
     description:
       'Return the resource as it was at this time, without `stats`, whatever its visibility. Requires a secret key.',
     example: '2026-02-01T00:00:00.000Z',
@@ -104,8 +106,7 @@ export const resourceSchema = readSchema.extend({
 /** Parameters of the histories. */
 export const historySchema = readSchema.pick({ store_id: true }).extend({
   ...paginationSchema.shape,
-  since: z.iso
-    .datetime({ error: 'an ISO 8601 time in UTC' })
+  since: queryTime
     .optional()
     .meta({ description: 'Return only changes from this time on.', example: '2026-02-01T00:00:00.000Z' }),
   actor: queryId.optional().meta({
@@ -118,7 +119,7 @@ export const historySchema = readSchema.pick({ store_id: true }).extend({
     .transform(Number)
     .optional()
     .meta({
-      type: 'integer',
+      ...{ type: 'integer', minimum: 1, maximum: 9_999_999_999 },
       description: 'Return only changes before this revision. Of the newest 1,000 revisions by default.',
       example: 1200,
     }),
