@@ -38,6 +38,8 @@ const SESSION_MINUTES = 60;
 const WAIT_MS = 3_000;
 const LIMIT = 50;
 const HISTORY_LIMIT = 20;
+/** How many listings a page shows, or offers. */
+const LISTINGS_MAX = 200;
 
 /** A request of somebody who has signed in. `form` is empty for a GET. */
 interface Visit {
@@ -296,7 +298,10 @@ interface Rejected {
 
 async function productPage({ client, id }: Visit, sent?: Rejected): Promise<Shown> {
   const rejected = sent && { ...sent, form: changedIn(sent.form) };
-  const listings = await client.listings.list({ visibility: 'all', sort: 'name', order: 'asc' }).all();
+  const listings = await take(
+    client.listings.list({ visibility: 'all', sort: 'name', order: 'asc' }),
+    LISTINGS_MAX,
+  );
   if (id === '')
     return {
       ...editorOf('New product', rejected),
@@ -307,6 +312,9 @@ async function productPage({ client, id }: Visit, sent?: Rejected): Promise<Show
     client.publications.history(id, { limit: HISTORY_LIMIT }).page(),
   ]);
   const etag = client.answerOf(product)?.etag;
+  const { listing_id } = product;
+  if (listing_id && !listings.some((listing) => listing.id === listing_id))
+    listings.push(await client.listings.get(listing_id, { visibility: 'all' }));
   return {
     ...editorOf(product.title, rejected),
     body: <Product product={product} etag={etag} listings={listings} history={history.data} {...rejected} />,
@@ -390,12 +398,21 @@ const deleteProduct: Page = async ({ client, id }) => {
 // --- Listings, reviews, store ---
 
 const listingsPage: Page = async ({ client }) => {
-  const found = await client.listings.list({ visibility: 'all' }, { consistent: true }).all();
+  const found = await take(client.listings.list({ visibility: 'all' }, { consistent: true }), LISTINGS_MAX);
   const pathOf = (each: (typeof found)[number]) =>
     [...(each.path ?? []).map(({ name }) => name), each.name].join('\n');
   const sorted = found.sort((a, b) => pathOf(a).localeCompare(pathOf(b)));
-  return { title: 'Listings', body: <Listings listings={sorted} /> };
+  const notice =
+    found.length < LISTINGS_MAX ? undefined : { text: `Only ${LISTINGS_MAX} listings are shown.` };
+  return { title: 'Listings', body: <Listings listings={sorted} />, notice };
 };
+
+/** Returns the first items of a list, whose pages are read one after another. */
+async function take<Item>(items: AsyncIterable<Item>, max: number): Promise<Item[]> {
+  const found: Item[] = [];
+  for await (const item of items) if (found.push(item) >= max) break;
+  return found;
+}
 
 const createListing: Page = async (each) => {
   const { client, form } = each;
