@@ -94,6 +94,8 @@ function pageAnswer({ entries, next, is_up_to_date }: Page, is_live = false): An
     ...HEADERS,
     'Stream-Next-Offset': offsetOf(next),
     'Stream-Cursor': cursorNow(),
+    // For a copy: reads with this minimum position contain what is before the offset.
+    'X-Catalog-Position': String(next.position),
     ...(is_up_to_date && { 'Stream-Up-To-Date': 'true' }),
   };
   if (is_live && entries.length === 0 && is_up_to_date)

@@ -68,7 +68,7 @@ export const responseHeaders = {
     'Bearer realm="catalog", error="invalid_token"',
   ),
   'X-Catalog-Position': header(
-    'Position of the write in the log. Send it as `X-Catalog-Min-Position` with a read that must include the write.',
+    'Position of the write in the log, or of an offset of the changes. Send it as `X-Catalog-Min-Position` with a read that must include what is before.',
     '1042',
   ),
   'Idempotent-Replayed': header(

@@ -133,6 +133,23 @@ describe('GET /api/changes', () => {
     expect([none.entries, none.next > next]).toEqual([[], true]);
   });
 
+  test('a copy begins at an offset, with reads that contain all that is before', async () => {
+    const titles = Array.from({ length: 30 }, (_, index) => `Tea ${index}`);
+    for (const title of titles)
+      await send('POST', '/api/publication', {
+        body: { ...TEA, title },
+        headers: { prefer: 'respond-async' },
+      });
+    const { headers } = await send('GET', '/api/changes?offset=now');
+    const at = { 'x-catalog-min-position': headers.get('x-catalog-position')! };
+    const copy = (await send('GET', '/api/publications?limit=50', { headers: at })).body.data;
+    const copied = copy.map(({ title }: { title: string }) => title);
+    await create('/api/publication', { ...TEA, title: 'Later' });
+    const { entries } = await follow(headers.get('stream-next-offset')!);
+    expect(copied.sort()).toEqual([...titles].sort());
+    expect(entries.map(({ changed }) => changed.title?.after)).toEqual(['Later']);
+  });
+
   test('has pages that repeat and miss nothing, also of the changes of another store', async () => {
     const { next } = await read('offset=now');
     const other = await here.harness.newShop();

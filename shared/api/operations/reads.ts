@@ -314,12 +314,12 @@ export const reads = withIds({
     successes: {
       200: {
         description: 'The changes after `offset`, at most 100, or server-sent events with them.',
-        headers: ['Stream-Next-Offset', 'Stream-Cursor', 'Stream-Up-To-Date'],
+        headers: ['Stream-Next-Offset', 'Stream-Cursor', 'Stream-Up-To-Date', 'X-Catalog-Position'],
         content: { 'application/json': { schema: answers.Changes }, 'text/event-stream': {} },
       },
       204: {
         description: 'A long poll ended without a change.',
-        headers: ['Stream-Next-Offset', 'Stream-Cursor', 'Stream-Up-To-Date'],
+        headers: ['Stream-Next-Offset', 'Stream-Cursor', 'Stream-Up-To-Date', 'X-Catalog-Position'],
       },
     },
     conditions: [
