@@ -68,11 +68,23 @@ function parseJson({ method }: HttpRequest, bytes: Buffer): JsonValue {
   if (!isUtf8(bytes)) throw new CatalogError('malformed_request', { message: 'The body is not valid UTF-8' });
   const text = bytes.toString('utf8');
   try {
-    return JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text) as JsonValue;
+    const value = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text) as JsonValue;
+    // Schemas leave out this name silently.
+    if (text.includes(PROTO) && hasName(value, PROTO))
+      throw new CatalogError('malformed_request', { message: `No field can have the name ${PROTO}` });
+    return value;
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
     throw new CatalogError('malformed_request', { message: 'The body is not valid JSON', cause });
   }
+}
+
+const PROTO = '__proto__';
+
+/** Whether an object in the value has a field of this name. The value is nested at most `DEPTH_MAX` deep. */
+function hasName(value: JsonValue, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.hasOwn(value, name) || Object.values(value).some((inner) => hasName(inner, name));
 }
 
 /**
