@@ -36,9 +36,9 @@ const OLDEST_FIRST: SortOrder = [
 ];
 
 /**
- * Starts to publish and unpublish publications and listings at their times, in the background. What was due before the start is done
- * in the first round. Any number of processes may run it: each decides by the stream of the resource and appends at
- * the revision that it has read, so only one of them changes it.
+ * Starts to publish and unpublish publications and listings at their times, in the background. What was due before the
+ * start is done in the first round. Any number of processes may run it: each decides by the stream of the resource and
+ * appends at the revision that it has read, so only one of them changes it.
  */
 export function startSchedule(parts: ScheduleParts): Schedule {
   const stopping = new AbortController();

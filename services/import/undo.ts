@@ -34,7 +34,8 @@ interface Undo {
 
 /**
  * Undoes what an import has done to publications that nobody has changed since. Returns undefined if the store has no
- * import of this run. Its listings, pictures and reviews stay. Running it again undoes the rest.
+ * import of this run. Its listings, pictures and reviews stay. Running it again undoes the rest: what is undone already is
+ * not counted.
  */
 export async function undoImport(
   deps: StoreDeps,
@@ -44,6 +45,8 @@ export async function undoImport(
   const { environment, run, dry_run, signal } = undo;
   const changed = await publicationsOf(deps, undo);
   if (changed === undefined) return undefined;
+  const undone_by = `undo-${run}`;
+  const written = { ...context, request_id: undone_by };
   const counts = { deleted: 0, reverted: 0 };
   const kept: UndoReport['kept'][number][] = [];
   let done = 0;
@@ -53,23 +56,21 @@ export async function undoImport(
     const { state } = await load<Publication>(ref);
     if (state.tag !== 'present') return;
     const keep = (reason: string) => kept.push({ id, title: state.resource.title, reason });
-    const since = await deps.events[environment].readStream(
-      streamName(environment, 'publication', id),
-      first,
-    );
-    const is_changed = since.some(
-      ({ type, metadata }) => metadata.request_id !== run && !HARMLESS.includes(type),
-    );
-    if (is_changed) return void keep('changed since');
+    const stream = streamName(environment, 'publication', id);
+    const since = (await deps.events[environment].readStream(stream, first))
+      .filter(({ type }) => !HARMLESS.includes(type))
+      .map(({ metadata }) => metadata.request_id ?? '');
+    if (since.some((request_id) => ![run, undone_by].includes(request_id))) return void keep('changed since');
+    if (since.at(-1) === undone_by) return;
     if (first === 0) {
-      if (!dry_run) await deletePublication(deps, context, { environment, id });
+      if (!dry_run) await deletePublication(deps, written, { environment, id });
       counts.deleted++;
       return;
     }
     const { state: before } = await loadUpTo<Publication>(ref, first - 1);
     if (before.tag !== 'present') return void keep('it was deleted before');
     try {
-      if (!dry_run) await revertTo(deps, context, { environment, id }, before.resource);
+      if (!dry_run) await revertTo(deps, written, { environment, id }, before.resource);
       counts.reverted++;
     } catch (error) {
       if (!(error instanceof CatalogError) || error.condition === 'unavailable') throw error;

@@ -3,12 +3,15 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openEventStore, openViewStore } from '../../services/boot/open-adapters';
+import { execute } from '../../services/command/execute';
 import { uploadMedia } from '../../services/command/media';
-import { streamName } from '../../shared/catalog/events/envelope';
+import { parseStreamName, streamName } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
+import { publicationAggregate } from '../../shared/catalog/publication/publication';
 import { parseConfig } from '../../shared/kernel/config';
-import type { StoreId } from '../../shared/kernel/ids';
+import type { PublicationId, StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
+import { streamIn } from '../../shared/ports/stream-state';
 import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
 import { nextBatch } from '../contract/some-documents';
 import { readLog } from '../support/read-log';
@@ -182,12 +185,13 @@ test('test-data reset deletes the test data of an account and nothing else', () 
   withCatalog(async (cli, { account, store }) => {
     const live = await cli.store(account);
     await recordMedia(cli, store);
+    await deleteAndRestore(cli, store);
     const reset = ['test-data', 'reset', '--account', account];
     expectFailure(await cli.run(...reset), 2, '12 test publications, 1 test listings and 1 test media');
     const deleted = { account_id: account, publications: 12, listings: 1, media: 1 };
     expect(await cli.json(...reset, '--yes')).toEqual(deleted);
     const before = (await cli.json('projections', 'status', '--realm', 'test')).realms[0].head;
-    expect(before).toBe(String(1 + IMPORTED + 14));
+    expect(before).toBe(String(1 + 2 + IMPORTED + 14));
     expect(await cli.json(...reset, '--yes')).toMatchObject({ publications: 0, listings: 0, media: 0 });
     const { stores } = await cli.json('store', 'list', '--account', account);
     expect(stores.map(({ id }: { id: string }) => id)).toContain(live);
@@ -202,6 +206,21 @@ async function recordMedia(cli: Cli, store_id: string): Promise<void> {
   const context = { source: 'api', request_id: 'upload' } as const;
   const target = { environment: 'test', store_id: store_id as StoreId } as const;
   await uploadMedia(deps, context, target, anUpload()).finally(() => test.close());
+}
+
+/** Deletes a publication of the store, and restores it. */
+async function deleteAndRestore(cli: Cli, store_id: string): Promise<void> {
+  const test = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'test');
+  const deps = { system: realSystem, events: { live: test, test } };
+  const context = { source: 'api', request_id: 'restore' } as const;
+  const created = (await readLog(test)).find(({ type }) => type === 'PublicationCreated')!;
+  const id = parseStreamName(created.stream)!.id as PublicationId;
+  const ref = streamIn(deps, 'test', publicationAggregate, id);
+  const write = { ...ref, system: realSystem, context, owner: { store_id: store_id as StoreId } };
+  await execute({ ...write, check: () => ({ type: 'Delete' }) as const });
+  await execute({ ...write, check: () => ({ type: 'Restore', now_ms: Date.now() }) as const }).finally(() =>
+    test.close(),
+  );
 }
 
 test('a second verification or rebuild fails with the reason while the first one runs', () =>

@@ -190,21 +190,60 @@ describe('a product', () => {
       /Tea<\/td><td>Price<\/td><td class="number"><del>12\.50<\/del><\/td><td class="number"><ins>13\.75/,
     );
     expect((await product(ids[0]!)).price_amount).toBe(1_250);
-    const plan = /name="plan" value="([^"]*)"/.exec(preview.html)![1]!.replaceAll('&quot;', '"');
+    const planIn = (html: string): string => /name="plan" value="([^"]*)"/.exec(html)![1]!;
     const confirmed = new URLSearchParams(selected);
-    confirmed.set('plan', plan);
+    confirmed.set('plan', planIn(preview.html));
     await client().publications.update(ids[1]!, { price_amount: 2_000 });
     expect((await open('/bulk', { form: confirmed })).html).toContain('Somebody has changed these products');
     const again = await open('/bulk', { form: selected });
-    confirmed.set('plan', /name="plan" value="([^"]*)"/.exec(again.html)![1]!.replaceAll('&quot;', '"'));
+    confirmed.set('plan', planIn(again.html));
     expect((await open('/bulk', { form: confirmed })).location).toContain('2+changed');
     const after = await Promise.all(ids.map(product));
     expect(after.map((each) => [each.price_amount, each.quantity_available])).toEqual([
       [1_375, 3],
       [2_200, 3],
     ]);
+
+    // The new value is the same, but not what it replaces.
+    selected.set('price', '10.00');
+    const fixed = new URLSearchParams(selected);
+    fixed.set('plan', planIn((await open('/bulk', { form: selected })).html));
+    await client().publications.update(ids[0]!, { price_amount: 777 });
+    expect((await open('/bulk', { form: fixed })).html).toContain('Somebody has changed these products');
+    expect((await product(ids[0]!)).price_amount).toBe(777);
     selected.set('price', 'free');
     expect((await open('/bulk', { form: selected })).html).toContain('expected an amount such as 12.50');
+  });
+
+  test('a difference of the stock keeps what is not tracked, and back-orders', async () => {
+    const variants = [
+      { sku: 'B-1', price_amount: 500, quantity_available: -3, allow_backorder: true },
+      { sku: 'B-2', price_amount: 500, quantity_available: 1 },
+    ];
+    const options = [{ name: 'Size', values: ['S', 'M'] }];
+    const sized = variants.map((each, index) => ({ ...each, option_values: { Size: 'SM'[index]! } }));
+    const { quantity_available: _, ...untracked } = TEA;
+    const { id: free } = await client().publications.create({ ...untracked, title: 'Untracked' });
+    const { id } = await client().publications.create({
+      ...untracked,
+      title: 'Sized',
+      options,
+      variants: sized,
+    });
+    const form = new URLSearchParams([...[free, id].map((each) => ['id', each]), ['stock', '-2']]);
+    const { html } = await open('/bulk', { form });
+    expect(html).not.toContain('Untracked');
+    expect(html).toMatch(/Stock of S<\/td>.*<del>-3<\/del>.*<ins>-5/);
+    expect(html).toMatch(/Stock of M<\/td>.*<del>1<\/del>.*<ins>0/);
+  });
+
+  test('a tag with a comma stays one tag', async () => {
+    const { id } = await client().publications.create({ ...TEA, tags: ['red, blue', 'z'] });
+    const shown = '"red, blue", z';
+    expect((await open(`/product/${id}`)).html).toContain(shown.replaceAll('"', '&quot;'));
+    const form = new URLSearchParams({ 'shown:tags': shown, tags: `${shown}, "5"" pot, small",, new` });
+    await open(`/product/${id}`, { form });
+    expect((await product(id)).tags).toEqual(['red, blue', 'z', '5" pot, small', 'new']);
   });
 });
 

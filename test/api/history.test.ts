@@ -127,6 +127,18 @@ describe('POST /api/publication/:id/revert', () => {
     expect((await historyOf(`publication/${id}`)).meta.item_count).toBe(events);
   });
 
+  test('gives a publication without variants its own price and stock', async () => {
+    const id = await create('/api/publication', { ...TEA, quantity_available: 4 });
+    await patch(id, { variants: [{ sku: 'T-1', price_amount: 900, quantity_available: 1 }] });
+    const { data } = (await revert(id, 1)).body;
+    expect(data).toMatchObject({ price_amount: 1_250, quantity_available: 4, not_restored: [] });
+    expect(data.variant_count).toBeUndefined();
+    // As a patch with both does.
+    await patch(id, { variants: [{ sku: 'T-2', price_amount: 900 }] });
+    const patched = (await patch(id, { variants: [], price_amount: 700, quantity_available: 2 })).body.data;
+    expect(patched).toMatchObject({ price_amount: 700, quantity_available: 2 });
+  });
+
   test('leaves out what was deleted meanwhile, and says so', async () => {
     const listing_id = await create('/api/listing', { name: 'Drinks' });
     const id = await create('/api/publication', { ...TEA, listing_id });

@@ -73,7 +73,7 @@ async function findTestData(log: EventStore, account_id: AccountId): Promise<Tes
       const id = parseStreamName(event.stream)?.id ?? '';
       if (event.type === 'StoreCreated' && isStoreOf(event, account_id)) stores.add(id);
       if (!stores.has(event.metadata.store_id ?? '')) continue;
-      if (event.type === 'PublicationCreated') publications.add(id as PublicationId);
+      if (/^Publication(Created|Restored)$/.test(event.type)) publications.add(id as PublicationId);
       if (event.type === 'PublicationDeleted') publications.delete(id as PublicationId);
       if (event.type === 'ListingCreated') listings.add(id as ListingId);
       if (event.type === 'ListingDeleted') listings.delete(id as ListingId);

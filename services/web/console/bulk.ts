@@ -15,7 +15,7 @@ const STOCK: FormField = { name: 'stock', label: 'Stock', kind: 'count' };
 /** Products with more variants are left out, because a page of the interface has no more. */
 const VARIANTS_MAX = 250;
 
-type Change = (value: number | undefined) => number | null;
+type Change = (value: number | null, of: Publication | Variant) => number | null;
 
 /** Parses a new price: an amount, or a percentage such as `+10%`. */
 function priceChange(text: string): Change | undefined {
@@ -26,13 +26,20 @@ function priceChange(text: string): Change | undefined {
   }
   const factor = 1 + Number(percent[1]!.replace(',', '.')) / 100;
   if (factor < 0) throw new InvalidText('price', 'Price: at most −100 %');
-  return (value = 0) => Math.round(value * factor);
+  return (value) => Math.round((value ?? 0) * factor);
 }
 
-/** Parses a new stock: a number, or a difference such as `+5`. */
+/** Parses a new stock: a number, or a difference such as `+5`. A stock that is not tracked has no difference. */
 function stockChange(text: string): Change | undefined {
   const trimmed = text.trim();
-  if (/^[+-]\d{1,9}$/.test(trimmed)) return (value = 0) => Math.max(0, value + Number(trimmed));
+  if (/^[+-]\d{1,9}$/.test(trimmed)) {
+    const difference = Number(trimmed);
+    return (value, of) => {
+      if (value === null) return null;
+      const may_be_negative = difference > 0 || ('allow_backorder' in of && of.allow_backorder);
+      return may_be_negative ? value + difference : Math.max(value + difference, Math.min(value, 0));
+    };
+  }
   const count = parseText(STOCK, trimmed) as number | null;
   return count === null ? undefined : () => count;
 }
@@ -51,11 +58,12 @@ export async function planBulk(client: CatalogClient, form: URLSearchParams): Pr
       const changes: Record<string, unknown> = {};
       const change = (field: 'price_amount' | 'quantity_available', what: string, by: Change | undefined) => {
         if (!by) return;
-        const [before, after] = [one[field], by(one[field])];
-        if (after === (before ?? null)) return;
+        const before = one[field] ?? null;
+        const after = by(before, one);
+        if (after === before) return;
         changes[field] = after;
-        const show = (value: number | null | undefined) =>
-          value == null ? '—' : field === 'price_amount' ? (value / 100).toFixed(2) : String(value);
+        const show = (value: number | null) =>
+          value === null ? '—' : field === 'price_amount' ? (value / 100).toFixed(2) : String(value);
         rows.push({ what: `${what}${name}`, before: show(before), after: show(after) });
       };
       change('price_amount', 'Price', price);

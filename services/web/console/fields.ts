@@ -47,8 +47,12 @@ export const VARIANT_FIELDS: readonly FormField[] = [
 export function textOf({ kind }: FormField, value: unknown): string {
   if (value === undefined || value === null) return '';
   if (kind === 'money') return (Number(value) / 100).toFixed(2);
-  return kind === 'list' ? (value as string[]).join(', ') : String(value);
+  return kind === 'list' ? (value as string[]).map(quoted).join(', ') : String(value);
 }
+
+/** A value of a list. One with a comma stands in quotation marks, as in CSV. */
+const quoted = (value: string): string => (/^"|,/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+const LISTED = /\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))(?:,|$)/g;
 
 /** A text that has no value. `field` is its name in the form. */
 export class InvalidText extends Error {
@@ -73,9 +77,8 @@ export function parseText({ name, label, kind }: FormField, text: string): unkno
       if (!/^-?\d{1,9}$/.test(trimmed)) throw new InvalidText(name, `${label}: expected a whole number`);
       return Number(trimmed);
     case 'list':
-      return trimmed
-        .split(',')
-        .map((each) => each.trim())
+      return [...trimmed.matchAll(LISTED)]
+        .map(([, in_marks, plain = '']) => in_marks?.replaceAll('""', '"') ?? plain.trim())
         .filter((each) => each !== '');
     default:
       return kind === 'text' ? text.replaceAll('\r\n', '\n') : trimmed;

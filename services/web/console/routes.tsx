@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import {
@@ -269,7 +270,7 @@ const bulkPage: Page = async ({ client, form }) => {
     notice = noticeOf(error);
     return [];
   });
-  const plan = JSON.stringify(planned.map(({ item }) => item));
+  const plan = hash('sha256', JSON.stringify(planned), 'base64url');
   const sent = form.get('plan');
   const preview = (shown: Notice | undefined): Shown => ({
     title: 'Preview',
