@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Command, Help } from 'commander';
 import { accountCommands } from './commands/account';
 import { backupCommands } from './commands/backup';
-import { changesCommands } from './commands/changes';
+import { changesCommands, historyCommand } from './commands/changes';
 import { completionCommands } from './commands/completion';
 import { configCommand } from './commands/config';
 import { demoCommands } from './commands/demo';
@@ -36,6 +36,7 @@ export function buildProgram(): Command {
   importCommands(program);
   exportCommands(program);
   changesCommands(program);
+  historyCommand(program);
   mediaCommands(program);
   projectionCommands(program);
   eventCommands(program);

@@ -29,7 +29,11 @@ const REVISIONS_MAX = 1_000;
 const CATEGORIES = {
   publication: { operation: reads.listPublicationHistory, not_found: 'publication_not_found' },
   listing: { operation: reads.listListingHistory, not_found: 'listing_not_found' },
+  store: { operation: reads.listStoreHistory, not_found: 'store_not_found' },
 } as const satisfies Partial<Record<ChangedCategory, unknown>>;
+
+/** The kinds of resources that are read as they were. */
+type DatedCategory = Exclude<keyof typeof CATEGORIES, 'store'>;
 
 /** Finds the stream of the resource of a request, also if it is deleted. Throws `not_found` if there is none in the store. */
 async function openStream(
@@ -39,14 +43,16 @@ async function openStream(
   not_found: Condition,
 ) {
   const { environment } = request.principal;
-  const version = await openStore(deps, request, requestedStore(request));
+  const requested = requestedStore(request);
+  const version = await openStore(deps, request, requested);
   const { events } = deps[environment];
-  const id = request.params.id ?? '';
+  const id = category === 'store' ? requested : (request.params.id ?? '');
   const aggregate = changingAggregate(category);
   const ref = { aggregate, events, realm: environment, id } as unknown as StreamRef<Publication | Listing>;
   const { state, revision } = await load(ref);
   if (state.tag === 'absent') throw new CatalogError(not_found);
-  const { store_id } = state.tag === 'present' ? state.resource : state;
+  const { store_id } =
+    category === 'store' ? { store_id: requested } : state.tag === 'present' ? state.resource : state;
   if (!accessibleStores(request).includes(store_id)) throw new CatalogError(not_found);
   assertActive(await version.get('stores', store_id));
   return { ref, events, stream: streamName(environment, category, id), store_id, revision };
@@ -81,15 +87,11 @@ type ReadHandler = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
 
 /** Returns the handler of a read by id. With `as_of`, it answers with the resource as it was then (RFC 7089). */
 export const orAsOf =
-  (category: keyof typeof CATEGORIES, read: ReadHandler): ReadHandler =>
+  (category: DatedCategory, read: ReadHandler): ReadHandler =>
   (deps, request) =>
     request.query.as_of === undefined ? read(deps, request) : readAsOf(deps, request, category);
 
-async function readAsOf(
-  deps: ReadDeps,
-  request: ApiRequest,
-  category: keyof typeof CATEGORIES,
-): Promise<Answer> {
+async function readAsOf(deps: ReadDeps, request: ApiRequest, category: DatedCategory): Promise<Answer> {
   requireSecretKey(request, 'as_of');
   const { as_of = '', ...query } = parseRead(reads.getPublication, request, EXPANSIONS[category]);
   const { not_found } = CATEGORIES[category];
@@ -121,7 +123,7 @@ async function lastEventUntil(
 }
 
 /** Presents the fields that a resource had, and its variants. Nothing else of that time is known. */
-function presentAsOf(category: keyof typeof CATEGORIES, resource: Publication | Listing, query: ReadQuery) {
+function presentAsOf(category: DatedCategory, resource: Publication | Listing, query: ReadQuery) {
   if (category === 'listing')
     return { ...listingResource(resource as Listing), media_ids: [...resource.media_ids] };
   const publication = resource as Publication;

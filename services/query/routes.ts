@@ -57,6 +57,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.listRelatedPublications, readRelated],
   [reads.listPublicationHistory, readHistory('publication')],
   [reads.listListingHistory, readHistory('listing')],
+  [reads.listStoreHistory, readHistory('store')],
   [reads.listVariants, readVariants],
   [reads.getVariant, readVariant],
   [reads.listReviews, readReviews],

@@ -436,6 +436,114 @@ export interface Variant {
   attributes?: Record<string, string | number | boolean | string[]>;
 }
 
+export interface HistoryQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Return only changes from this time on. */
+  since?: string | undefined;
+  /** Return only changes by the API key with this id. */
+  actor?: string | undefined;
+  /** Return only changes before this revision. Of the newest 1,000 revisions by default. */
+  before?: number | undefined;
+}
+
+/** Response with a page of a history. */
+export interface ChangePage {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** The items of this page. */
+  data: Change[];
+  /** Number and size of the page, and number of all items. */
+  meta: PageMeta;
+}
+
+/** A change of a resource. */
+export interface Change {
+  /** The offset after this change. */
+  id: string;
+  /** What happened to what. */
+  type: string;
+  /** Type of the resource. */
+  resource: 'store' | 'listing' | 'publication' | 'variant' | 'media' | 'review';
+  /** Id of the resource. */
+  resource_id: string;
+  /** Of a variant: the id of its publication. */
+  publication_id?: string;
+  /** Grows with each change of the resource. Variants share the numbers of their publication. */
+  revision: number;
+  /** When it happened: ISO 8601 in UTC with milliseconds. */
+  occurred_at: string;
+  /** Who changed it. */
+  actor: {
+    /** `key`: a request with an API key. */
+    type: 'key' | 'import' | 'operator' | 'schedule' | 'system';
+    /** Id of the API key. */
+    id?: string;
+    /** Name of the API key. */
+    name?: string;
+  };
+  /** `X-Request-Id` of the request, or the id of the import. */
+  request_id?: string;
+  /** The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration. */
+  changed: Record<string, {
+    /** The value before. Null for none. */
+    before: unknown;
+    /** The value after. Null for none. */
+    after: unknown;
+  }>;
+}
+
+/** Number and size of the page, and number of all items. */
+export interface PageMeta {
+  /** Number of this page, starting at 1. */
+  page: number;
+  /** Maximum number of items on a page: the `limit` that was used. */
+  take: number;
+  /** Number of items on all pages. */
+  item_count: number;
+  /** The same numbers, and the number of pages. */
+  pagination: {
+    /** Number of this page, starting at 1. */
+    page: number;
+    /** Number of pages; 0 if there are no items. */
+    total_pages: number;
+    /** Number of items on all pages. */
+    total_items: number;
+    /** Maximum number of items on a page: the `limit` that was used. */
+    limit: number;
+    /** Number of the last items of this page that are left out, because the answer would have more than 8 MB. Read them with a smaller `limit`. Missing if there are none. */
+    omitted_items?: number;
+    /** Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none. */
+    shortened_items?: number;
+  };
+  /** Only in a search that did not look at all publications, because its words are too frequent. */
+  is_complete?: false;
+  /** With `facets` only: how many publications match, by the values of these filters. */
+  facets?: {
+    /** The name of the filter. */
+    name: string;
+    /** The most frequent values, at most 100. */
+    values: {
+      /** The value. */
+      value: string;
+      /** Number of publications with this value that match all other filters. */
+      count: number;
+      /** The query parameter that selects it. */
+      query: string;
+    }[];
+    /** Whether there are other values. */
+    has_more: boolean;
+    /** Only if the facet has many values and counts only the newest 50,000 matching publications. */
+    is_complete?: false;
+  }[];
+}
+
 export interface SearchQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -497,51 +605,6 @@ export interface PublicationPage {
   data: Publication[];
   /** Number and size of the page, and number of all items. */
   meta: PageMeta;
-}
-
-/** Number and size of the page, and number of all items. */
-export interface PageMeta {
-  /** Number of this page, starting at 1. */
-  page: number;
-  /** Maximum number of items on a page: the `limit` that was used. */
-  take: number;
-  /** Number of items on all pages. */
-  item_count: number;
-  /** The same numbers, and the number of pages. */
-  pagination: {
-    /** Number of this page, starting at 1. */
-    page: number;
-    /** Number of pages; 0 if there are no items. */
-    total_pages: number;
-    /** Number of items on all pages. */
-    total_items: number;
-    /** Maximum number of items on a page: the `limit` that was used. */
-    limit: number;
-    /** Number of the last items of this page that are left out, because the answer would have more than 8 MB. Read them with a smaller `limit`. Missing if there are none. */
-    omitted_items?: number;
-    /** Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none. */
-    shortened_items?: number;
-  };
-  /** Only in a search that did not look at all publications, because its words are too frequent. */
-  is_complete?: false;
-  /** With `facets` only: how many publications match, by the values of these filters. */
-  facets?: {
-    /** The name of the filter. */
-    name: string;
-    /** The most frequent values, at most 100. */
-    values: {
-      /** The value. */
-      value: string;
-      /** Number of publications with this value that match all other filters. */
-      count: number;
-      /** The query parameter that selects it. */
-      query: string;
-    }[];
-    /** Whether there are other values. */
-    has_more: boolean;
-    /** Only if the facet has many values and counts only the newest 50,000 matching publications. */
-    is_complete?: false;
-  }[];
 }
 
 export interface ListingsQuery {
@@ -641,69 +704,6 @@ export interface ListingAnswer {
   status: 'OK';
   /** A category of publications. */
   data: Listing;
-}
-
-export interface HistoryQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
-  /** Page number, starting at 1. A page after the last one is empty. */
-  page?: number | undefined;
-  /** Number of items per page. */
-  limit?: number | undefined;
-  /** Return only changes from this time on. */
-  since?: string | undefined;
-  /** Return only changes by the API key with this id. */
-  actor?: string | undefined;
-  /** Return only changes before this revision. Of the newest 1,000 revisions by default. */
-  before?: number | undefined;
-}
-
-/** Response with a page of a history. */
-export interface ChangePage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Change[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
-}
-
-/** A change of a resource. */
-export interface Change {
-  /** The offset after this change. */
-  id: string;
-  /** What happened to what. */
-  type: string;
-  /** Type of the resource. */
-  resource: 'store' | 'listing' | 'publication' | 'variant' | 'media' | 'review';
-  /** Id of the resource. */
-  resource_id: string;
-  /** Of a variant: the id of its publication. */
-  publication_id?: string;
-  /** Grows with each change of the resource. Variants share the numbers of their publication. */
-  revision: number;
-  /** When it happened: ISO 8601 in UTC with milliseconds. */
-  occurred_at: string;
-  /** Who changed it. */
-  actor: {
-    /** `key`: a request with an API key. */
-    type: 'key' | 'import' | 'operator' | 'schedule' | 'system';
-    /** Id of the API key. */
-    id?: string;
-    /** Name of the API key. */
-    name?: string;
-  };
-  /** `X-Request-Id` of the request, or the id of the import. */
-  request_id?: string;
-  /** The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration. */
-  changed: Record<string, {
-    /** The value before. Null for none. */
-    before: unknown;
-    /** The value after. Null for none. */
-    after: unknown;
-  }>;
 }
 
 export interface ListingPublicationsQuery {
@@ -2140,6 +2140,7 @@ export interface Operations {
   refreshToken: { body: NoFields; answer: TokenAnswer };
   validateToken: { body: NoFields; answer: ValidationAnswer };
   getStore: { query: ReadQuery; answer: StoreAnswer };
+  listStoreHistory: { query: HistoryQuery; answer: ChangePage };
   searchStore: { query: SearchQuery; answer: PublicationPage };
   listStoreListings: { query: ListingsQuery; answer: ListingPage };
   listPaymentMethods: { query: ListQuery; answer: PaymentMethodPage };
@@ -2190,6 +2191,7 @@ export const endpoints = {
   refreshToken: ['POST', '/auth/refresh'],
   validateToken: ['POST', '/auth/validate'],
   getStore: ['GET', '/api/store'],
+  listStoreHistory: ['GET', '/api/store/history'],
   searchStore: ['GET', '/api/store/search'],
   listStoreListings: ['GET', '/api/store-listings'],
   listPaymentMethods: ['GET', '/api/payment-methods'],

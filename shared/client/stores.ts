@@ -100,6 +100,19 @@ export class StoreCalls {
   }
 
   /**
+   * Lists the changes of the store's own fields, the newest first. Requires a secret key.
+   *
+   * @example
+   * const [newest] = (await client.store.history({ limit: 1 }).page()).data;
+   */
+  history(
+    query: QueryOf<'listStoreHistory'> = {},
+    options: ListOptions = {},
+  ): Pages<Change, AnswerOf<'listStoreHistory'>> {
+    return listOf((page) => this.calls.page('listStoreHistory', { query: page }, options), query);
+  }
+
+  /**
    * Changes the given fields of the store; null clears an optional one. `contact`, `policies` and `businessHours` are
    * replaced as a whole. The result has no `stats` if they cannot be read within one second.
    *

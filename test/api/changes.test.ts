@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withTempDir } from '../support/temp-dir';
@@ -262,4 +263,16 @@ test('catalog changes prints them, after one and with the next ones', () =>
       /^\S+Z {2}publication\.updated {2}\S+ {2}by import {2}\S+\n {2}price_amount: 400 → 500\n$/,
     );
     expectFailure(await changes('--after', 'x'), 2, /Invalid --after/);
+
+    const history = (id: string, ...options: string[]) =>
+      cli.run('history', id, '--store', store, ...options);
+    const lines = (await history(first[1].resource_id)).stdout
+      .split('\n')
+      .filter((line) => line.includes('Z  '));
+    expect(lines).toMatchObject(
+      [/publication\.created/, /publication\.updated/].map((type) => expect.stringMatching(type)),
+    );
+    const [created] = (await history(store, '--json')).stdout.trim().split('\n');
+    expect(JSON.parse(created!)).toEqual(first[0]);
+    expectFailure(await history(randomUUID()), 1, /no resource/);
   }));

@@ -34,6 +34,8 @@ const USES: Readonly<Record<string, string>> = {
       const price: unknown = change.changed.price_amount?.after;
       console.log(change.actor.name, price);
     }`,
+  'store.history': `
+    for await (const { type } of client.store.history()) console.log(type);`,
   'listings.list': `
     const { data, meta } = await client.listings.list({ page: 2, order: 'asc' }).page();
     const listings: Listing[] = data;

@@ -90,6 +90,24 @@ describe('as_of', () => {
   });
 });
 
+test('the history of a store has the changes of its own fields', async () => {
+  await create('/api/publication', TEA);
+  const { name } = (await send('GET', '/api/store')).body.data;
+  expect((await send('PATCH', '/api/store', { body: { name: 'Tea house' } })).status).toBe(200);
+  const { data } = await historyOf('store');
+  expect(data[0]).toMatchObject({
+    type: 'store.updated',
+    actor: { id: here.shop.secret.id },
+    changed: { name: { before: name, after: 'Tea house' } },
+  });
+  expect(data.at(-1)).toMatchObject({ type: 'store.created', revision: 1 });
+  expectError(
+    await send('GET', '/api/store/history', { token: here.shop.public.token }),
+    403,
+    'INSUFFICIENT_PERMISSIONS',
+  );
+});
+
 describe('POST /api/publication/:id/revert', () => {
   test('gives the fields and variants the values of a revision, and changes nothing the second time', async () => {
     const options = [{ name: 'Size', values: [] }];

@@ -1,16 +1,20 @@
 import type { Command } from 'commander';
 import { OFFSET } from '../../../shared/catalog/changes';
-import { type Entry, Feed, markOf, POLL_MS } from '../../query/changes';
+import { streamName } from '../../../shared/catalog/events/envelope';
+import { ChangeCollector, type Entry, Feed, markOf, POLL_MS, withKeyNames } from '../../query/changes';
 import { CliError, EXIT, printAnswer, stopSignal, withRuntime } from '../invocation';
 import { storeOption } from '../options';
 import { printable } from '../table';
 import { requireStore } from './store';
 
-interface ChangesOptions {
+interface HistoryOptions {
   readonly store: string;
+  readonly json?: true;
+}
+
+interface ChangesOptions extends HistoryOptions {
   readonly after: string;
   readonly follow?: true;
-  readonly json?: true;
 }
 
 export function changesCommands(program: Command): void {
@@ -35,14 +39,44 @@ export function changesCommands(program: Command): void {
         let mark = await markOf(events, after);
         for (let wait_ms = 0; !signal.aborted; ) {
           const { entries, next, is_up_to_date } = await feed.read(mark, wait_ms);
-          for (const entry of entries)
-            await printAnswer(false, undefined, () => `${json ? JSON.stringify(entry) : summaryOf(entry)}\n`);
+          await print(entries, json);
           if (is_up_to_date && !follow) return;
           wait_ms = is_up_to_date ? POLL_MS : 0;
           mark = next;
         }
       }),
     );
+}
+
+/** The kinds of resources that have an id and a stream of their own. */
+const CATEGORIES = ['publication', 'listing', 'media', 'store'] as const;
+
+export function historyCommand(program: Command): void {
+  program
+    .command('history')
+    .argument('<id>', 'ID of a publication, listing, media or store')
+    .description('Print who changed what in one resource, oldest first, with the values before and after')
+    .addOption(storeOption('ID of its store'))
+    .option('--json', 'Print each change as one line of JSON')
+    .action(
+      withRuntime<HistoryOptions>(async ({ runtime }, { store, json }, [id]): Promise<void> => {
+        const { id: store_id, environment } = await requireStore(runtime, store);
+        const events = runtime.events[environment];
+        const filter = { store_id, type: [], resource: [], fields: [] };
+        const collector = new ChangeCollector(events, filter);
+        for (const category of CATEGORIES)
+          for (const event of await events.readStream(streamName(environment, category, id!), 0))
+            await collector.add(event);
+        if (!collector.hasEntries) throw new CliError(`The store has no resource ${id}.`);
+        const entries = await withKeyNames({ control_view: runtime.views.control }, collector.entries);
+        await print(entries, json);
+      }),
+    );
+}
+
+async function print(entries: readonly Entry[], json: true | undefined): Promise<void> {
+  for (const entry of entries)
+    await printAnswer(false, undefined, () => `${json ? JSON.stringify(entry) : summaryOf(entry)}\n`);
 }
 
 /** Returns a line for the change, and an indented one for each changed field. */

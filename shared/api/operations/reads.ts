@@ -122,6 +122,15 @@ export const reads = withIds({
     query: readSchema,
     answer: answers.StoreAnswer,
   }),
+  listStoreHistory: read({
+    ...history,
+    path: '/api/store/history',
+    tag: 'Stores',
+    permission: 'read:stores',
+    summary: 'List the changes of a store',
+    description:
+      'Those of the store itself, such as its name, newest first. Covers 1,000 revisions: those before `before`, or the newest. Requires a secret key.',
+  }),
   searchStore: read({
     ...publications,
     answer: answers.PublicationPage,
