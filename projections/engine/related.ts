@@ -130,11 +130,9 @@ export function afterOwnEvent(
 }
 
 /**
- * Makes `document` embed `target`, the document with this id. If there is no id, or if `target` is deleted or belongs to
- * another store, the key and the embed become null. If `target` does not exist yet, only the embed becomes null: the key
- * contains the id, so that `target` can be embedded when it is created.
- *
- * @param target Null if it is deleted, and also if `id` is null.
+ * Makes `document` embed `target`, the document with this id. If there is no id, or if `target` belongs to another store,
+ * the key and the embed become null. If `target` does not exist yet or is deleted, only the embed becomes null: the key
+ * contains the id, so that `target` can be embedded when it is created or restored.
  */
 function setTarget(
   document: AnyDocument,
@@ -142,7 +140,6 @@ function setTarget(
   id: string | null,
   target: MaybeDocument<AnyDocument>,
 ): AnyDocument {
-  if (target === null) return withEmbed(document, relation, null, null);
   const existing = existingOrNull(relation.target, target);
   if (!existing) return withEmbed(document, relation, id, null);
   if (!isSameStore(existing, document)) return withEmbed(document, relation, null, null);
@@ -163,7 +160,7 @@ export function updateEmbedsOne(
   const embed = target === null ? null : relation.toEmbed(target);
   const current = (document.expansions as Fields)[relation.name] as Embed | null;
   if (embed && current && current.version >= embed.version) return document;
-  const changed = withEmbed(document, relation, embed === null ? null : id, embed);
+  const changed = withEmbed(document, relation, id, embed);
   return changed === document ? document : derived(relation.collection, changed);
 }
 

@@ -22,7 +22,7 @@ import { type EventContext, noKeys, type View } from './view';
 const PLACEHOLDER: ListingDocument = {
   keys: noKeys<ListingDocument['keys']>(listingCollection.keys),
   body: {} as ListingBody,
-  state: { listing: null, facets: {}, children: { public: 0, private: 0 }, revision: -1 },
+  state: { listing: null, deleted: null, facets: {}, children: { public: 0, private: 0 }, revision: -1 },
   expansions: { publications: { public: [], private: [] }, media: [] },
 };
 
@@ -32,16 +32,25 @@ export const listingView: View<ListingDocument, ListingEvent> = {
   aggregate: 'listing',
   placeholder: PLACEHOLDER,
   fold: (before, event, { id, revision, occurred_at }: EventContext<ListingId>) => {
-    const current = before?.state.listing;
-    const after = listingAggregate.evolve(stateOf(current), event, id, occurred_at);
-    if (after.tag === 'deleted') return null;
+    const base = before ?? PLACEHOLDER;
+    const current = base.state.deleted ?? stateOf(base.state.listing);
+    const after = listingAggregate.evolve(current, event, id, occurred_at);
+    // The counts and the list of publications stay: these still name the listing, which may be restored.
+    if (after.tag === 'deleted' && after !== current) {
+      const { store_id: deleted_in, deleted_at = null } = after;
+      return {
+        ...PLACEHOLDER,
+        keys: { ...PLACEHOLDER.keys, deleted_in, deleted_at },
+        state: { ...base.state, listing: null, deleted: after, revision },
+        expansions: { ...base.expansions, media: [] },
+      };
+    }
     if (after.tag !== 'present') return before;
     const listing = after.resource;
-    const base = before ?? PLACEHOLDER;
     return {
       keys: listingKeys(listing),
       body: bodyOf(listing, base),
-      state: { ...base.state, listing, revision },
+      state: { ...base.state, listing, deleted: null, revision },
       expansions: base.expansions,
     };
   },

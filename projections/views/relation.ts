@@ -37,7 +37,7 @@ export interface EmbedsOne {
   readonly target: CollectionName;
   /**
    * A field of the embedding aggregate and of the events that set it, and a key of the embedding document. It contains
-   * the id of the target document. The key (not the field) becomes null when the target document is deleted.
+   * the id of the target document, which may be deleted: then the embed is null.
    */
   readonly key: string;
   toEmbed(target: AnyDocument): Embed;

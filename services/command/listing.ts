@@ -17,7 +17,7 @@ import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import { announceMove } from './moves';
-import { checkLevels, existingMedia, findListingsAbove } from './references';
+import { checkLevels, checkReferences, existingMedia, findListingsAbove } from './references';
 import { readCount } from './request';
 import { defineResource } from './resource';
 
@@ -37,6 +37,7 @@ export const listings = defineResource({
     update: writes.updateListing,
     put: writes.putListing,
     delete: writes.deleteListing,
+    restore: writes.restoreListing,
   },
   faultsOf: (valueAfter) => faultsInSpans([SCHEDULE_SPAN], valueAfter),
   count: async (version, id) => {
@@ -74,6 +75,8 @@ export const listings = defineResource({
       return levels?.length ?? 0;
     });
   },
+  beforeRestore: async (deps, environment, { id, store_id, parent_id }) =>
+    checkReferences(deps, environment, store_id, { parent_id }, id),
   beforeDelete: (deps, request, id) => {
     const { if_empty = false } = parseQuery(deleteListingSchema, request.query);
     return async () => {

@@ -121,6 +121,8 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
     resource: Resource,
     counts?: Counts,
   ): Promise<JsonObject>;
+  /** Throws if the deleted resource must not be restored. */
+  readonly beforeRestore?: (deps: StoreDeps, environment: Environment, resource: Resource) => Promise<void>;
   /** Throws if the request must not patch the resource. */
   readonly beforeUpdate?: (
     deps: RouteDeps,
@@ -174,7 +176,7 @@ export function defineResource<
   Counts,
 >(definition: Definition<F, Resource, Event, Id, New, Patch, Counts>) {
   const { aggregate, fields, body, patch, media_max, operations, faultsOf, count, present } = definition;
-  const { beforeUpdate, beforeDelete, derived_kind, handle_from, parts, turns } = definition;
+  const { beforeUpdate, beforeDelete, beforeRestore, derived_kind, handle_from, parts, turns } = definition;
   const { category } = aggregate;
   const unique = Object.keys(fields).filter((name) => fields[name]!.unique);
 
@@ -479,6 +481,7 @@ export function defineResource<
         check: async (state) => {
           if (state.tag !== 'absent') await guard(state.tag === 'deleted' ? state : state.resource);
           if (state.tag === 'deleted') {
+            if (state.resource) await beforeRestore?.(deps, environment, state.resource);
             const names = unique.map((field) => [field, valueIn(state.resource, field) ?? undefined]);
             const target = { environment, store_id: state.store_id, id };
             await withNames(deps, context, target, state, {

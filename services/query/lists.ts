@@ -1,5 +1,6 @@
 import { reads } from '../../shared/api/operations/reads';
 import {
+  existingListingsSchema,
   existingPublicationsSchema,
   type LabelFilters,
   type ListingPublicationsQuery,
@@ -102,7 +103,7 @@ export function pageOf(query: Pick<ListQuery, 'page' | 'limit'>): { skip: number
 
 /** Handles `GET /api/listings` and `GET /api/store-listings`, which return the same list. */
 export async function readListings(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(reads.listListings, request, EXPANSIONS.listing);
+  const query = parseRead({ query: existingListingsSchema }, request, EXPANSIONS.listing);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
   const { parent_id, external_id, visibility } = query;

@@ -295,6 +295,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ResourceQuery: reads.resourceSchema,
   ListQuery: reads.listSchema,
   ListingsQuery: reads.listingsSchema,
+  StoreListingsQuery: reads.existingListingsSchema,
   PublicationsQuery: reads.publicationsSchema,
   ListingPublicationsQuery: reads.listingPublicationsSchema,
   VariantsQuery: reads.variantsSchema,

@@ -183,6 +183,8 @@ export interface Listing {
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
+  /** When it was deleted. Only with `visibility=deleted`. */
+  deleted_at?: string;
   /** Numbers of the listing. Absent in the `listing` of a publication. */
   stats?: {
     /** Number of media. */
@@ -284,7 +286,7 @@ export interface Publication {
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
-  /** When the publication was deleted. Only with `visibility=deleted`. */
+  /** When it was deleted. Only with `visibility=deleted`. */
   deleted_at?: string;
   /** Numbers of the publication. */
   stats?: {
@@ -607,7 +609,7 @@ export interface PublicationPage {
   meta: PageMeta;
 }
 
-export interface ListingsQuery {
+export interface StoreListingsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
   /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
@@ -683,6 +685,27 @@ export interface PaymentMethod {
   instructions?: string;
   /** Rank among the store's payment methods, starting at 1. */
   position: number;
+}
+
+export interface ListingsQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Which listings to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
+  visibility?: 'public' | 'private' | 'all' | 'deleted' | undefined;
+  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
+  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Direction of `sort`. */
+  order?: 'asc' | 'desc' | undefined;
+  /** Only the one with this external id. */
+  external_id?: string | undefined;
+  /** Return only listings directly below this one. `none` returns those at the top. */
+  parent_id?: string | undefined;
 }
 
 export interface ResourceQuery {
@@ -1247,6 +1270,8 @@ export interface PutListing {
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
+  /** When it was deleted. Only with `visibility=deleted`. */
+  deleted_at?: string;
   /** Numbers of the listing. Absent in the `listing` of a publication. */
   stats?: {
     /** Number of media. */
@@ -1581,7 +1606,7 @@ export interface PutPublication {
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
-  /** When the publication was deleted. Only with `visibility=deleted`. */
+  /** When it was deleted. Only with `visibility=deleted`. */
   deleted_at?: string;
   /** Numbers of the publication. */
   stats?: {
@@ -1908,7 +1933,7 @@ export interface RevertedPublication {
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
   updated_at: string;
-  /** When the publication was deleted. Only with `visibility=deleted`. */
+  /** When it was deleted. Only with `visibility=deleted`. */
   deleted_at?: string;
   /** Numbers of the publication. */
   stats?: {
@@ -2142,7 +2167,7 @@ export interface Operations {
   getStore: { query: ReadQuery; answer: StoreAnswer };
   listStoreHistory: { query: HistoryQuery; answer: ChangePage };
   searchStore: { query: SearchQuery; answer: PublicationPage };
-  listStoreListings: { query: ListingsQuery; answer: ListingPage };
+  listStoreListings: { query: StoreListingsQuery; answer: ListingPage };
   listPaymentMethods: { query: ListQuery; answer: PaymentMethodPage };
   listListings: { query: ListingsQuery; answer: ListingPage };
   getListing: { query: ResourceQuery; answer: ListingAnswer };
@@ -2165,6 +2190,7 @@ export interface Operations {
   updateListing: { query: WriteQuery; body: ListingPatch; answer: ListingAnswer };
   putListing: { query: WriteQuery; body: ListingPatch; answer: PutListingAnswer };
   deleteListing: { query: DeleteListingQuery; answer: DeletedListingAnswer };
+  restoreListing: { query: WriteQuery; answer: ListingAnswer };
   arrangeFeatured: { query: WriteQuery; body: NewFeaturedOrder; answer: FeaturedOrderAnswer };
   createPublication: { query: WriteQuery; body: NewPublication; answer: NewPublicationAnswer };
   updatePublication: { query: WriteQuery; body: PublicationPatch; answer: PublicationAnswer };
@@ -2216,6 +2242,7 @@ export const endpoints = {
   updateListing: ['PATCH', '/api/listing/:id'],
   putListing: ['PUT', '/api/listing/by-external-id/:external_id'],
   deleteListing: ['DELETE', '/api/listing/:id'],
+  restoreListing: ['POST', '/api/listing/:id/restore'],
   arrangeFeatured: ['POST', '/api/listing/:id/featured'],
   createPublication: ['POST', '/api/publication'],
   updatePublication: ['PATCH', '/api/publication/:id'],

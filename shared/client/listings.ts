@@ -128,6 +128,16 @@ export class ListingCalls {
   }
 
   /**
+   * Undoes the deletion of a listing, for 30 days after it.
+   *
+   * @example
+   * await client.listings.restore(id);
+   */
+  restore(id: string, options: WriteOptions = {}): Promise<Listing> {
+    return this.calls.write('restoreListing', { id }, options);
+  }
+
+  /**
    * Lists the changes of a listing, the newest first. Requires a secret key.
    *
    * @example

@@ -139,6 +139,9 @@ const USES: Readonly<Record<string, string>> = {
   'publications.revert': `
     const { title, not_restored } = await client.publications.revert('id', 3, { ifMatch: '"4"' });
     console.log(title, not_restored.includes('media_ids'));`,
+  'listings.restore': `
+    const restored: Listing = await client.listings.restore('id');
+    console.log(restored.name);`,
   'listings.history': `
     for await (const { type } of client.listings.history('id')) console.log(type);`,
   'publications.variants': `

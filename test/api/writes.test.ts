@@ -482,6 +482,73 @@ describe('the store of a write', () => {
   });
 });
 
+describe('a deleted listing', () => {
+  const restore = (id: string, options: RequestOptions = {}) =>
+    send('POST', `/api/listing/${id}/restore`, options);
+  const shownIn = async (id: string) =>
+    (await send('GET', `/api/publications?listing_id=${id}`, { token: shop.public.token })).body.data.map(
+      (one: { id: string }) => one.id,
+    );
+
+  test('is restored with its publications, except those that were moved meanwhile', async () => {
+    const parent_id = await listings.make();
+    const listing_id = await listings.make({ parent_id, handle: 'back-again' });
+    const other = await listings.make();
+    const [kept, moved] = [await publications.make({ listing_id }), await publications.make({ listing_id })];
+    const before = (await listings.get(listing_id)).body.data;
+    expect(before.stats.publication_count).toBe(2);
+    await listings.remove(listing_id);
+    for (const query of ['', '?visibility=all'])
+      expect((await send('GET', `/api/publication/${kept}${query}`)).body.data).not.toHaveProperty(
+        'listing_id',
+      );
+    expect(await shownIn(listing_id)).toEqual([]);
+    expectError(await send('GET', `/api/listing/${listing_id}/publications`), 404, 'LISTING_NOT_FOUND');
+    const { data, meta } = (await send('GET', '/api/listings?visibility=deleted&limit=1')).body;
+    expect(data).toMatchObject([{ id: listing_id, handle: 'back-again', deleted_at: expect.any(String) }]);
+    expect(meta.item_count).toBeGreaterThan(0);
+    await publications.patch(moved, { listing_id: other });
+    const late = await publications.make();
+
+    const restored = await restore(listing_id);
+    expect([restored.status, restored.body.data]).toMatchObject([200, { parent_id, handle: 'back-again' }]);
+    const after = (await listings.get(listing_id)).body.data;
+    expect(after).toEqual({
+      ...before,
+      updated_at: after.updated_at,
+      stats: { media_count: 0, publication_count: 1 },
+    });
+    expect(await shownIn(listing_id)).toEqual([kept]);
+    expect((await publications.get(kept)).body.data.listing_id).toBe(listing_id);
+    expect((await publications.get(late)).body.data).not.toHaveProperty('listing_id');
+    expect((await listings.get(parent_id)).body.data.children_count).toBe(1);
+    expect((await restore(listing_id)).status).toBe(200);
+  });
+
+  test('needs its parent and its names', async () => {
+    const parent_id = await listings.make();
+    const id = await listings.make({ parent_id, external_id: 'taken-later' });
+    await listings.remove(id);
+    await listings.remove(parent_id);
+    expectError(await restore(id), 400, 'FIELD_INVALID', 'parent_id');
+    await restore(parent_id);
+    const taker = await listings.make({ external_id: 'taken-later' });
+    expect((await restore(id)).status).toBe(409);
+    await listings.remove(taker);
+    expect((await restore(id)).body.data).toMatchObject({ parent_id, external_id: 'taken-later' });
+    expectError(await restore(UNKNOWN), 404, 'LISTING_NOT_FOUND');
+  });
+
+  test('is listed and restored by secret keys with the permission only', async () => {
+    const id = await listings.make();
+    await listings.remove(id);
+    const { token } = shop.public;
+    const list = await send('GET', '/api/listings?visibility=deleted', { token });
+    expectError(list, 403, 'INSUFFICIENT_PERMISSIONS');
+    expectError(await restore(id, { token }), 403, 'INSUFFICIENT_PERMISSIONS');
+  });
+});
+
 describe('a deleted publication', () => {
   const restore = (id: string, options: RequestOptions = {}) =>
     send('POST', `/api/publication/${id}/restore`, options);
@@ -519,7 +586,12 @@ describe('a deleted publication', () => {
       token: own.public.token,
     });
     expectError(reply, 403, 'INSUFFICIENT_PERMISSIONS');
-    expectError(await send('GET', '/api/listings?visibility=deleted'), 400, 'VALIDATION_ERROR', 'visibility');
+    expectError(
+      await send('GET', '/api/store-listings?visibility=deleted'),
+      400,
+      'VALIDATION_ERROR',
+      'visibility',
+    );
   });
 
   test('is restored as it was, with its listing and its reviews, and is found again', async () => {

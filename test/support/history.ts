@@ -126,6 +126,10 @@ export const listingCreated = (n: number, fields: JsonObject = {}): Step =>
     ...fields,
   });
 
+/** Undoes a deletion. The listing comes back at the top. */
+export const listingRestored = (n: number, fields: JsonObject = {}): Step =>
+  listing(n, 'ListingRestored', { store_id: storeOfListing(n), parent_id: null, media_ids: [], ...fields });
+
 export const publicationCreated = (n: number, fields: JsonObject = {}): Step =>
   publication(n, 'PublicationCreated', {
     store_id: storeOfPublication(n),
@@ -381,7 +385,8 @@ const onSomeListing = fc.integer({ min: 0, max: LISTINGS - 1 }).chain((n) =>
       arbitrary: names.map((data) => listing(n, 'ListingNamed', data)),
     },
     { weight: 1, arbitrary: seo.map((data) => listing(n, 'ListingSeoSet', { seo: data })) },
-    { weight: 1, arbitrary: fc.constant(listing(n, 'ListingDeleted', {})) },
+    { weight: 2, arbitrary: fc.constant(listing(n, 'ListingDeleted', {})) },
+    { weight: 2, arbitrary: someMediaIds.map(({ media_ids }) => listingRestored(n, { media_ids })) },
   ),
 );
 

@@ -36,7 +36,7 @@ export interface Expected {
 
 interface Product {
   readonly publication: Publication;
-  listing_id: string | null;
+  readonly listing_id: string | null;
 }
 
 const isProduct = (product: Product | Deleted<Publication>): product is Product => 'publication' in product;
@@ -44,7 +44,7 @@ const isProduct = (product: Product | Deleted<Publication>): product is Product 
 export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const stores = new Map<string, Store>();
   const listings = new Map<string, Listing>();
-  const deleted = new Set<string>();
+  const deleted = new Map<string, Deleted<Listing>>();
   const products = new Map<string, Product | Deleted<Publication>>();
   const reviews = new Map<string, ReviewFields | 'deleted'>();
   const page_views = new Map<string, number>();
@@ -59,16 +59,13 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       const before = stores.get(id);
       const after = storeAggregate.evolve(stateOf(before), event as StoreEvent, id as never, at);
       if (after.tag === 'present') stores.set(id, after.resource);
-    } else if (category === 'listing' && !deleted.has(id)) {
-      const before = listings.get(id);
-      const after = listingAggregate.evolve(stateOf(before), event as ListingEvent, id as never, at);
+    } else if (category === 'listing') {
+      const before = deleted.get(id) ?? stateOf(listings.get(id));
+      const after = listingAggregate.evolve(before, event as ListingEvent, id as never, at);
+      listings.delete(id);
+      deleted.delete(id);
       if (after.tag === 'present') listings.set(id, after.resource);
-      if (after.tag === 'deleted') {
-        listings.delete(id);
-        deleted.add(id);
-        for (const product of products.values())
-          if (isProduct(product) && product.listing_id === id) product.listing_id = null;
-      }
+      if (after.tag === 'deleted') deleted.set(id, after);
     } else if (category === 'publication') {
       const known = products.get(id);
       const before = known && isProduct(known) ? known : undefined;
@@ -76,11 +73,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       const after = publicationAggregate.evolve(state, event as PublicationEvent, id as never, at);
       if (after.tag === 'deleted') products.set(id, after);
       if (after.tag === 'present') {
-        const publication = after.resource;
-        const put = /Created|MovedToListing|Restored/.test(event.type);
-        const usable = publication.listing_id !== null && !deleted.has(publication.listing_id);
-        const named = usable ? publication.listing_id : null;
-        products.set(id, { publication, listing_id: put ? named : (before?.listing_id ?? null) });
+        products.set(id, { publication: after.resource, listing_id: after.resource.listing_id });
       }
     } else if (category === 'media' && media.get(id) !== 'deleted') {
       const before = media.get(id) as Media | undefined;

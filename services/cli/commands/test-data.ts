@@ -75,7 +75,7 @@ async function findTestData(log: EventStore, account_id: AccountId): Promise<Tes
       if (!stores.has(event.metadata.store_id ?? '')) continue;
       if (/^Publication(Created|Restored)$/.test(event.type)) publications.add(id as PublicationId);
       if (event.type === 'PublicationDeleted') publications.delete(id as PublicationId);
-      if (event.type === 'ListingCreated') listings.add(id as ListingId);
+      if (/^Listing(Created|Restored)$/.test(event.type)) listings.add(id as ListingId);
       if (event.type === 'ListingDeleted') listings.delete(id as ListingId);
       if (event.type === 'MediaUploaded') media.add(id as MediaId);
       if (event.type === 'MediaDeleted') media.delete(id as MediaId);

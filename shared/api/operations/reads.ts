@@ -4,6 +4,7 @@ import { answers } from '../components';
 import type { ResponseHeader } from '../headers';
 import {
   changesSchema,
+  existingListingsSchema,
   exportSchema,
   historySchema,
   listingPublicationsSchema,
@@ -97,7 +98,7 @@ const history = {
   description:
     'Newest first, also of a deleted resource. Covers 1,000 revisions: those before `before`, or the newest. Requires a secret key.',
 };
-const listingPage = { query: listingsSchema, answer: answers.ListingPage };
+const listingPage = { query: existingListingsSchema, answer: answers.ListingPage };
 
 /** The permissions that the feed of changes requires. */
 export const CHANGES_PERMISSIONS = [
@@ -162,6 +163,7 @@ export const reads = withIds({
     path: '/api/listings',
     summary: 'List listings',
     description: 'Returns the same list as `/api/store-listings`.',
+    query: listingsSchema,
   }),
   getListing: read({
     ...listings,

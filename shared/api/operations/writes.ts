@@ -185,6 +185,15 @@ export const writes = withIds({
     not_found: 'listing_not_found',
     refusals: ['listing_not_empty'],
   }),
+  restoreListing: act({
+    ...listing,
+    path: '/api/listing/:id/restore',
+    summary: 'Restore a deleted listing',
+    description: `Undoes a deletion of the last ${RESTORABLE_DAYS} days: the listing has its publications again, except those that were moved meanwhile. Changes nothing if the listing is not deleted.`,
+    answer: answers.ListingAnswer,
+    not_found: 'listing_not_found',
+    refusals: ['name_taken', 'field_invalid'],
+  }),
   arrangeFeatured: {
     ...{ ...publication, ...common },
     tag: 'Listings',

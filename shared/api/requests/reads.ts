@@ -145,8 +145,17 @@ const external_id = z
   .optional()
   .meta({ description: 'Only the one with this external id.', example: 'erp-10442' });
 
-/** Parameters of `GET /api/listings`. */
-export const listingsSchema = listSchema.extend({
+/** The visibilities of a list in which deleted resources can be asked for. */
+const withDeleted = (plural: string) =>
+  z
+    .enum([...VISIBILITY_FILTERS, 'deleted'])
+    .default('public')
+    .describe(
+      `Which ${plural} to return: \`public\` ones, \`private\` ones, or \`all\`; or those that were \`deleted\` in the last 30 days, the last one first, for which only \`page\` and \`limit\` apply. \`private\`, \`all\` and \`deleted\` require a secret key.`,
+    );
+
+/** Parameters of a list of listings that exist. */
+export const existingListingsSchema = listSchema.extend({
   external_id,
   parent_id: z
     .string()
@@ -163,6 +172,9 @@ export const listingsSchema = listSchema.extend({
       example: examples.ids.listing,
     }),
 });
+
+/** Parameters of `GET /api/listings`. */
+export const listingsSchema = existingListingsSchema.extend({ visibility: withDeleted('listings') });
 
 /** Parameters of `GET /api/publication/:id/variants`. */
 export const variantsSchema = readSchema.extend(paginationSchema.shape);
@@ -271,12 +283,7 @@ export const existingPublicationsSchema = listSchema
 /** Parameters of `GET /api/publications`. */
 export const publicationsSchema = listSchema
   .extend({
-    visibility: z
-      .enum([...VISIBILITY_FILTERS, 'deleted'])
-      .default('public')
-      .describe(
-        'Which publications to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page` and `limit` apply. `private`, `all` and `deleted` require a secret key.',
-      ),
+    visibility: withDeleted('publications'),
     listing_id,
     ...publicationsShape,
   })

@@ -29,6 +29,10 @@ const id = z
   .meta({ format: 'uuid', description: 'Id of the resource: a UUIDv7 in lower case.' });
 const timestamp = z.iso.datetime({ precision: 3 });
 const created_at = timestamp.describe('When the resource was created: ISO 8601 in UTC with milliseconds.');
+const deleted_at = timestamp.optional().meta({
+  description: 'When it was deleted. Only with `visibility=deleted`.',
+  example: '2026-02-01T12:00:00.000Z',
+});
 const updated_at = timestamp.describe('When the resource last changed: ISO 8601 in UTC with milliseconds.');
 const count = z.int().min(0);
 const media_count = count.describe('Number of media.');
@@ -103,10 +107,7 @@ export const publicationSchema = z
     ...answerShape(publicationFields),
     created_at,
     updated_at,
-    deleted_at: timestamp.optional().meta({
-      description: 'When the publication was deleted. Only with `visibility=deleted`.',
-      example: '2026-02-01T12:00:00.000Z',
-    }),
+    deleted_at,
     stats: z
       .strictObject({
         media_count,
@@ -168,6 +169,7 @@ export const listingSchema = z
     ...answerShape(listingFields, LISTING_RESPONSE_NAMES),
     created_at,
     updated_at,
+    deleted_at,
     stats: z
       .strictObject({
         media_count,

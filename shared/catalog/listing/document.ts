@@ -1,4 +1,5 @@
 import { foldText } from '../../kernel/text';
+import type { Deleted } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import type { MediaEmbed } from '../media/document';
 import type { Facets } from '../publication/facets';
@@ -18,6 +19,9 @@ const keys = {
   parent_id: 'text',
   /** When the visibility changes next (`dueAt`), in milliseconds. Null if no time is set. */
   due_at: 'integer',
+  /** Of a deleted listing, whose other keys are null: its store, and the time of the deletion. */
+  deleted_in: 'text',
+  deleted_at: 'text',
 } as const;
 
 export const listingCollection: CollectionSpec<typeof keys> = {
@@ -38,6 +42,7 @@ export const listingCollection: CollectionSpec<typeof keys> = {
     ['parent_id', 'store_id', 'visibility', 'created_at', 'id'],
     ['store_id', 'visibility', 'external_id', 'id'],
     ['due_at', 'id'],
+    ['deleted_in', '-deleted_at', '-id'],
   ],
 };
 
@@ -47,7 +52,8 @@ export function listingKeys(listing: Listing): ListingKeys {
   const { store_id, visibility, created_at, version, parent_id, external_id } = listing;
   const name_fold = foldText(listing.name);
   const due_at = dueAt(listing);
-  return { store_id, visibility, created_at, name_fold, version, parent_id, external_id, due_at };
+  const kept = { store_id, visibility, created_at, name_fold, version, parent_id, external_id, due_at };
+  return { ...kept, deleted_in: null, deleted_at: null };
 }
 
 export type ListingBody = JsonObject & {
@@ -68,10 +74,13 @@ export type ListingBody = JsonObject & {
  *
  * A listing's document is created as a placeholder if an event puts a publication into the listing before the first
  * event of the listing's own stream is projected, for example because that stream is on the dead-letter list. In a
- * placeholder, `listing` is null, all keys are null and the body is empty, so no read returns it.
+ * placeholder, `listing` is null, all keys are null and the body is empty, so no read returns it. That of a deleted listing has
+ * `deleted_in` and `deleted_at`.
  */
 export interface ListingDocumentState {
   readonly listing: Listing | null;
+  /** Set if the listing is deleted. The document is a placeholder then, and becomes one again if it is restored. */
+  readonly deleted: Deleted<Listing> | null;
   /** Counts of the publications in the listing. */
   readonly facets: Facets;
   /** Numbers of the listings directly below this one. */

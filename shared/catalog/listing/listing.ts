@@ -7,11 +7,15 @@ import { type Changes, changeEvents, resourceOf, storedShape } from '../fields';
 import { withInitialVisibility } from '../schedule';
 import { LISTING_CHANGES, LISTING_RESPONSE_NAMES, listingFields } from './fields';
 
+const created = z.object({ store_id: z.string(), ...storedShape(listingFields) });
+const { store_id, parent_id, media_ids } = created.shape;
 const fieldEvents = changeEvents(listingFields, LISTING_CHANGES);
 
 export const listingEvents = [
-  defineEvent('ListingCreated', z.object({ store_id: z.string(), ...storedShape(listingFields) })),
+  defineEvent('ListingCreated', created),
   ...fieldEvents,
+  // With the fields of the relations, as the creation has them: the listing comes back to them.
+  defineEvent('ListingRestored', z.object({ store_id, parent_id, media_ids })),
   defineEvent('ListingDeleted', z.object({})),
 ] as const;
 
@@ -33,11 +37,12 @@ export type ListingCommand = FieldCommand<typeof listingFields>;
 
 export const listingAggregate = fieldAggregate<typeof listingFields, Listing, ListingEvent, ListingId>({
   category: 'listing',
-  state_version: 1,
+  state_version: 2,
   not_found: 'listing_not_found',
   fields: listingFields,
   events: listingEvents,
   changes: fieldEvents,
+  restored: 'ListingRestored',
   complete: (sent, _id, before) => (before ? sent : withInitialVisibility(sent)),
 });
 

@@ -12,7 +12,7 @@ import { summaryOf, type Variant } from './variants';
 
 const keys = {
   store_id: 'text',
-  /** Null if the publication is in no listing, or if the listing was deleted. */
+  /** Null if the publication is in no listing. The listing with this id may be deleted. */
   listing_id: 'text',
   visibility: 'text',
   featured_rank: 'integer',
@@ -126,7 +126,7 @@ function discountOf(publication: Publication): { discount_from: number; discount
   };
 }
 
-/** Returns the keys. `listing_id` is null if the publication is in no listing that exists. */
+/** Returns the keys. `listing_id` is null if the publication is in no listing of its store. */
 export function publicationKeys(publication: Publication, listing_id: string | null): PublicationKeys {
   const { price_active, price_amount, quantity_available, variants } = publication;
   return {

@@ -2,6 +2,7 @@ import { documentAfter } from '../../support/folding';
 import {
   listingCreated,
   listingId,
+  listingRestored,
   onListing,
   onPublication,
   publicationCreated,
@@ -82,8 +83,25 @@ describe('the document of a listing', () => {
     expect(names(listed(document).public)).toEqual(Array.from({ length: 20 }, (_, n) => n));
   });
 
-  test('becomes a tombstone when it is deleted', async () => {
-    expect(await listing(...many(2), onListing(0, 'ListingDeleted', {}))).toBeNull();
+  test('becomes a placeholder when it is deleted, and its restoration brings it back, with all', async () => {
+    const before = await listing(...many(3));
+    const deleted = await listing(...many(2), onListing(0, 'ListingDeleted', {}));
+    expect(deleted).toMatchObject({
+      keys: { store_id: null, visibility: null, deleted_in: storeId(0) },
+      body: {},
+      state: { listing: null, deleted: { tag: 'deleted' }, facets: { 'public:f0s0i1': 2 } },
+    });
+    // The third one is created while the listing is deleted.
+    const [, , third] = many(3);
+    const restored = await listing(
+      ...many(2),
+      onListing(0, 'ListingDeleted', {}),
+      third!,
+      listingRestored(0),
+    );
+    expect(restored!.body.stats).toEqual(before!.body.stats);
+    expect(names(listed(restored).public)).toEqual(names(listed(before).public));
+    expect(restored!.state.deleted).toBeNull();
   });
 
   test('is a placeholder until its own event comes, and counts the publications that came before', async () => {

@@ -8,6 +8,7 @@ import { documentAfter } from '../../support/folding';
 import {
   listingCreated,
   listingId,
+  listingRestored,
   mediaId,
   mediaUploaded,
   onListing,
@@ -138,15 +139,28 @@ describe('the document of a publication', () => {
 
   test('remains without a listing when its listing is deleted', async () => {
     const document = await publication(publicationCreated(1), onListing(0, 'ListingDeleted', {}));
-    expect(document!.keys.listing_id).toBeNull();
     expect(document!.expansions.listing).toBeNull();
+    expect(document!.body.listing_id).toBeUndefined();
     expect(document!.keys.visibility).toBe('public');
   });
 
   test('has no listing if it is created in a deleted listing', async () => {
     const document = await publication(onListing(0, 'ListingDeleted', {}), publicationCreated(1));
-    expect(document!.keys.listing_id).toBeNull();
     expect(document!.expansions.listing).toBeNull();
+    expect(document!.body.listing_id).toBeUndefined();
+  });
+
+  test('is in its listing again when that is restored, also if it was created meanwhile', async () => {
+    const steps = [publicationCreated(1), onListing(0, 'ListingDeleted', {}), publicationCreated(2)];
+    for (const n of [1, 2]) {
+      const document = await documentAfter(
+        [...shop, ...steps, listingRestored(0)],
+        'publications',
+        publicationId(n),
+      );
+      expect(document!.body.listing_id).toBe(listingId(0));
+      expect(document!.expansions.listing).toMatchObject({ id: listingId(0), visibility: 'public' });
+    }
   });
 
   test('counts views without changing its version', async () => {
