@@ -87,15 +87,18 @@ export async function readChanges(deps: ReadDeps, request: ApiRequest): Promise<
   return pageAnswer(await feed.read(after, live ? POLL_MS : 0), live !== undefined);
 }
 
-const HEADERS = { 'Cache-Control': 'no-store' };
+/** The headers of an answer after which a reader goes on at `next`. */
+const headersAt = (next: LogMark) => ({
+  'Cache-Control': 'no-store',
+  'Stream-Next-Offset': offsetOf(next),
+  'Stream-Cursor': cursorNow(),
+  // For a copy: reads with this minimum position contain what is before the offset.
+  'X-Catalog-Position': String(next.position),
+});
 
 function pageAnswer({ entries, next, is_up_to_date }: Page, is_live = false): Answer {
   const headers = {
-    ...HEADERS,
-    'Stream-Next-Offset': offsetOf(next),
-    'Stream-Cursor': cursorNow(),
-    // For a copy: reads with this minimum position contain what is before the offset.
-    'X-Catalog-Position': String(next.position),
+    ...headersAt(next),
     ...(is_up_to_date && { 'Stream-Up-To-Date': 'true' }),
   };
   if (is_live && entries.length === 0 && is_up_to_date)
@@ -109,7 +112,7 @@ async function* oneChunk(text: string): AsyncGenerator<Uint8Array> {
 }
 
 function sseAnswer(feed: Feed, after: LogMark): Answer {
-  const headers = { ...HEADERS, 'X-Accel-Buffering': 'no' };
+  const headers = { ...headersAt(after), 'X-Accel-Buffering': 'no' };
   return {
     headers,
     data: null,

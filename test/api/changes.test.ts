@@ -188,6 +188,7 @@ describe('GET /api/changes', () => {
       signal: leaving.signal,
     });
     expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    expect(reply.headers.get('stream-next-offset')).toMatch(/^\d{20}-/);
     const id = await create('/api/publication', TEA);
     let text = '';
     const decoder = new TextDecoder();
