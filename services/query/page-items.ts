@@ -3,6 +3,7 @@ import type { PageCuts } from '../../shared/api/responses/envelopes';
 import type { DocumentOf, StoredDocument } from '../../shared/catalog/documents';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { JsonText } from '../../shared/catalog/json-text';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import { endLongTurn, Semaphore } from '../../shared/kernel/async';
@@ -41,6 +42,32 @@ export function partsOfPage(name: ItemName, query: ReadQuery): readonly Document
   return partsFor(name, { ...query, expand: [] });
 }
 
+type StoredPublication = StoredDocument<PublicationDocument>;
+
+/**
+ * Returns the publications without the ids of deleted listings, which their keys contain. For `public`, the stored bodies
+ * are right. Otherwise looks up the listings that the bodies do not name, because they are private or deleted.
+ */
+export async function withoutDeletedListings(
+  version: DocumentReader,
+  page: readonly StoredPublication[],
+  { visibility }: Pick<ReadQuery, 'visibility'>,
+): Promise<readonly StoredPublication[]> {
+  if (visibility === 'public') return page;
+  const named = page.flatMap(({ document }) =>
+    document && document.body.listing_id === undefined ? (document.keys.listing_id ?? []) : [],
+  );
+  if (named.length === 0) return page;
+  const found = await version.getMany('listings', [...new Set(named)]);
+  const existing = new Set(found.filter(({ document }) => document?.keys.store_id).map(({ id }) => id));
+  const deleted = new Set(named.filter((id) => !existing.has(id)));
+  return page.map((stored) => {
+    if (!stored.document || !deleted.has(stored.document.keys.listing_id ?? '')) return stored;
+    const { keys, body, state, expansions } = stored.document;
+    return { ...stored, document: { keys: { ...keys, listing_id: null }, body, state, expansions } };
+  });
+}
+
 export interface PageSource {
   readonly version: DocumentReader;
   readonly request: Pick<ApiRequest, 'assertAwaited'>;
@@ -70,7 +97,11 @@ export async function pageItems<Name extends ItemName>(
   query: ReadQuery,
 ): Promise<{ items: readonly PageItem<ItemDocument<Name>>[]; cuts: PageCuts }> {
   const present = ITEMS[name].present as (document: ItemDocument<Name>, query: ReadQuery) => Presented;
-  const found = page.flatMap(({ id, document }) => (document ? [{ id, document }] : []));
+  const shown =
+    name === 'publication'
+      ? await withoutDeletedListings(version, page as readonly StoredPublication[], query)
+      : page;
+  const found = (shown as typeof page).flatMap(({ id, document }) => (document ? [{ id, document }] : []));
   let bytes_left = ANSWER_BYTES_MAX - RESERVED_BYTES;
   const items: (PageItem<ItemDocument<Name>> & { readonly id: string })[] = [];
   for (const { id, document } of found) {

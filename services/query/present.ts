@@ -41,15 +41,10 @@ export function partsFor(resource: Resource, query: ReadQuery): readonly Documen
   if (query.visibility === 'public' && !expanded) return TEXT_ONLY;
   // A store's numbers of media are in its `state` only.
   const needs_media_counts = resource === 'store' && query.expand.includes('media');
-  // Whether its listing exists.
-  const needs_listing = resource === 'publication' && query.visibility !== 'public';
   const needs_all_variants = resource === 'publication' && query.expand.includes('variants');
   const needs_state =
     needs_media_counts || needs_all_variants || (query.visibility !== 'public' && resource !== 'publication');
-  return [
-    ...(needs_state ? (['state'] as const) : []),
-    ...(expanded || needs_listing ? (['expansions'] as const) : []),
-  ];
+  return [...(needs_state ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
 }
 
 /** For a response that is the stored body: it is sent as text, without parsing. */
@@ -61,7 +56,7 @@ export function presentPublication(document: PublicationDocument, query: ReadQue
   const { store_id, listing_id } = document.keys;
   const body: JsonObject = { ...document.body };
   // The stored body leaves out the id of a private listing.
-  if (query.visibility !== 'public' && document.expansions.listing) body.listing_id = listing_id;
+  if (query.visibility !== 'public' && listing_id !== null) body.listing_id = listing_id;
   const listing = query.expand.includes('listing') ? document.expansions.listing : null;
   if (listing && isContainerVisible(query.visibility, listing.visibility)) body.listing = listing.body;
   if (query.expand.includes('media')) {

@@ -11,6 +11,7 @@ import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { DocumentPart } from '../../shared/ports/view-store';
 import { movedFrom } from './handles';
 import { withPlaces } from './listing-tree';
+import { withoutDeletedListings } from './page-items';
 import { EXPANSIONS, partsFor, presentListing, presentPublication, presentStore } from './present';
 import {
   assertActive,
@@ -107,11 +108,14 @@ export async function readPublication(deps: ReadDeps, request: ApiRequest): Prom
       store_id: publication.keys.store_id as StoreId,
       publication_id: request.params.id as PublicationId,
     });
-  return {
-    data: presentPublication(publication, query),
+  const page = [{ ...made_from, document: publication }];
+  const [shown] = await withoutDeletedListings(version, page, query);
+  const answer = {
+    data: presentPublication(shown!.document!, query),
     version: Number(publication.keys.version),
-    made_from,
   };
+  // Otherwise, the answer also depends on the listing.
+  return query.visibility === 'public' ? { ...answer, made_from } : answer;
 }
 
 /** Adds `Accept` to the `Vary` header of other responses. */

@@ -503,6 +503,8 @@ describe('a deleted listing', () => {
         'listing_id',
       );
     expect(await shownIn(listing_id)).toEqual([]);
+    const all = (await send('GET', '/api/publications?visibility=all&expand=media')).body.data;
+    expect(all.find(({ id }: { id: string }) => id === kept)).not.toHaveProperty('listing_id');
     expectError(await send('GET', `/api/listing/${listing_id}/publications`), 404, 'LISTING_NOT_FOUND');
     const { data, meta } = (await send('GET', '/api/listings?visibility=deleted&limit=1')).body;
     expect(data).toMatchObject([{ id: listing_id, handle: 'back-again', deleted_at: expect.any(String) }]);
