@@ -34,9 +34,14 @@ import {
 export const HTML_MAX = 50_000;
 export const PUBLICATION_MEDIA_MAX = 50;
 const TAGS_MAX = 250;
-/** The events that change fields, in the order in which a write appends them. */
+/**
+ * The events that change fields, in the order in which a write appends them. The variants come before the price and the
+ * stock, which follow from them while there are any: a write that removes all variants can set both.
+ */
 export const PUBLICATION_CHANGES = [
   'PublicationDescribed',
+  'PublicationOptionsChanged',
+  'VariantsReplaced',
   'PublicationPriced',
   'PublicationStocked',
   'PublicationFeatured',
@@ -47,8 +52,6 @@ export const PUBLICATION_CHANGES = [
   'PublicationSaleSet',
   'PublicationSeoSet',
   'PublicationNamed',
-  'PublicationOptionsChanged',
-  'VariantsReplaced',
   'PublicationScheduled',
 ] as const;
 

@@ -115,10 +115,7 @@ export const publicationAggregate: Aggregate<
   },
 };
 
-/**
- * Decides a command that sends fields. Splits a small change of the variants into an event for each variant. The removal
- * of all variants comes first: until then, the price and the stock follow from the variants (`evolve`).
- */
+/** Decides a command that sends fields. Splits a small change of the variants into an event for each variant. */
 function decideFields(
   state: State<Publication>,
   command: FieldCommand<typeof publicationFields>,
@@ -126,12 +123,8 @@ function decideFields(
   const decision = withFields.decide(state, command);
   if (!decision.ok || state.tag !== 'present') return decision;
   const { variants } = state.resource;
-  const removal = decision.events.filter(
-    (event) => event.type === 'VariantsReplaced' && event.data.variants.length === 0,
-  );
-  const others = decision.events.filter((event) => !removal.includes(event));
   return accept(
-    ...[...removal, ...others].flatMap((event) =>
+    ...decision.events.flatMap((event) =>
       event.type === 'VariantsReplaced' ? changesOfVariants(variants, event) : [event],
     ),
   );
