@@ -75,7 +75,7 @@ export const listings = defineResource({
       return levels?.length ?? 0;
     });
   },
-  beforeRestore: async (deps, environment, { id, store_id, parent_id }) =>
+  beforeRestore: (deps, environment, { id, store_id, parent_id }) =>
     checkReferences(deps, environment, store_id, { parent_id }, id),
   beforeDelete: (deps, request, id) => {
     const { if_empty = false } = parseQuery(deleteListingSchema, request.query);

@@ -65,6 +65,9 @@ interface Filter {
   readonly fields: readonly string[];
 }
 
+/** Returns the filter that all changes of a store match. */
+export const allChangesOf = (store_id: string): Filter => ({ store_id, type: [], resource: [], fields: [] });
+
 interface Page {
   readonly entries: readonly Entry[];
   readonly next: LogMark;

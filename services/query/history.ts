@@ -10,7 +10,7 @@ import { pageMeta, parseQuery } from '../../shared/http/validation';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { EventStore } from '../../shared/ports/event-store';
 import { load, loadUpTo, type StreamRef } from '../../shared/ports/stream-state';
-import { ChangeCollector, withKeyNames } from './changes';
+import { allChangesOf, ChangeCollector, withKeyNames } from './changes';
 import { EXPANSIONS, presentPublication } from './present';
 import {
   accessibleStores,
@@ -51,8 +51,8 @@ async function openStream(
   const ref = { aggregate, events, realm: environment, id } as unknown as StreamRef<Publication | Listing>;
   const { state, revision } = await load(ref);
   if (state.tag === 'absent') throw new CatalogError(not_found);
-  const { store_id } =
-    category === 'store' ? { store_id: requested } : state.tag === 'present' ? state.resource : state;
+  const owned = state.tag === 'present' ? state.resource : state;
+  const store_id = category === 'store' ? requested : owned.store_id;
   if (!accessibleStores(request).includes(store_id)) throw new CatalogError(not_found);
   assertActive(await version.get('stores', store_id));
   return { ref, events, stream: streamName(environment, category, id), store_id, revision };
@@ -68,8 +68,7 @@ export const readHistory =
     const { events, stream, store_id, revision } = await openStream(deps, request, category, not_found);
     const last = Math.min(revision, (before ?? Number.POSITIVE_INFINITY) - 2);
     const first = Math.max(0, last - REVISIONS_MAX + 1);
-    const filter = { store_id, type: [], resource: [], fields: [] };
-    const collector = new ChangeCollector(events, filter);
+    const collector = new ChangeCollector(events, allChangesOf(store_id));
     const recorded = last < 0 ? [] : await events.readStream(stream, first, last - first + 1);
     for (const event of recorded) await collector.add(event);
     const wanted = collector.entries
@@ -123,7 +122,7 @@ async function lastEventUntil(
 }
 
 /** Presents the fields that a resource had, and its variants. Nothing else of that time is known. */
-function presentAsOf(category: DatedCategory, resource: Publication | Listing, query: ReadQuery) {
+export function presentAsOf(category: DatedCategory, resource: Publication | Listing, query: ReadQuery) {
   if (category === 'listing')
     return { ...listingResource(resource as Listing), media_ids: [...resource.media_ids] };
   const publication = resource as Publication;

@@ -34,18 +34,13 @@ export interface Expected {
   readonly media_uses: readonly string[];
 }
 
-interface Product {
-  readonly publication: Publication;
-  readonly listing_id: string | null;
-}
-
-const isProduct = (product: Product | Deleted<Publication>): product is Product => 'publication' in product;
+const exists = (one: Publication | Deleted<Publication>): one is Publication => !('tag' in one);
 
 export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const stores = new Map<string, Store>();
   const listings = new Map<string, Listing>();
   const deleted = new Map<string, Deleted<Listing>>();
-  const products = new Map<string, Product | Deleted<Publication>>();
+  const products = new Map<string, Publication | Deleted<Publication>>();
   const reviews = new Map<string, ReviewFields | 'deleted'>();
   const page_views = new Map<string, number>();
   const media = new Map<string, Media | 'deleted'>();
@@ -68,13 +63,10 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       if (after.tag === 'deleted') deleted.set(id, after);
     } else if (category === 'publication') {
       const known = products.get(id);
-      const before = known && isProduct(known) ? known : undefined;
-      const state = known && !before ? (known as Deleted<Publication>) : stateOf(before?.publication);
-      const after = publicationAggregate.evolve(state, event as PublicationEvent, id as never, at);
+      const before = known && !exists(known) ? known : stateOf(known);
+      const after = publicationAggregate.evolve(before, event as PublicationEvent, id as never, at);
       if (after.tag === 'deleted') products.set(id, after);
-      if (after.tag === 'present') {
-        products.set(id, { publication: after.resource, listing_id: after.resource.listing_id });
-      }
+      if (after.tag === 'present') products.set(id, after.resource);
     } else if (category === 'media' && media.get(id) !== 'deleted') {
       const before = media.get(id) as Media | undefined;
       const after = mediaAggregate.evolve(stateOf(before), event as MediaEvent, id as never, at);
@@ -95,8 +87,8 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       throw new Error(`the oracle does not know the documents of ${category}`);
     }
   }
-  const alive = [...products.values()].filter(isProduct);
-  const inListing = (id: string): Product[] => alive.filter((product) => product.listing_id === id);
+  const alive = [...products.values()].filter(exists);
+  const inListing = (id: string): Publication[] => alive.filter((product) => product.listing_id === id);
   const keptReviews = [...reviews].filter((entry): entry is [string, ReviewFields] => entry[1] !== 'deleted');
   const present = [...media.values()].filter((one): one is Media => one !== 'deleted');
   const mediaOf = ({ media_ids, store_id }: Pick<Publication, 'media_ids' | 'store_id'>) =>
@@ -104,14 +96,15 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const shownMedia = (owner: Pick<Publication, 'media_ids' | 'store_id'>) =>
     mediaOf(owner).map((one) => mediaResource(one, 'live'));
   const mediaIds = (owner: Pick<Publication, 'media_ids' | 'store_id'>) => mediaOf(owner).map(({ id }) => id);
-  const publicationBody = ({ publication, listing_id }: Product) => {
+  const publicationBody = (publication: Publication) => {
+    const { listing_id } = publication;
     const is_shown = listing_id !== null && listings.get(listing_id)?.visibility === 'public';
     const shown = { listing_id: is_shown ? listing_id : null, media_ids: mediaIds(publication) };
     const views = publication.view_count + (page_views.get(publication.id) ?? 0);
     return publicationResource(publication, shown, views);
   };
   const usesOf = (one: Media) => {
-    const items = [...alive.map(({ publication }) => publication), ...listings.values()];
+    const items = [...alive, ...listings.values()];
     const users = items.filter(
       ({ store_id, media_ids }) => store_id === one.store_id && media_ids.includes(one.id),
     );
@@ -119,8 +112,8 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     return { public: countOf('public'), private: countOf('private') };
   };
   const visibilityOf = (one: Media) => (usesOf(one).public > 0 ? 'public' : 'private');
-  const entry = (product: Product) => ({
-    id: product.publication.id,
+  const entry = (product: Publication) => ({
+    id: product.id,
     body: { ...publicationBody(product), listing_id: product.listing_id },
   });
 
@@ -134,9 +127,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     ...listingResource(listing),
     stats: {
       media_count: mediaOf(listing).length,
-      publication_count: inListing(listing.id).filter(
-        ({ publication }) => publication.visibility === 'public',
-      ).length,
+      publication_count: inListing(listing.id).filter(({ visibility }) => visibility === 'public').length,
     },
     media_ids: mediaIds(listing),
     ...(childrenOf(listing).public > 0 && { children_count: childrenOf(listing).public }),
@@ -154,7 +145,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
           .map((one) => ({ id: one.id, body: mediaResource(one, 'live') }));
       return {
         body: { ...storeResource(store), stats: { listing_count: shown('public').length } },
-        facets: countsOf(alive.filter(({ publication }) => publication.store_id === store.id)),
+        facets: countsOf(alive.filter(({ store_id }) => store_id === store.id)),
         listings: { public: shown('public').length, private: shown('private').length },
         media: { public: newestMedia('public').length, private: newestMedia('private').length },
         newest_media: {
@@ -175,8 +166,8 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     listings: mapValues(listings, (listing) => {
       const first = (visibility: string) =>
         inListing(listing.id)
-          .filter(({ publication }) => publication.visibility === visibility)
-          .sort((a, b) => naiveOrder(listing.default_sort_mode, a.publication, b.publication))
+          .filter((product) => product.visibility === visibility)
+          .sort((a, b) => naiveOrder(listing.default_sort_mode, a, b))
           .slice(0, 20)
           .map(entry);
       return {
@@ -188,26 +179,22 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         media: shownMedia(listing),
       };
     }),
-    publications: mapValues(
-      new Map(alive.map((product) => [product.publication.id as string, product])),
-      (product) => {
-        const listing = product.listing_id === null ? undefined : listings.get(product.listing_id);
-        const about = keptReviews.filter(
-          ([, { publication_id, status }]) =>
-            publication_id === product.publication.id && status === 'published',
-        );
-        return {
-          body: publicationBody(product),
-          labels: labelsOf(product.publication),
-          media: shownMedia(product.publication),
-          variants: product.publication.variants.slice(0, 50),
-          listing_id: product.listing_id,
-          due_at: dueAtOf(product.publication),
-          listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
-          reviews: { count: about.length, sum: about.reduce((sum, [, { rating }]) => sum + rating, 0) },
-        };
-      },
-    ),
+    publications: mapValues(new Map(alive.map((product) => [product.id as string, product])), (product) => {
+      const listing = product.listing_id === null ? undefined : listings.get(product.listing_id);
+      const about = keptReviews.filter(
+        ([, { publication_id, status }]) => publication_id === product.id && status === 'published',
+      );
+      return {
+        body: publicationBody(product),
+        labels: labelsOf(product),
+        media: shownMedia(product),
+        variants: product.variants.slice(0, 50),
+        listing_id: product.listing_id,
+        due_at: dueAtOf(product),
+        listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
+        reviews: { count: about.length, sum: about.reduce((sum, [, { rating }]) => sum + rating, 0) },
+      };
+    }),
     media: new Map(
       present.map((one) => [
         one.id as string,
@@ -224,7 +211,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       publication_id: status === 'published' ? publication_id : null,
       shown: status,
     })),
-    media_uses: [...alive.map(({ publication }) => publication), ...listings.values()]
+    media_uses: [...alive, ...listings.values()]
       .flatMap(({ id, media_ids }) => media_ids.map((media_id) => `${media_id}.${id}`))
       .sort(),
   };
@@ -251,9 +238,9 @@ function labelsOf({ vendor, product_type, tags, attributes, options, variants }:
   return [...new Set(labels)];
 }
 
-function countsOf(products: readonly Product[]): Record<string, number> {
+function countsOf(products: readonly Publication[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { publication: p } of products) {
+  for (const p of products) {
     const can_be_bought = p.variants.some((each) => each.allow_backorder || each.quantity_available !== 0);
     const in_stock = p.variants.length > 0 ? can_be_bought : p.quantity_available !== 0;
     const flags = [p.featured_position !== null, p.free_shipping === true, in_stock];

@@ -1,7 +1,15 @@
 import type { Command } from 'commander';
 import { OFFSET } from '../../../shared/catalog/changes';
 import { streamName } from '../../../shared/catalog/events/envelope';
-import { ChangeCollector, type Entry, Feed, markOf, POLL_MS, withKeyNames } from '../../query/changes';
+import {
+  allChangesOf,
+  ChangeCollector,
+  type Entry,
+  Feed,
+  markOf,
+  POLL_MS,
+  withKeyNames,
+} from '../../query/changes';
 import { CliError, EXIT, printAnswer, stopSignal, withRuntime } from '../invocation';
 import { storeOption } from '../options';
 import { printable } from '../table';
@@ -33,8 +41,7 @@ export function changesCommands(program: Command): void {
           throw new CliError(`Invalid --after "${after}": expected the id of a change, or now.`, EXIT.usage);
         const { id: store_id, environment } = await requireStore(runtime, store);
         const events = runtime.events[environment];
-        const filter = { store_id, type: [], resource: [], fields: [] };
-        const feed = new Feed({ control_view: runtime.views.control }, events, filter);
+        const feed = new Feed({ control_view: runtime.views.control }, events, allChangesOf(store_id));
         const signal = stopSignal();
         let mark = await markOf(events, after);
         for (let wait_ms = 0; !signal.aborted; ) {
@@ -62,8 +69,7 @@ export function historyCommand(program: Command): void {
       withRuntime<HistoryOptions>(async ({ runtime }, { store, json }, [id]): Promise<void> => {
         const { id: store_id, environment } = await requireStore(runtime, store);
         const events = runtime.events[environment];
-        const filter = { store_id, type: [], resource: [], fields: [] };
-        const collector = new ChangeCollector(events, filter);
+        const collector = new ChangeCollector(events, allChangesOf(store_id));
         for (const category of CATEGORIES)
           for (const event of await events.readStream(streamName(environment, category, id!), 0))
             await collector.add(event);

@@ -50,8 +50,9 @@ export function textOf({ kind }: FormField, value: unknown): string {
   return kind === 'list' ? (value as string[]).map(quoted).join(', ') : String(value);
 }
 
-/** A value of a list. One with a comma stands in quotation marks, as in CSV. */
+/** Returns a value as it stands in the text of a list: in quotation marks, and with its own doubled, if it has a comma. */
 const quoted = (value: string): string => (/^"|,/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
+/** Matches the next value of such a text: either the part between quotation marks, or the text up to a comma. */
 const LISTED = /\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))(?:,|$)/g;
 
 /** A text that has no value. `field` is its name in the form. */

@@ -74,8 +74,8 @@ export type ListingBody = JsonObject & {
  *
  * A listing's document is created as a placeholder if an event puts a publication into the listing before the first
  * event of the listing's own stream is projected, for example because that stream is on the dead-letter list. In a
- * placeholder, `listing` is null, all keys are null and the body is empty, so no read returns it. That of a deleted listing has
- * `deleted_in` and `deleted_at`.
+ * placeholder, `listing` is null, all keys are null and the body is empty, so no read returns it. The placeholder of a
+ * deleted listing has the keys `deleted_in` and `deleted_at`.
  */
 export interface ListingDocumentState {
   readonly listing: Listing | null;
