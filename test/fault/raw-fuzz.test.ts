@@ -21,6 +21,8 @@ const REQUESTS = 3_000;
 /** Fills caches whose size has a limit, such as those of statements, tokens and documents. */
 const WARM_UP_REQUESTS = 1_500;
 const CONNECTIONS = 48;
+/** More than lie between the snapshots of a stream (`SNAPSHOT_EVERY`). */
+const LONG_STREAM_EVENTS = 300;
 /** Memory that may stay in use after all requests. */
 const GROWTH_BYTES_MAX = 5_000_000;
 /** Limit for the response to a complete request, and for the end of a connection that the client has half closed. */
@@ -142,14 +144,21 @@ async function sendCases(
   return seen;
 }
 
-/** Creates what the requests refer to. */
+/** Creates what the requests refer to, and a stream so long that its snapshot opens the file of the snapshots. */
 async function fillShop({ url }: RunningProcess, token: string): Promise<string[]> {
-  const create = async (path: string, type: string, body: string | Uint8Array<ArrayBuffer>) => {
+  const write = async (
+    method: string,
+    path: string,
+    type: string,
+    body: string | Uint8Array<ArrayBuffer>,
+  ) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': type };
-    const reply = await fetch(`${url}${path}`, { method: 'POST', headers, body });
-    expect(reply.status).toBe(201);
+    const reply = await fetch(`${url}${path}`, { method, headers, body });
+    expect([200, 201]).toContain(reply.status);
     return ((await reply.json()) as { data: { id: string } }).data.id;
   };
+  const create = (path: string, type: string, body: string | Uint8Array<ArrayBuffer>) =>
+    write('POST', path, type, body);
   const picture = new Uint8Array(await flatPicture('png', { width: 4, height: 4 }));
   const media_id = await create('/api/media', 'image/png', picture);
   const ids = [media_id];
@@ -164,6 +173,8 @@ async function fillShop({ url }: RunningProcess, token: string): Promise<string[
     };
     ids.push(listing_id, await create('/api/publication', 'application/json', JSON.stringify(publication)));
   }
+  for (let n = 0; n < LONG_STREAM_EVENTS; n++)
+    await write('PATCH', `/api/listing/${ids[1]}`, 'application/json', JSON.stringify({ name: `Tea ${n}` }));
   const media = await waitFor(async () => {
     const reply = await fetch(`${url}/api/media/${media_id}`, {
       headers: { authorization: `Bearer ${token}` },
