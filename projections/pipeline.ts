@@ -55,11 +55,11 @@ export interface Pipeline {
   /** Finishes running jobs, then stops. Resolves when all background work has ended. Does not close the stores. */
   stop(): Promise<void>;
   /**
-   * Resolves when every partition of the active version has reached the position that the log's head had at the call,
-   * or when `signal` aborts. Throws what the stores throw, and `NeedsRepairError` if a damaged file stops a partition or
-   * the dispatcher, or if the documents were made from another log.
+   * Resolves to true when every partition of the active version has reached the position that the log's head had at the
+   * call, and to false when the realm is paused or `signal` aborts. Throws what the stores throw, and `NeedsRepairError`
+   * if a damaged file stops a partition or the dispatcher, or if the documents were made from another log.
    */
-  caughtUp(signal?: AbortSignal): Promise<void>;
+  caughtUp(signal?: AbortSignal): Promise<boolean>;
   status(): Promise<PipelineStatus>;
 }
 
@@ -210,6 +210,7 @@ async function rebuildOldSchema(
     try {
       const active = (await views.versions()).find(({ status }) => status === 'active');
       if (!active || isProjectable(active)) return;
+      if (await views.pausedSince()) continue;
       is_needed = true;
       const { schema, keys_differ } = active;
       log.warn(
@@ -244,17 +245,20 @@ async function waitForHead(
   { events, views, match }: PipelineParts & { readonly match: LogMatch },
   damage: ReadonlyMap<unknown, DamagedFileError>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<boolean> {
   const head = await events.head();
   while (!signal.aborted) {
     await match.assert(WAIT_MS);
     const active = dispatchedVersions(await views.versions()).find(({ status }) => status === 'active');
-    if (active && (await hasReached(await views.open(active.version), views.partition_count, head))) return;
+    if (active && (await hasReached(await views.open(active.version), views.partition_count, head)))
+      return true;
+    if (await views.pausedSince()) return false;
     const [damaged] = damage.values();
     if (damaged) throw damaged;
     // With an active version, `hasReached` has already waited.
     if (!active) await pause(POLL_MS, signal);
   }
+  return false;
 }
 
 async function hasReached(version: ViewVersion, partition_count: number, head: bigint): Promise<boolean> {

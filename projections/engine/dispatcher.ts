@@ -10,7 +10,7 @@ import { logRetried } from './errors';
 import { JobBatcher } from './job-batcher';
 import { takeLease } from './lease';
 import type { LogMatch } from './log-match';
-import { unlessUnusable, type VersionCache } from './versions';
+import { FOLLOWING_WITHIN_MS, unlessUnusable, type VersionCache } from './versions';
 
 export interface DispatcherParts {
   readonly realm: Realm;
@@ -86,6 +86,7 @@ export class Dispatcher {
   private async dispatchWhileLeased(): Promise<void> {
     const { views, owner, log } = this.parts;
     const { signal } = this.stopping;
+    await this.untilResumed(signal);
     const lease = await takeLease(views, DISPATCHER_LEASE, owner, this.times.lease_ttl_ms, log);
     if (!lease) return pause(this.times.lease_ttl_ms / 4, signal);
     try {
@@ -95,9 +96,20 @@ export class Dispatcher {
     }
   }
 
+  /** Waits while the realm is paused, and then until every worker knows that it is not. */
+  private async untilResumed(signal: AbortSignal): Promise<void> {
+    const { realm, views, log } = this.parts;
+    const since = await views.pausedSince();
+    if (since === undefined) return;
+    log.info({ realm, since }, 'projections are paused');
+    while (!signal.aborted && (await views.pausedSince())) await pause(FOLLOWING_WITHIN_MS, signal);
+    await pause(FOLLOWING_WITHIN_MS, signal);
+    if (!signal.aborted) log.info({ realm }, 'projections are resumed');
+  }
+
   /**
-   * Dispatches all events after the checkpoints, until `stop_or_lost` aborts. Throws `LogMismatchError` if the documents
-   * were made from another log, or if the log was replaced meanwhile.
+   * Dispatches all events after the checkpoints, until `stop_or_lost` aborts or the realm is paused. Throws
+   * `LogMismatchError` if the documents were made from another log, or if the log was replaced meanwhile.
    */
   private async dispatch(stop_or_lost: AbortSignal): Promise<void> {
     const { realm, queue, events, versions, match, log } = this.parts;
@@ -106,7 +118,7 @@ export class Dispatcher {
     const signal = AbortSignal.any([stop_or_lost, ended.signal]);
     const dispatched = await this.startingPositions();
     const batcher = new JobBatcher({ realm, queue, versions, log, signal, dispatched });
-    const watching = this.watch(batcher, signal);
+    const watching = this.watch(batcher, signal, () => ended.abort());
     try {
       const after = batcher.leastDispatched();
       for await (const batch of events.subscribe({ after, signal, batch_size: BATCH_SIZE }))
@@ -117,12 +129,16 @@ export class Dispatcher {
     }
   }
 
-  /** Wakes the partitions whose jobs the queue has lost, until `signal` aborts. */
-  private async watch(batcher: JobBatcher, signal: AbortSignal): Promise<void> {
-    const { log, realm } = this.parts;
+  /**
+   * Wakes the partitions whose jobs the queue has lost, until `signal` aborts. Calls `end` when the realm is paused:
+   * workers drop their jobs then, so they must be dispatched again from the checkpoints.
+   */
+  private async watch(batcher: JobBatcher, signal: AbortSignal, end: () => void): Promise<void> {
+    const { log, realm, views } = this.parts;
     let behind: ReadonlyMap<number, Position> = new Map();
     while (!signal.aborted) {
       try {
+        if (await views.pausedSince()) return end();
         behind = await this.wakeStalledPartitions(batcher, behind);
       } catch (error) {
         logRetried(log, error, { realm }, 'check for stalled partitions failed; retrying');

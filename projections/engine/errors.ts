@@ -83,3 +83,17 @@ function textOf(error: unknown): string {
   const name = error instanceof CatalogError ? error.condition : error.name;
   return error.cause === undefined ? name : `${name}: ${textOf(error.cause)}`;
 }
+
+const OWN_FRAME = /(?:projections|services|shared)\/[\w./-]+:\d+/;
+
+/**
+ * Returns the name of the error that a view or a store has thrown, and the first place in this project's code that its
+ * stack names, such as "TypeError at projections/views/publication.js:88".
+ */
+export function causeOf(error: unknown): string {
+  if (error instanceof ViewError && error.cause !== undefined) return causeOf(error.cause);
+  if (!(error instanceof Error)) return typeof error;
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));
+  const own = frames.find((line) => OWN_FRAME.test(line) && !line.includes('node_modules'));
+  return own ? `${error.name} at ${OWN_FRAME.exec(own)![0]}` : error.name;
+}

@@ -1,18 +1,20 @@
 import type { CollectionName } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
-import type { EmbedsMany } from '../views/relation';
+import type { EmbedsMany, EmbedsOne } from '../views/relation';
 import type { Tally } from '../views/tally';
 import type { AnyDocument, EventContext, MaybeDocument, View } from '../views/view';
 import type { Decoded } from './decoded';
-import { plans, talliesOf, viewsOf } from './plan';
+import { type ParentRelation, plans, talliesOf, viewsOf } from './plan';
 import {
   afterChildChange,
   afterOwnEvent,
   changedParentIds,
   embeddedIds,
   existingOrNull,
+  isFieldList,
   type Transition,
   updateEmbedsMany,
+  updateEmbedsOne,
 } from './related';
 import { type EmbeddingAddress, referenceId, toReference } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
@@ -125,6 +127,25 @@ export function updateEmbedIn(
   if (after.body !== before.body) propagateToParents(unit, embedding.collection, embedding.id, before, after);
 }
 
+/**
+ * Updates the copy of document `target_id` that a document embeds through the relation. `target` is that document after its
+ * change. The parents that list the embedding document by a field must have been loaded.
+ */
+export function updateEmbedOneIn(
+  unit: UnitOfWork,
+  relation: EmbedsOne,
+  id: string,
+  target_id: string,
+  target: AnyDocument | null,
+): void {
+  const { collection } = relation;
+  const before = unit.read(collection, id);
+  if (!before) return;
+  const after = updateEmbedsOne(before, relation, target_id, target);
+  unit.set(collection, id, after);
+  if (after.body !== before.body) propagateToParents(unit, collection, id, before, after, isFieldList);
+}
+
 /** Propagates a document's change to its parents (the documents that count or list it) and to their own parents. */
 function propagateToParents(
   unit: UnitOfWork,
@@ -132,10 +153,11 @@ function propagateToParents(
   id: string,
   before: MaybeDocument<AnyDocument>,
   after: MaybeDocument<AnyDocument>,
+  isConcerned: (relation: ParentRelation) => boolean = () => true,
 ): void {
   const transition = { before: existingOrNull(collection, before), after: existingOrNull(collection, after) };
   if (hasSameKeysAndBody(transition)) return;
-  for (const relation of plans[collection].parents)
+  for (const relation of plans[collection].parents.filter(isConcerned))
     for (const parent_id of changedParentIds(relation, transition)) {
       const parent = unit.read(relation.collection, parent_id);
       const changed = afterChildChange(relation, parent_id, parent, id, transition);

@@ -2,7 +2,7 @@ import type { CollectionName } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import { type Decoded, decodedOrUndefined } from './decoded';
 import { plans, talliesOf, viewsOf } from './plan';
-import { embeddedIds } from './related';
+import { embeddedIds, isFieldList, parentIdsOf } from './related';
 import { type EmbeddingAddress, referenceId, referencesTo } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
 
@@ -94,11 +94,15 @@ function addIdsOf(store_id: string, decoded: Decoded, named: NamedIds): void {
     if (id === undefined) continue;
     const plan = plans[collection];
     for (const ids of [all, changing, own]) addId(ids, collection, id);
-    for (const { collection: parent, named_in } of plan.parents)
-      if ('key' in named_in) for (const ids of [all, changing]) addId(ids, parent, data[named_in.key]);
+    for (const relation of plan.parents)
+      for (const ids of [all, changing])
+        if ('key' in relation.named_in) addId(ids, relation.collection, data[relation.named_in.key]);
+        else if (isFieldList(relation))
+          for (const parent_id of listIn(data[relation.named_in.field]))
+            addId(ids, relation.collection, parent_id);
     for (const { target, key } of plan.embedsOne) addId(all, target, data[key]);
     for (const { target, field, index } of plan.embedsMany)
-      for (const target_id of Array.isArray(data[field]) ? data[field] : []) {
+      for (const target_id of listIn(data[field])) {
         addId(all, target, target_id);
         addId(all, index.collection, referenceId(String(target_id), id));
       }
@@ -152,17 +156,21 @@ async function findEmbeddingDocuments(
   return found.flat();
 }
 
-/** Loads the parents of the documents, then the parents of these parents, and so on. */
+/**
+ * Loads the parents of the documents, then the parents of these parents, and so on: also those of a parent that was loaded
+ * for another reason.
+ */
 async function loadParents(unit: UnitOfWork, children: Ids): Promise<void> {
+  const visited: Ids = new Map();
   for (let round = children; round.size > 0; ) {
     const next: Ids = new Map();
+    // Of parents that only count, in a field, those whose counts change are loaded as documents that are embedded.
     for (const [collection, ids] of round)
-      for (const { collection: parent, named_in } of plans[collection].parents)
-        for (const id of 'key' in named_in ? ids : []) {
-          const parent_id = 'key' in named_in && unit.read(collection, id)?.keys[named_in.key];
-          if (typeof parent_id === 'string' && !unit.isLoaded(parent, parent_id))
-            addId(next, parent, parent_id);
-        }
+      for (const relation of plans[collection].parents)
+        for (const id of 'key' in relation.named_in || isFieldList(relation) ? ids : [])
+          for (const parent_id of parentIdsOf(relation, unit.read(collection, id)))
+            if (!visited.get(relation.collection)?.has(parent_id))
+              for (const found of [visited, next]) addId(found, relation.collection, parent_id);
     await loadAll(unit, next);
     round = next;
   }
@@ -173,6 +181,9 @@ async function loadAll(unit: UnitOfWork, ids: Ids): Promise<void> {
     [...ids].map(([collection, ids_of_collection]) => unit.load(collection, ids_of_collection)),
   );
 }
+
+/** Returns the ids in a field of an event, which may lack it. */
+const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Adds the id. Ignores a value that is not a string, such as an empty field of an event. */
 function addId(ids: Ids, collection: CollectionName, id: unknown): void {

@@ -75,24 +75,30 @@ function parentsOf(child: CollectionName): ParentRelation[] {
     ({ target }) => target === child,
   );
   // Relations with the same parent collection that name the parents in the same place are one `ParentRelation`.
-  const placeOf = (relation: Counts | ListsFirst): string =>
-    JSON.stringify([relation.collection, namedIn(relation)]);
-  const byParent = new Map(toParents.map((relation) => [placeOf(relation), relation]));
-  return [...byParent].map(([place, relation]) => {
+  const placesOf = (relation: Counts | ListsFirst): [string, NamedIn][] =>
+    namedIn(relation).map((named_in) => [JSON.stringify([relation.collection, named_in]), named_in]);
+  const byParent = new Map(
+    toParents.flatMap((relation) =>
+      placesOf(relation).map(([place, named_in]) => [place, { relation, named_in }] as const),
+    ),
+  );
+  return [...byParent].map(([place, { relation, named_in }]) => {
     const hasSameParent = (other: Counts | ListsFirst): boolean =>
-      other.target === child && placeOf(other) === place;
+      other.target === child && placesOf(other).some(([other_place]) => other_place === place);
     return {
       collection: relation.collection,
       child,
-      named_in: namedIn(relation),
+      named_in,
       counts: counts.filter(hasSameParent),
       lists: lists.filter((list) => hasSameParent(list.relation)),
     };
   });
 }
 
-function namedIn(relation: Counts | ListsFirst): NamedIn {
-  return relation.kind === 'counts' ? relation.named_in : { key: relation.key };
+export function namedIn(relation: Counts | ListsFirst): NamedIn[] {
+  if (relation.kind === 'counts') return [relation.named_in];
+  const { key, field } = relation;
+  return [{ key }, ...(field === undefined ? [] : [{ field }])];
 }
 
 export const plans = Object.fromEntries(COLLECTION_NAMES.map((name) => [name, planOf(name)])) as Readonly<

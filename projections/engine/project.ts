@@ -115,10 +115,8 @@ async function isolate(
   // Without an event, no event is the cause.
   if (!event) throw error;
   const run = openRun(target, await readState());
-  run.addDeadLetter(
-    event,
-    new Error(`cannot be ${error instanceof ViewError ? 'projected' : 'written'}: ${reasonOf(error)}`),
-  );
+  const what = error instanceof ViewError ? 'projected' : 'written';
+  run.addDeadLetter(event, error, reasonOf(new Error(`cannot be ${what}: ${reasonOf(error)}`)));
   await run.flush(to);
 }
 

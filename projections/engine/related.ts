@@ -3,7 +3,7 @@ import { type Entry, EXPANDED_BYTES_MAX, type Key } from '../../shared/catalog/s
 import type { Embed, EmbedsMany, EmbedsOne } from '../views/relation';
 import type { AnyDocument, MaybeDocument } from '../views/view';
 import { placeEntry, reorderEntries } from './entries';
-import { type List, type ParentRelation, plans } from './plan';
+import { type List, namedIn, type ParentRelation, plans } from './plan';
 
 /*
  * Pure functions that update the embeds, lists and counts of a document. Documents are immutable. If nothing changes, a
@@ -64,11 +64,26 @@ export function embeddedIds(
 const NO_IDS: readonly string[] = [];
 
 /** Returns the ids of the parents that the child names. Parents with these ids may not exist. */
-function parentIdsOf({ child, named_in }: ParentRelation, document: AnyDocument | null): readonly string[] {
+export function parentIdsOf(
+  { child, named_in }: Pick<ParentRelation, 'child' | 'named_in'>,
+  document: MaybeDocument<AnyDocument>,
+): readonly string[] {
   if ('field' in named_in) return embeddedIds({ collection: child, field: named_in.field }, document);
   const id = document?.keys[named_in.key];
   return typeof id === 'string' ? [id] : NO_IDS;
 }
+
+/** Whether the parents list the child, and the child names them in a field. */
+export const isFieldList = (
+  relation: ParentRelation,
+): relation is ParentRelation & { readonly named_in: { readonly field: string } } =>
+  'field' in relation.named_in && relation.lists.length > 0;
+
+/** Whether another document lists this one, which names it in a field. */
+export const isListedByField = (collection: CollectionName, document: MaybeDocument<AnyDocument>): boolean =>
+  plans[collection].parents.some(
+    (relation) => isFieldList(relation) && parentIdsOf(relation, document).length > 0,
+  );
 
 /**
  * Returns the ids of a child's parents before and after its change, which differ if the child was moved. Returns none if
@@ -211,7 +226,11 @@ function toEmbedOrNull(
   return existing && isSameStore(existing, document) ? relation.toEmbed(existing) : null;
 }
 
-const isSameStore = (a: AnyDocument, b: AnyDocument): boolean => a.keys.store_id === b.keys.store_id;
+/** A placeholder belongs to the store of what it was made for, or of the document that was deleted. */
+function isSameStore(parent: AnyDocument, child: AnyDocument): boolean {
+  const store_id = parent.keys.store_id ?? parent.keys.deleted_in ?? child.keys.store_id;
+  return store_id === child.keys.store_id;
+}
 
 /**
  * Returns the parent after a child was created, changed, moved or deleted. `before` is the parent before that. A deleted
@@ -245,11 +264,15 @@ export function afterChildChange(
   }
   const made_stale: List[] = [];
   for (const list of lists) {
-    const was_listed = old_child !== null && isItemOf(list, old_child);
-    const is_listed = new_child !== null && isItemOf(list, new_child);
-    if (!was_listed && !is_listed) continue;
+    // Of all places in which the list's items name the parent: an item may change from one to another.
+    const places = namedIn(list.relation).map((named_in) => ({ ...relation, named_in }));
+    const isListed = (item: AnyDocument | null): item is AnyDocument =>
+      item !== null &&
+      isItemOf(list, item) &&
+      places.some((place) => isParent(place, parent_id, start, item));
+    if (!isListed(child.before) && !isListed(child.after)) continue;
     const entries = entriesOf(document, list);
-    const entry = is_listed ? entryOf(list, child_id, new_child) : null;
+    const entry = isListed(child.after) ? entryOf(list, parent_id, child_id, child.after) : null;
     const changed = placeEntry(entries, child_id, entry, {
       max: list.relation.max,
       max_bytes: EXPANDED_BYTES_MAX,
@@ -279,10 +302,10 @@ function isParent(
 const isItemOf = ({ visibility }: List, child: AnyDocument): boolean =>
   visibility === null || child.keys.visibility === visibility;
 
-/** Returns the document as an entry of the list. */
-export function entryOf({ relation }: List, id: string, document: AnyDocument): Entry {
-  const body = relation.entryBody?.(document) ?? (document.body as Entry['body']);
-  return { id, keys: document.keys, body };
+/** Returns the document as an entry of the list of document `parent_id`. */
+export function entryOf({ relation }: List, parent_id: string, id: string, document: AnyDocument): Entry {
+  const body = relation.entryBody?.(document, parent_id) ?? (document.body as Entry['body']);
+  return { id, keys: relation.entryKeys?.(document.keys, parent_id) ?? document.keys, body };
 }
 
 function totalOf(document: AnyDocument, { relation, visibility }: List): number {

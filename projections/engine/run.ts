@@ -2,9 +2,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import { timestamp } from '../../shared/kernel/system';
 import type { LogMark } from '../../shared/ports/event-store';
-import type { DeadLetter, PartitionState, ViewVersion } from '../../shared/ports/view-store';
+import type { DeadLetter, DocumentWrite, PartitionState, ViewVersion } from '../../shared/ports/view-store';
 import { decoded } from './decoded';
-import { LostRaceError, PoisonError, reasonOf } from './errors';
+import { causeOf, LostRaceError, PoisonError, reasonOf } from './errors';
 import { foldEvent } from './fold';
 import { countDocumentsOf, loadDocumentsOf } from './load';
 import { recomputeEntries } from './recompute';
@@ -19,6 +19,8 @@ export interface RunOptions {
   /** Unix milliseconds, for `failed_at`. */
   readonly now: () => number;
   readonly onDeadLetter?: ((dead_letter: DeadLetter) => void) | undefined;
+  /** Called after each batch that was applied. */
+  readonly onWritten?: ((partition: number, writes: readonly DocumentWrite[]) => void) | undefined;
   /** A document is crowded if more documents than this embed it. Default: `EMBEDDING_MAX`. */
   readonly embedding_max?: number | undefined;
 }
@@ -124,11 +126,12 @@ export class PartitionRun {
   }
 
   /** Moves the event's stream to the dead-letter list. Returns its dead letter. */
-  addDeadLetter(event: RecordedEvent, error: unknown): DeadLetter {
+  addDeadLetter(event: RecordedEvent, error: unknown, reason = reasonOf(error)): DeadLetter {
     const { partition, now, onDeadLetter } = this.options;
     const { stream, revision, position } = event;
     const failed_at = timestamp(now());
-    const dead_letter = { stream, partition, revision, position, reason: reasonOf(error), failed_at };
+    const cause = causeOf(error);
+    const dead_letter = { stream, partition, revision, position, reason, cause, failed_at };
     this.setDeadLetter(dead_letter);
     onDeadLetter?.(dead_letter);
     return dead_letter;
@@ -209,7 +212,7 @@ export class PartitionRun {
   };
 
   private async apply(unit: UnitOfWork, checkpoint: Position): Promise<void> {
-    const { version, partition } = this.options;
+    const { version, partition, onWritten } = this.options;
     const { revision } = this.stored;
     const writes = unit.writes(checkpoint);
     const dead_letters = [...this.dead_letters.values()];
@@ -225,6 +228,7 @@ export class PartitionRun {
     if (outcome === 'lost_race')
       throw new LostRaceError(`partition ${partition} of version ${version.version}`);
     unit.markWritten(checkpoint);
+    onWritten?.(partition, writes);
     this.stored = { checkpoint, revision: revision + 1, dead_letters };
     this.dead_letters_changed = false;
   }

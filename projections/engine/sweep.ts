@@ -5,11 +5,11 @@ import type { EmbedsOne, ReverseIndex } from '../views/relation';
 import type { AnyDocument, MaybeDocument } from '../views/view';
 import { decodedOrUndefined } from './decoded';
 import { inView } from './errors';
-import { applyOwnEvent, updateEmbedIn } from './fold';
+import { applyOwnEvent, updateEmbedIn, updateEmbedOneIn } from './fold';
 import { loadWithParents } from './load';
 import { pagesOf } from './pages';
 import { plans, viewsOf } from './plan';
-import { existingOrNull, updateEmbedsOne } from './related';
+import { existingOrNull, isListedByField } from './related';
 import { embeddingAddressOf, referencesTo } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
 
@@ -27,7 +27,7 @@ export interface Sweep {
   readonly length: number;
   /** The `embedsOne` relations through which at least one document embeds the target. */
   readonly embedsOne: readonly EmbedsOne[];
-  /** If the target is crowded: the reverse indexes that contain references to it. */
+  /** The reverse indexes that may contain references to the target. */
   readonly indexes: readonly ReverseIndex[];
   /** The store of the target. */
   readonly store_id: string;
@@ -55,9 +55,11 @@ export function sweepFor(
   const embedsOne = before
     ? plans[collection].incomingEmbedsOne.filter((relation) => relation.countEmbeddingDocuments(before) > 0)
     : [];
-  const indexes = unit.isCrowded(id)
-    ? [...new Set(plans[collection].incomingEmbedsMany.map((relation) => relation.index))]
-    : [];
+  // Also with `embedsOne`: the target may turn out to be crowded when its documents are loaded again after the sweep.
+  const indexes =
+    embedsOne.length > 0 || unit.isCrowded(id)
+      ? [...new Set(plans[collection].incomingEmbedsMany.map((relation) => relation.index))]
+      : [];
   if (embedsOne.length === 0 && indexes.length === 0) return undefined;
 
   let document = before;
@@ -100,23 +102,20 @@ export async function runSweep(sweep: Sweep, version: ViewVersion, writeChunk: W
 }
 
 /** Updates the documents that embed the target through the relation. */
-function sweepEmbedsOne(
+async function sweepEmbedsOne(
   unit: UnitOfWork,
   relation: EmbedsOne,
   { collection, id, document }: Sweep,
   embedding: readonly StoredDocument[],
-): void {
+): Promise<void> {
   const target = existingOrNull(collection, document);
-  for (const stored of embedding) {
-    unit.addStored(relation.collection, stored);
-    const before = unit.read(relation.collection, stored.id);
-    if (before)
-      unit.set(
-        relation.collection,
-        stored.id,
-        inView(() => updateEmbedsOne(before, relation, id, target)),
-      );
-  }
+  for (const stored of embedding) unit.addStored(relation.collection, stored);
+  const listed = embedding.filter((stored) => isListedByField(relation.collection, stored.document));
+  await loadWithParents(
+    unit,
+    listed.map((stored) => ({ collection: relation.collection, id: stored.id })),
+  );
+  for (const stored of embedding) inView(() => updateEmbedOneIn(unit, relation, stored.id, id, target));
 }
 
 /** Updates the documents that embed the target according to these references. */

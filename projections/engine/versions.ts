@@ -41,7 +41,10 @@ export function dispatchedVersions(versions: readonly VersionInfo[]): VersionInf
 /** Maximum age of the cached list of versions. */
 const CACHED_MS = 100;
 
-/** Time within which every process begins to project events into a version that has become `following`. */
+/**
+ * Time within which every process begins to project events into a version that has become `following`, and within which
+ * it begins or ends a pause.
+ */
 export const FOLLOWING_WITHIN_MS = 2 * CACHED_MS;
 
 /** A version that new events are dispatched to, opened. */
@@ -65,8 +68,8 @@ export class VersionCache {
   }
 
   /**
-   * Returns the versions, with the active version last. Leaves out a version that cannot be opened because a file is
-   * damaged, so that events are still dispatched to the other versions.
+   * Returns the versions, with the active version last: none while the realm is paused. Leaves out a version that cannot
+   * be opened because a file is damaged, so that events are still dispatched to the other versions.
    */
   list(): Promise<readonly OpenVersion[]> {
     if (this.cached && performance.now() - this.read_at_ms < CACHED_MS) return this.cached;
@@ -125,7 +128,7 @@ export class VersionCache {
   }
 
   private async read(): Promise<readonly OpenVersion[]> {
-    const infos = dispatchedVersions(await this.views.versions());
+    const infos = (await this.views.pausedSince()) ? [] : dispatchedVersions(await this.views.versions());
     const versions: OpenVersion[] = [];
     for (const { version: number, status } of infos) {
       const version = await unlessUnusable(this.views.open(number));

@@ -84,9 +84,9 @@ export function targetIn(
 
 /** Logs that a stream was moved to the dead-letter list. */
 export function logDeadLetter(log: Logger, version: number, dead_letter: DeadLetter): void {
-  const { stream, revision, position, reason } = dead_letter;
+  const { stream, revision, position, reason, cause } = dead_letter;
   log.error(
-    { version, stream, revision, position: String(position), reason },
+    { version, stream, revision, position: String(position), reason, cause },
     'event failed to project; stream moved to the dead-letter list (use "projections retry" or "projections skip")',
   );
 }

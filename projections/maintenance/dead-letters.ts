@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { StreamName } from '../../shared/catalog/events/envelope';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
@@ -19,7 +20,17 @@ export interface DeadLetterInVersion extends DeadLetter {
   readonly version: number;
 }
 
+/** Dead letters with the same cause, and with the same reason apart from ids and numbers. */
+export interface DeadLetterGroup {
+  /** Eight hexadecimal digits, the same in every process and realm. */
+  readonly group: string;
+  readonly count: number;
+  /** The one that waits since the earliest position of its log. */
+  readonly first: DeadLetterInVersion;
+}
+
 export interface RetryResult {
+  readonly stream: StreamName;
   readonly version: number;
   /** Number of waiting events that were projected. */
   readonly projected: number;
@@ -44,42 +55,61 @@ export async function deadLetters({
   return found;
 }
 
-/** Projects the stream's waiting events in every version in which the stream has a dead letter. Workers may run. */
-export function retry(options: DeadLetterOptions, stream: StreamName): Promise<RetryResult[]> {
-  return inEveryVersion(options, stream, false);
+function groupOf({ cause, reason }: DeadLetter): string {
+  const kind = reason.replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/gi, 'ID').replace(/\d+/g, 'N');
+  return hash('sha256', `${cause} ${kind}`).slice(0, 8);
 }
 
-/** Skips the stream's failed event for good, and projects the later waiting events. */
-export function skip(options: DeadLetterOptions, stream: StreamName): Promise<RetryResult[]> {
-  return inEveryVersion(options, stream, true);
+/** Groups dead letters by the kind of their error. Largest group first. */
+export function groupDeadLetters(found: readonly DeadLetterInVersion[]): DeadLetterGroup[] {
+  const groups = new Map<string, DeadLetterGroup>();
+  for (const letter of found) {
+    const group = groupOf(letter);
+    const { count, first } = groups.get(group) ?? { count: 0, first: letter };
+    groups.set(group, { group, count: count + 1, first: letter.position < first.position ? letter : first });
+  }
+  return [...groups.values()].sort((a, b) => b.count - a.count);
+}
+
+/** A stream, or the `group` of a `DeadLetterGroup`. */
+export type Waiting = { readonly stream: StreamName } | { readonly group: string };
+
+/** Projects the waiting events of these dead letters, in every version that has them. Workers may run. */
+export function retry(options: DeadLetterOptions, waiting: Waiting): Promise<RetryResult[]> {
+  return inEveryVersion(options, waiting, false);
+}
+
+/** Skips the failed events of these dead letters for good, and projects the later waiting events. */
+export function skip(options: DeadLetterOptions, waiting: Waiting): Promise<RetryResult[]> {
+  return inEveryVersion(options, waiting, true);
 }
 
 async function inEveryVersion(
   options: DeadLetterOptions,
-  stream: StreamName,
+  waiting: Waiting,
   skip_first: boolean,
 ): Promise<RetryResult[]> {
   const results: RetryResult[] = [];
-  for (const { version } of (await deadLetters(options)).filter((letter) => letter.stream === stream))
-    results.push(await retryInVersion(options, await options.views.open(version), stream, skip_first));
+  for (const letter of await deadLetters(options)) {
+    if ('stream' in waiting ? letter.stream !== waiting.stream : groupOf(letter) !== waiting.group) continue;
+    results.push(await retryInVersion(options, letter, skip_first));
+  }
   return results;
 }
 
 async function retryInVersion(
   options: DeadLetterOptions,
-  version: ViewVersion,
-  stream: StreamName,
+  dead_letter: DeadLetterInVersion,
   skip_first: boolean,
 ): Promise<RetryResult> {
+  const version = await options.views.open(dead_letter.version);
   await assertMadeFromLog(options.events, version);
-  const dead_letter = (await version.deadLetters()).find((letter) => letter.stream === stream);
-  if (!dead_letter) return { version: version.version, projected: 0, dead_letter: null };
   // Skip only the event that is first now. If a later event fails, the operator has to decide again.
   const skipped_revision = skip_first ? dead_letter.revision : undefined;
   const result = await untilRaceIsWon(LOST_RACES_MAX, () =>
     projectWaiting(options, version, dead_letter, skipped_revision),
   );
-  return { version: version.version, ...result };
+  return { stream: dead_letter.stream, version: version.version, ...result };
 }
 
 /**
@@ -91,7 +121,7 @@ export async function projectWaiting(
   version: ViewVersion,
   { partition, stream }: DeadLetter,
   skipped_revision: number | undefined,
-): Promise<Omit<RetryResult, 'version'>> {
+): Promise<Omit<RetryResult, 'stream' | 'version'>> {
   const state = await version.partition(partition);
   const current = state.dead_letters.find((letter) => letter.stream === stream);
   // Another retry has projected the waiting events.

@@ -1,5 +1,28 @@
 import type { CollectionName, StoredDocument } from '../../shared/catalog/documents';
 import { isSameValue } from '../../shared/kernel/same-value';
+import { ALL_PARTS, type ViewVersion } from '../../shared/ports/view-store';
+import { reverseIndexes } from '../engine/plan';
+
+export interface DocumentAddress {
+  readonly collection: CollectionName;
+  readonly id: string;
+}
+
+export const keyOf = ({ collection, id }: DocumentAddress): string => `${collection}/${id}`;
+
+/** Returns the stored ones of these documents, by `keyOf`. */
+export async function readDocuments(
+  version: ViewVersion,
+  addresses: readonly DocumentAddress[],
+): Promise<ReadonlyMap<string, StoredDocument>> {
+  const found = new Map<string, StoredDocument>();
+  for (const collection of new Set(addresses.map((address) => address.collection))) {
+    const ids = addresses.filter((address) => address.collection === collection).map(({ id }) => id);
+    for (const stored of await version.getMany(collection, ids, ALL_PARTS))
+      found.set(keyOf({ collection, id: stored.id }), stored);
+  }
+  return found;
+}
 
 /**
  * A field whose stored value (`actual`) differs from the value in a fresh fold of the log (`expected`). A value is
@@ -20,7 +43,8 @@ const FIELDS_MAX = 10;
 
 /**
  * Compares a document of a fresh fold (`expected`) with the stored document (`actual`). Ignores the positions of the
- * documents, because these depend on how events were batched.
+ * documents, because these depend on how events were batched. A deleted reference of a reverse index equals a missing
+ * one: a purge removes the events that made it.
  */
 export function differencesOf(
   collection: CollectionName,
@@ -28,8 +52,9 @@ export function differencesOf(
   expected: StoredDocument | undefined,
   actual: StoredDocument | undefined,
 ): Difference[] {
-  const expected_parts = comparable(expected);
-  const actual_parts = comparable(actual);
+  const tombstone = reverseIndexes.has(collection) ? 'missing' : 'deleted';
+  const expected_parts = comparable(expected, tombstone);
+  const actual_parts = comparable(actual, tombstone);
   if (typeof expected_parts === 'string' || typeof actual_parts === 'string') {
     if (expected_parts === actual_parts) return [];
     return [
@@ -43,9 +68,12 @@ export function differencesOf(
   return found;
 }
 
-function comparable(stored: StoredDocument | undefined): 'missing' | 'deleted' | Record<string, unknown> {
+function comparable(
+  stored: StoredDocument | undefined,
+  tombstone: 'missing' | 'deleted',
+): 'missing' | 'deleted' | Record<string, unknown> {
   if (!stored) return 'missing';
-  if (!stored.document) return 'deleted';
+  if (!stored.document) return tombstone;
   const { keys, body, state, expansions, words } = stored.document;
   return { keys, body, state, expansions, words };
 }

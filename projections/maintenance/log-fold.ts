@@ -2,17 +2,12 @@ import type { Position, RecordedEvent } from '../../shared/catalog/events/envelo
 import { partitionOf } from '../../shared/catalog/events/partitions';
 import { greatest, least } from '../../shared/catalog/events/positions';
 import type { EventStore } from '../../shared/ports/event-store';
-import type { DeadLetter, ViewVersion } from '../../shared/ports/view-store';
 import { readLog } from '../engine/read-log';
-import { PartitionRun } from '../engine/run';
+import { PartitionRun, type RunOptions } from '../engine/run';
 
-export interface LogFoldOptions {
-  readonly version: ViewVersion;
+export interface LogFoldOptions extends Omit<RunOptions, 'partition'> {
   readonly partition_count: number;
   readonly events: EventStore;
-  readonly poison: 'dead_letter' | 'throw';
-  readonly now: () => number;
-  readonly onDeadLetter?: (dead_letter: DeadLetter) => void;
 }
 
 /** Arguments of one `advance`. */
@@ -53,7 +48,8 @@ export class LogFold {
     return new LogFold(options, await Promise.all(runs));
   }
 
-  private checkpoints(): Position[] {
+  /** Returns up to where each partition is projected. */
+  checkpoints(): Position[] {
     return this.runs.map(({ checkpoint }) => checkpoint);
   }
 

@@ -39,6 +39,8 @@ export interface PipelineStatus {
   readonly versions: readonly VersionState[];
   /** Largest lag of the active version's partitions. Null if no version is active or the active one is damaged. */
   readonly lag: Position | null;
+  /** Since when nothing is projected. Null if the realm is not paused. */
+  readonly paused_since: string | null;
 }
 
 export interface StatusParts {
@@ -59,7 +61,7 @@ export async function readStatus({ realm, events, views }: StatusParts): Promise
   }
   const active = versions.find(({ status, damaged }) => status === 'active' && !damaged);
   const lag = active ? greatest(active.partitions.map((partition) => partition.lag)) : null;
-  return { realm, head, versions, lag };
+  return { realm, head, versions, lag, paused_since: (await views.pausedSince()) ?? null };
 }
 
 const UNREADABLE = { mismatch: null, partitions: [], dead_letters: [] } as const;

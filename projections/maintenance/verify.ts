@@ -1,18 +1,21 @@
 import { COLLECTION_NAMES, type CollectionName, type StoredDocument } from '../../shared/catalog/documents';
+import type { Position } from '../../shared/catalog/events/envelope';
+import { partitionOf } from '../../shared/catalog/events/partitions';
 import type { Realm } from '../../shared/catalog/realm';
 import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
-import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
+import type { ViewStore, ViewVersion } from '../../shared/ports/view-store';
 import { AlreadyRunningError } from '../engine/errors';
 import { leaseOwner, takeLease } from '../engine/lease';
 import { assertMadeFromLog } from '../engine/log-match';
 import { documentsOf } from '../engine/pages';
 import { dispatchedVersions, SCRATCH_SCHEMA } from '../engine/versions';
-import { type Difference, differencesOf } from './differences';
+import { type Difference, type DocumentAddress, differencesOf, keyOf, readDocuments } from './differences';
 import { LogFold } from './log-fold';
 import { type OnProgress, ProgressMeter } from './progress';
+import { Repair } from './repair';
 
 export interface VerifyOptions {
   readonly realm: Realm;
@@ -22,6 +25,8 @@ export interface VerifyOptions {
   readonly log: Logger;
   readonly on_progress?: OnProgress;
   readonly signal?: AbortSignal;
+  /** Whether to rewrite the documents that have drifted (`Repair`). Default: false. */
+  readonly repairs?: boolean;
 }
 
 export interface VerifyResult {
@@ -33,9 +38,11 @@ export interface VerifyResult {
   readonly events: number;
   /**
    * At 1,000 differences, the search ends early and `truncated` is true. The group of documents that reaches this limit
-   * may add up to 5,000 differences.
+   * may add up to 5,000 differences. With `repairs`, the search goes on, but does not list further differences.
    */
   readonly differences: readonly Difference[];
+  /** Number of documents that were rewritten. Only with `repairs`: `differences` are then those of the last pass. */
+  readonly rewritten: number;
   readonly truncated: boolean;
   /** Number of documents that writers changed between all comparisons. Whether they have drifted is unknown. */
   readonly undecided: number;
@@ -52,11 +59,11 @@ const DIFFERENCES_MAX = 1_000;
 const ROUNDS_MAX = 100;
 /** The pause between two comparisons is 1 ms longer each time, up to this. */
 const PAUSE_MS_MAX = 10;
+/** A repair compares all documents at most this often: a worker may copy from a damaged document before its repair. */
+const PASSES_MAX = 10;
 
 /** A document that differs between the two versions: it has drifted, or a worker wrote it between the two reads. */
-interface Suspect {
-  readonly collection: CollectionName;
-  readonly id: string;
+interface Suspect extends DocumentAddress {
   /** Positions of both documents at the last comparison in `recheck`. Absent before the first one. */
   readonly positions?: string;
 }
@@ -99,16 +106,26 @@ export async function verifyVersion(
   }
 }
 
+interface Compared {
+  readonly suspect: Suspect;
+  readonly differences: readonly Difference[];
+  readonly positions: string;
+}
+
 class Verification {
   private readonly options: VerifyOptions & { readonly version: ViewVersion };
   private readonly scratch: ViewVersion;
   private readonly started_ms = performance.now();
   private readonly documents: Partial<Record<CollectionName, number>> = {};
-  private readonly differences: Difference[] = [];
+  private differences: Difference[] = [];
+  private rewritten = 0;
+  private readonly repair: Repair | undefined;
 
   constructor(options: VerifyOptions & { readonly version: ViewVersion }, scratch: ViewVersion) {
     this.options = options;
     this.scratch = scratch;
+    const { version, views, repairs } = options;
+    this.repair = repairs ? new Repair(version, scratch, views.partition_count) : undefined;
   }
 
   async run(): Promise<VerifyResult> {
@@ -120,18 +137,17 @@ class Verification {
       now: system.now,
       // A poison event fails in both versions, so neither version contains its changes.
       poison: 'dead_letter',
+      onWritten: this.repair?.recordPartitions,
     });
     const meter = new ProgressMeter('verifying', await events.head(), this.options.on_progress);
     await this.catchUp(fold, meter);
     let undecided = 0;
-    for (const collection of COLLECTION_NAMES) {
-      const suspects: Suspect[] = [];
-      for await (const suspect of this.walk(collection)) {
-        suspects.push(suspect);
-        if (suspects.length >= SUSPECTS_MAX) undecided += await this.recheck(suspects.splice(0), fold, meter);
-        if (this.is_full) break;
-      }
-      undecided += await this.recheck(suspects, fold, meter);
+    for (let pass = 1; pass <= (this.repair ? PASSES_MAX : 1); pass++) {
+      const { rewritten } = this;
+      this.differences = [];
+      undecided = await this.compareAll(fold, meter);
+      const is_repaired = this.differences.length + undecided === 0;
+      if (is_repaired || (pass > 1 && this.rewritten === rewritten)) break;
     }
     const finished = !this.options.signal?.aborted;
     const clean = finished && this.differences.length === 0 && undecided === 0;
@@ -141,23 +157,64 @@ class Verification {
       documents: this.documents,
       events: meter.count,
       differences: this.differences,
+      rewritten: this.rewritten,
       truncated: this.is_full,
       undecided,
       duration_ms: Math.round(performance.now() - this.started_ms),
     };
   }
 
+  /** Compares all documents once. Returns the number of those that are still undecided. */
+  private async compareAll(fold: LogFold, meter: ProgressMeter): Promise<number> {
+    let undecided = 0;
+    for (const collection of COLLECTION_NAMES) {
+      const suspects: Suspect[] = [];
+      for await (const suspect of this.walk(collection)) {
+        suspects.push(suspect);
+        if (suspects.length >= SUSPECTS_MAX) undecided += await this.recheck(suspects.splice(0), fold, meter);
+        if (this.is_full && !this.repair) break;
+      }
+      undecided += await this.recheck(suspects, fold, meter);
+    }
+    return undecided;
+  }
+
   private get is_full(): boolean {
     return this.differences.length >= DIFFERENCES_MAX;
   }
 
-  /** Projects the scratch version up to the current checkpoints of the verified version. */
-  private async catchUp(fold: LogFold, meter: ProgressMeter): Promise<void> {
-    const { version, views, signal } = this.options;
+  /** Projects the scratch version up to the current checkpoints of the verified version, and returns these. */
+  private async catchUp(fold: LogFold, meter: ProgressMeter): Promise<Position[]> {
+    const { version, views } = this.options;
     // `partition` also completes a batch that a crashed worker has left unfinished.
     const partitions = Array.from({ length: views.partition_count }, (_, n) => version.partition(n));
     const to = (await Promise.all(partitions)).map(({ checkpoint }) => checkpoint);
-    await fold.advance({ to, signal, onBatch: (position, events) => meter.advance(position, events) });
+    await this.advance(fold, meter, to);
+    return to;
+  }
+
+  private advance(fold: LogFold, meter: ProgressMeter, to: readonly Position[]): Promise<void> {
+    const { signal } = this.options;
+    return fold.advance({ to, signal, onBatch: (position, events) => meter.advance(position, events) });
+  }
+
+  /**
+   * Projects the scratch version up to the stored positions of these documents. It may then be ahead of the checkpoints of
+   * the verified version.
+   */
+  private async advanceToDocuments(
+    fold: LogFold,
+    meter: ProgressMeter,
+    documents: readonly StoredDocument[],
+  ): Promise<void> {
+    const { events, views } = this.options;
+    const head = await events.head();
+    const to = fold.checkpoints();
+    for (const { id, position, document } of documents) {
+      const partition = partitionOf(String(document?.keys.store_id ?? id), views.partition_count);
+      if (position <= head && position > to[partition]!) to[partition] = position;
+    }
+    await this.advance(fold, meter, to);
   }
 
   /** Reads both versions side by side, in order of id. Yields the documents that differ. */
@@ -183,44 +240,55 @@ class Verification {
   /**
    * Compares each suspect again until it is equal in both versions or has drifted. A document has drifted if it differs
    * twice in a row at the same positions. The same positions mean that neither version wrote the document between the two
-   * comparisons. Before the second comparison, the fresh fold has read every event that the stored document includes.
-   * Returns the number of suspects that are still undecided.
+   * comparisons. Before the second comparison, the fresh fold has read every event that the stored document includes, and
+   * none that the checkpoint of its partition does not.
+   *
+   * Workers may write a document more often than it is compared. Therefore documents that differ are compared once more
+   * after the fresh fold has read up to their stored positions. Returns the number of suspects that are still undecided.
    */
   private async recheck(found: readonly Suspect[], fold: LogFold, meter: ProgressMeter): Promise<number> {
+    const advance = (to: readonly Position[]): Promise<void> => this.advance(fold, meter, to);
+    const rewrite = async (differing: readonly Suspect[]): Promise<void> => {
+      this.rewritten += (await this.repair?.rewrite(differing, { fold, advance })) ?? 0;
+    };
     let suspects = found;
     for (let round = 0; round < ROUNDS_MAX && suspects.length > 0; round++) {
       if (this.options.signal?.aborted) break;
       if (round > 0) await pause(Math.min(round, PAUSE_MS_MAX));
-      await this.catchUp(fold, meter);
-      const expected_documents = await read(this.scratch, suspects);
-      const actual_documents = await read(this.options.version, suspects);
+      const reached = await this.catchUp(fold, meter);
+      const is_ahead = fold.checkpoints().some((position, partition) => position > reached[partition]!);
+      const actual_documents = await readDocuments(this.options.version, suspects);
+      const compared = await this.compare(suspects, actual_documents);
       const undecided: Suspect[] = [];
-      for (const suspect of suspects) {
-        const key = keyOf(suspect);
-        const expected = expected_documents.get(key);
-        const actual = actual_documents.get(key);
-        const differences = differencesOf(suspect.collection, suspect.id, expected, actual);
-        const positions = `${expected?.position}/${actual?.position}`;
-        if (differences.length > 0 && positions === suspect.positions) this.differences.push(...differences);
-        else if (differences.length > 0) undecided.push({ ...suspect, positions });
+      const drifted: Suspect[] = [];
+      for (const { suspect, positions, differences } of compared) {
+        const has_drifted = !is_ahead && positions === suspect.positions;
+        (has_drifted ? drifted : undecided).push({ ...suspect, positions });
+        if (has_drifted && !(this.repair && this.is_full)) this.differences.push(...differences);
       }
-      suspects = undecided;
+      await rewrite(drifted);
+      const changing = undecided.flatMap((suspect) => actual_documents.get(keyOf(suspect)) ?? []);
+      await this.advanceToDocuments(fold, meter, changing);
+      suspects = (await this.compare(undecided, actual_documents)).map(({ suspect }) => suspect);
     }
+    // Unlike a comparison, a rewrite also decides about a document that workers write all the time.
+    await rewrite(suspects);
     return suspects.length;
   }
-}
 
-const keyOf = ({ collection, id }: Suspect): string => `${collection}/${id}`;
-
-async function read(
-  version: ViewVersion,
-  suspects: readonly Suspect[],
-): Promise<ReadonlyMap<string, StoredDocument>> {
-  const found = new Map<string, StoredDocument>();
-  for (const collection of new Set(suspects.map((suspect) => suspect.collection))) {
-    const ids = suspects.filter((suspect) => suspect.collection === collection).map(({ id }) => id);
-    for (const stored of await version.getMany(collection, ids, ALL_PARTS))
-      found.set(keyOf({ collection, id: stored.id }), stored);
+  /** Returns the suspects that differ from the scratch version now. */
+  private async compare(
+    suspects: readonly Suspect[],
+    actual_documents: ReadonlyMap<string, StoredDocument>,
+  ): Promise<Compared[]> {
+    const expected_documents = await readDocuments(this.scratch, suspects);
+    return suspects.flatMap((suspect) => {
+      const { collection, id } = suspect;
+      const expected = expected_documents.get(keyOf(suspect));
+      const actual = actual_documents.get(keyOf(suspect));
+      const differences = differencesOf(collection, id, expected, actual);
+      if (differences.length === 0) return [];
+      return [{ suspect, differences, positions: `${expected?.position}/${actual?.position}` }];
+    });
   }
-  return found;
 }

@@ -9,6 +9,7 @@ import { reviewView } from './review';
 import { storeView } from './store';
 import type { Tally } from './tally';
 import type { View } from './view';
+import { webhookView } from './webhook';
 
 /** All views. The collections of reverse indexes have no view: the engine maintains them (see `relations.ts`). */
 export const views: readonly View[] = [
@@ -19,6 +20,7 @@ export const views: readonly View[] = [
   mediaView,
   reviewView,
   nameView,
+  webhookView,
   accountView,
   apiKeyView,
 ];

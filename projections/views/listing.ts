@@ -5,6 +5,8 @@ import {
   type ListingEmbed,
   listingCollection,
   listingKeys,
+  type PlaceEmbed,
+  publicationCount,
 } from '../../shared/catalog/listing/document';
 import {
   childrenCount,
@@ -15,14 +17,20 @@ import {
 } from '../../shared/catalog/listing/listing';
 import { areIdsOf, idsOf } from '../../shared/catalog/media/document';
 import { featuredFirst, type SortOrder } from '../../shared/catalog/sorting';
-import type { Visibility } from '../../shared/catalog/vocabulary';
 import type { ListingId } from '../../shared/kernel/ids';
 import { type EventContext, noKeys, type View } from './view';
 
 const PLACEHOLDER: ListingDocument = {
   keys: noKeys<ListingDocument['keys']>(listingCollection.keys),
   body: {} as ListingBody,
-  state: { listing: null, deleted: null, facets: {}, children: { public: 0, private: 0 }, revision: -1 },
+  state: {
+    listing: null,
+    deleted: null,
+    facets: {},
+    placed: { public: 0, private: 0 },
+    children: { public: 0, private: 0 },
+    revision: -1,
+  },
   expansions: { publications: { public: [], private: [] }, media: [] },
 };
 
@@ -37,6 +45,8 @@ export const listingView: View<ListingDocument, ListingEvent> = {
     const after = listingAggregate.evolve(current, event, id, occurred_at);
     // The counts and the list of publications stay: these still name the listing, which may be restored.
     if (after.tag === 'deleted' && after !== current) {
+      // It can no longer be restored.
+      if (!after.resource) return null;
       const { store_id: deleted_in, deleted_at = null } = after;
       return {
         ...PLACEHOLDER,
@@ -60,7 +70,7 @@ export const listingView: View<ListingDocument, ListingEvent> = {
     const { stats, media_ids, children_count = 0 } = document.body;
     const is_current =
       children_count === document.state.children.public &&
-      stats.publication_count === publicationCount(document, 'public') &&
+      stats.publication_count === publicationCount(document.state, ['public']) &&
       areIdsOf(media_ids, document.expansions.media);
     return is_current ? document : { ...document, body: bodyOf(listing, document) };
   },
@@ -68,7 +78,7 @@ export const listingView: View<ListingDocument, ListingEvent> = {
 
 function bodyOf(listing: Listing, document: ListingDocument): ListingBody {
   const media_ids = idsOf(document.expansions.media);
-  const publication_count = publicationCount(document, 'public');
+  const publication_count = publicationCount(document.state, ['public']);
   const stats = { media_count: media_ids.length, publication_count };
   const children = childrenCount(document.state.children.public);
   return { ...listingResource(listing), stats, media_ids, ...children } as unknown as ListingBody;
@@ -77,13 +87,6 @@ function bodyOf(listing: Listing, document: ListingDocument): ListingBody {
 /** Returns the order of the listing's publications. */
 export function entryOrder({ state }: ListingDocument): SortOrder {
   return featuredFirst(state.listing?.default_sort_mode ?? 'created_at_desc');
-}
-
-/** Returns the number of the listing's publications, of one visibility or in all. */
-export function publicationCount({ state }: ListingDocument, visibility: Visibility | '' = ''): number {
-  let count = 0;
-  for (const facet in state.facets) if (facet.startsWith(visibility)) count += state.facets[facet]!;
-  return count;
 }
 
 /** One embed object per listing, shared by all its publications in memory. Saves memory during a rebuild. */
@@ -98,4 +101,10 @@ export function embedListing({ state }: ListingDocument): ListingEmbed {
   const embed = { id, version, visibility, body: listingResource(listing) };
   embeds.set(listing, embed);
   return embed;
+}
+
+/** Returns the copy that the publications embed that have the listing among their `listing_ids`. */
+export function embedPlace({ state }: ListingDocument): PlaceEmbed {
+  const { id, version, visibility } = state.listing!;
+  return { id, version, visibility, body: {} };
 }

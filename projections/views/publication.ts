@@ -18,7 +18,13 @@ import {
   publicationResource,
 } from '../../shared/catalog/publication/publication';
 import { LISTED_VARIANTS_MAX } from '../../shared/catalog/publication/variants';
-import { publicationWords, TERM_FIELDS } from '../../shared/catalog/search/words';
+import {
+  isTextWord,
+  LABEL_FIELDS,
+  labelWords,
+  publicationWords,
+  TEXT_FIELDS,
+} from '../../shared/catalog/search/words';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { Tally } from './tally';
@@ -34,7 +40,7 @@ const PLACEHOLDER: PublicationDocument = {
     page_views: 0,
     revision: -1,
   },
-  expansions: { listing: null, media: [], variants: [] },
+  expansions: { listing: null, listings: [], media: [], variants: [] },
 };
 
 export const publicationView: View<PublicationDocument, PublicationEvent> = {
@@ -48,6 +54,8 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
     const after = publicationAggregate.evolve(current, event, id, occurred_at);
     // The counts stay, because reviews that are written meanwhile are counted for a publication that may be restored.
     if (after.tag === 'deleted' && after !== current) {
+      // It can no longer be restored.
+      if (!after.resource) return null;
       const { store_id: deleted_in, deleted_at = null } = after;
       return {
         ...PLACEHOLDER,
@@ -70,7 +78,11 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
     const { publication } = document.state;
     if (!publication) return document;
     const listing_id = shownListingId(document) ?? undefined;
-    if (body.listing_id === listing_id && areIdsOf(body.media_ids, expansions.media)) return document;
+    const is_current =
+      body.listing_id === listing_id &&
+      isSameValue(body.listing_ids ?? [], shownListingIds(document)) &&
+      areIdsOf(body.media_ids, expansions.media);
+    if (is_current) return document;
     return { ...document, body: bodyOf(publication, document) };
   },
 };
@@ -91,6 +103,7 @@ export const pageViewTally: Tally<PublicationDocument, PageViewEvent> = {
 function bodyOf(publication: Publication, document: PublicationDocument): PublicationBody {
   const references = {
     listing_id: shownListingId(document),
+    listing_ids: shownListingIds(document),
     media_ids: idsOf(document.expansions.media),
   };
   const view_count = publication.view_count + document.state.page_views;
@@ -102,12 +115,16 @@ function shownListingId({ keys, expansions: { listing } }: PublicationDocument):
   return listing?.visibility === 'public' ? keys.listing_id : null;
 }
 
+/** Returns the ids of the other listings that a storefront may see. */
+const shownListingIds = ({ expansions: { listings } }: PublicationDocument): string[] =>
+  listings.flatMap(({ id, visibility }) => (visibility === 'public' ? id : []));
+
 /**
- * Returns the body as an entry of its listing's document. It has `listing_id` also if the listing is private: who reads
- * the entry, reads the listing. The entry therefore does not depend on the copy of the listing.
+ * Returns the body as an entry of a listing's document. In its main listing, it has `listing_id` also if the listing is
+ * private: who reads the entry, reads the listing. The entry therefore does not depend on the copy of that listing.
  */
-export function entryBody({ body, keys: { listing_id } }: PublicationDocument): JsonObject {
-  return listing_id === null || body.listing_id === listing_id ? body : { ...body, listing_id };
+export function entryBody({ body, keys }: PublicationDocument, listing_id: string): JsonObject {
+  return keys.listing_id !== listing_id || body.listing_id === listing_id ? body : { ...body, listing_id };
 }
 
 /** Returns the expansions with the first variants. Keeps the object if the variants are the same. */
@@ -119,14 +136,13 @@ function withVariants(
   return isSameValue(expansions.variants, first) ? expansions : { ...expansions, variants: first };
 }
 
-/** Returns the search words. Keeps the old ones if their fields are unchanged, because splitting a long text is slow. */
+/** Returns the search words. Keeps those whose fields are unchanged, because splitting a long text is slow. */
 function wordsAfter({ state, words }: PublicationDocument, after: Publication): readonly string[] {
   const before = state.publication;
-  const is_same =
-    before !== null &&
-    TERM_FIELDS.every((name) => isSameValue(before[name], after[name])) &&
-    isSameValue(codesOf(before), codesOf(after));
-  return (is_same && words) || publicationWords(after);
+  const isSame = (name: keyof Publication): boolean => isSameValue(before![name], after[name]);
+  if (!before || !words || !TEXT_FIELDS.every(isSame)) return publicationWords(after);
+  if (LABEL_FIELDS.every(isSame) && isSameValue(codesOf(before), codesOf(after))) return words;
+  return [...words.filter(isTextWord), ...labelWords(after)];
 }
 
 /** Not all of the variants: their stock changes more often than anything else. */

@@ -27,8 +27,9 @@ export interface Embed {
 }
 
 /**
- * `expansions[name]` is a copy of one target document, or null. A change of the copy is not propagated to the parents of
- * the embedding document: what they contain of it must not depend on the copy (see `ListsFirst.entryBody`).
+ * `expansions[name]` is a copy of one target document, or null. Of the parents of the embedding document, a change of the
+ * copy is only propagated to those that list it by `ListsFirst.field`. What the others contain of it must not depend on
+ * the copy (see `ListsFirst.entryBody`).
  */
 export interface EmbedsOne {
   readonly kind: 'embedsOne';
@@ -72,8 +73,8 @@ export interface ReverseIndex {
 }
 
 /**
- * `expansions[name]` contains the first `max` target documents whose key `key` is the id of this document. The
- * engine replaces an entry when the keys or the body of its document change.
+ * `expansions[name]` contains the first `max` target documents that name this document in their key `key`, or also in
+ * `field`. The engine replaces an entry when the keys or the body of its document change.
  */
 export interface ListsFirst {
   readonly kind: 'listsFirst';
@@ -82,13 +83,17 @@ export interface ListsFirst {
   readonly name: string;
   readonly target: CollectionName;
   readonly key: string;
+  /** The `field` of an `embedsMany` relation whose ids are of other documents than the one in `key`. */
+  readonly field?: string;
+  /** Returns the keys of a document as an entry of the list of document `parent_id`. Default: its own keys. */
+  entryKeys?(keys: AnyDocument['keys'], parent_id: string): AnyDocument['keys'];
   /**
    * Which lists there are. `[null]`: `expansions[name]` is one list of all target documents. Otherwise, it is an object
    * with one list for each of these visibilities.
    */
   readonly visibilities: readonly ListVisibility[];
-  /** Returns the body of the document as an entry of the list. Default: its own body. */
-  entryBody?(target: AnyDocument): JsonObject;
+  /** Returns the body of the document as an entry of the list of document `parent_id`. Default: its own body. */
+  entryBody?(target: AnyDocument, parent_id: string): JsonObject;
   orderOf(document: AnyDocument): SortOrder;
   /** Returns the number of all items of the list, of which the list contains the first `max`. */
   totalOf(document: AnyDocument, visibility: ListVisibility): number;
@@ -161,9 +166,11 @@ export function listsFirst<Containing extends CollectionName, Target extends Col
   options: {
     readonly target: Target;
     readonly key: KeyName<Target>;
+    readonly field?: string;
+    entryKeys?(keys: DocumentOf<Target>['keys'], parent_id: string): DocumentOf<Target>['keys'];
     /** Set it for one list per visibility. Default: one list of all target documents. */
     readonly split_by?: 'visibility';
-    entryBody?(target: DocumentOf<Target>): JsonObject;
+    entryBody?(target: DocumentOf<Target>, parent_id: string): JsonObject;
     orderOf(document: DocumentOf<Containing>): SortOrder;
     totalOf(document: DocumentOf<Containing>, visibility: ListVisibility): number;
   },

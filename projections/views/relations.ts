@@ -1,8 +1,10 @@
-import { addToFacet } from '../../shared/catalog/publication/facets';
+import { publicationCount } from '../../shared/catalog/listing/document';
+import { keysInListing } from '../../shared/catalog/publication/document';
+import { addToFacet, countFacets } from '../../shared/catalog/publication/facets';
 import { orderOf } from '../../shared/catalog/sorting';
 import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
-import type { Visibility } from '../../shared/catalog/vocabulary';
-import { embedListing, entryOrder, publicationCount } from './listing';
+import { type Visibility, visibilitySchema } from '../../shared/catalog/vocabulary';
+import { embedListing, embedPlace, entryOrder } from './listing';
 import { embedMedia } from './media';
 import { entryBody, facetOf } from './publication';
 import { counts, embedsMany, embedsOne, listsFirst, type Relation } from './relation';
@@ -26,7 +28,13 @@ export const relations: readonly Relation[] = [
     target: 'listings',
     key: 'listing_id',
     toEmbed: embedListing,
-    countEmbeddingDocuments: (listing) => publicationCount(listing),
+    countEmbeddingDocuments: ({ state }) => countFacets(state.facets, visibilitySchema.options),
+  }),
+  embedsMany('publications', 'listings', {
+    target: 'listings',
+    field: 'listing_ids',
+    toEmbed: embedPlace,
+    index: { collection: 'places', key: 'listing_id' },
   }),
   embedsMany('publications', 'media', {
     target: 'media',
@@ -46,6 +54,12 @@ export const relations: readonly Relation[] = [
     named_in: { key: 'listing_id' },
     facetOf,
     add: addToFacet,
+  }),
+  counts('listings', 'placed', {
+    target: 'publications',
+    named_in: { field: 'listing_ids' },
+    facetOf: ({ keys }) => keys.visibility ?? 'private',
+    add: addToVisibility,
   }),
   // The facet of a child does not depend on its own children, so the change of a count ends at the parent.
   counts('listings', 'children', {
@@ -98,10 +112,12 @@ export const relations: readonly Relation[] = [
   listsFirst(EXPANDED_MAX, 'listings', 'publications', {
     target: 'publications',
     key: 'listing_id',
+    field: 'listing_ids',
     split_by: 'visibility',
     entryBody,
+    entryKeys: keysInListing,
     orderOf: entryOrder,
-    totalOf: (listing, visibility) => publicationCount(listing, visibility ?? 'public'),
+    totalOf: ({ state }, visibility) => publicationCount(state, [visibility ?? 'public']),
   }),
   listsFirst(EXPANDED_MAX, 'stores', 'listings', {
     target: 'listings',

@@ -12,6 +12,7 @@ export const reviewView: View<ReviewDocument, ReviewEvent> = {
       const { data } = event;
       return before ?? { keys: reviewKeys(data), body: reviewResource(id, data), state: {}, expansions: {} };
     }
+    if (event.type === 'ReviewErased') return null;
     if (!before) return before;
     const { keys, body } = before;
     switch (event.type) {

@@ -5,6 +5,7 @@ import type { Logger } from '../../shared/kernel/log';
 import { realSystem, type System } from '../../shared/kernel/system';
 import { type Schedule, startSchedule } from '../command/schedule';
 import { type MediaWork, startMediaWork } from '../media/work';
+import { startWebhooks } from '../webhooks/work';
 import { Commits } from './commits';
 import { HttpProcesses } from './http-processes';
 import type { HttpService } from './http-service';
@@ -35,6 +36,8 @@ interface Options extends Pick<RuntimeOptions, 'tracing'> {
    * make a store of this process fail.
    */
   readonly projections?: 'own_process' | 'this_process';
+  /** Times of the webhooks. For tests. */
+  readonly webhook_times?: Parameters<typeof startWebhooks>[1];
 }
 
 /** `close` shuts down: accepts no new requests, finishes the running ones, stops the pipelines, closes the stores. */
@@ -84,12 +87,12 @@ async function startWithHttpProcesses(config: Config, count: number, log: Logger
   }
 }
 
-/** Opens the stores, and starts projecting, rendering and publishing on schedule. */
+/** Opens the stores, and starts projecting, rendering, publishing on schedule and webhooks. */
 async function startBackground(
   config: Config,
   log: Logger,
   system: System,
-  { starting = new Set(), tracing, projections = 'own_process' }: Options,
+  { starting = new Set(), tracing, projections = 'own_process', webhook_times }: Options,
 ): Promise<Background> {
   // With a server, only some of the stores are embedded, or none.
   const { EVENTSTORE_URL, MONGODB_URL, REDIS_URL } = config;
@@ -102,6 +105,7 @@ async function startBackground(
     : startPipelines(runtime);
   const rendering = startMediaWork(runtime);
   const schedule = startSchedule(runtime);
+  const webhooks = startWebhooks(runtime, webhook_times);
   const stopping = new AbortController();
   if (is_embedded) void catchUp(runtime, pipelines, starting, stopping.signal);
   const ready = readiness(runtime, { ...WRITES, pipelines, starting });
@@ -110,7 +114,7 @@ async function startBackground(
     startHttpProcesses: (count) => new HttpProcesses({ runtime, log, count, ready, onDamage, commits }),
     close: async () => {
       stopping.abort();
-      await Promise.all([rendering.stop(), schedule.stop()]);
+      await Promise.all([rendering.stop(), schedule.stop(), webhooks.stop()]);
       await pipelines.stop();
       await runtime.close();
     },

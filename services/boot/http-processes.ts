@@ -190,7 +190,8 @@ interface Internal {
  * `node:cluster` would keep the connection for ever. The reply is then `accepted: true`, so that `node:cluster` closes
  * its copy of the connection.
  */
-function passOnConnections({ process }: Worker, doesAnotherListen: () => boolean): void {
+function passOnConnections(worker: Worker, doesAnotherListen: () => boolean): void {
+  const { process } = worker;
   const waiting = new Set<number>();
   const send = process.send.bind(process) as (message: Internal, ...rest: unknown[]) => boolean;
   const sendAndNote = (message: Internal, ...rest: unknown[]): boolean => {
@@ -201,14 +202,12 @@ function passOnConnections({ process }: Worker, doesAnotherListen: () => boolean
   process.on('internalMessage', ({ ack }: Internal) => {
     if (ack !== undefined) waiting.delete(ack);
   });
-  const passOn = (): void => {
+  // `close` comes after the exit and the last reply. If the exit is noticed before the end of the channel, `node:cluster`
+  // waits for `disconnect` before it forgets the process. Node never emits that while a connection is not acknowledged.
+  process.once('close', () => {
+    worker.disconnect();
     const accepted = !doesAnotherListen();
     for (const ack of waiting)
       process.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted }, undefined);
-  };
-  // From the later of both on, `node:cluster` no longer chooses the process.
-  process.once('exit', () => {
-    if (process.connected) process.once('disconnect', () => setImmediate(passOn));
-    else setImmediate(passOn);
   });
 }

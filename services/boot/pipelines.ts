@@ -35,7 +35,7 @@ export interface Pipelines {
   pipelineOf(realm: Realm): RealmPipeline;
   /**
    * Resolves to true when the documents of every realm have caught up with the head of its log at the call.
-   * Resolves to false after `timeout_ms`, or when data must be repaired first.
+   * Resolves to false after `timeout_ms`, when data must be repaired first, or when a realm is paused.
    */
   caughtUp(timeout_ms: number): Promise<boolean>;
   stop(): Promise<void>;
@@ -113,17 +113,14 @@ class OwnPipeline implements RealmPipeline {
 
   /**
    * Resolves to true when the documents have caught up with the head of the log at the call. Resolves to false when
-   * `signal` aborts or when data must be repaired first.
+   * `signal` aborts, when data must be repaired first, or when the realm is paused.
    */
   async caughtUp(signal: AbortSignal): Promise<boolean> {
     const ended = AbortSignal.any([signal, this.stopping.signal]);
     while (!ended.aborted) {
       try {
         const { running } = this;
-        if (running) {
-          await running.pipeline.caughtUp(ended);
-          return !ended.aborted;
-        }
+        if (running) return await running.pipeline.caughtUp(ended);
       } catch (error) {
         if (error instanceof NeedsRepairError) return false;
         // A store is unavailable. The dispatcher and the workers log this.

@@ -68,6 +68,7 @@ export const PROJECTIONS: ReadinessNeeds = {
  * this process creates one, can be read.
  *
  * The check also reports, without effect on readiness:
+ * - since when an operator has paused a realm, because reads continue and writes are stored;
  * - the lag of each partition in log positions and the dead letters of each realm, because reads continue;
  * - a damaged file of a store that still responds, because requests that do not need the damaged part succeed;
  * - the rate limiter, because each process limits on its own without it;
@@ -145,11 +146,12 @@ async function checkRealm(
 ): Promise<RealmState> {
   const pipeline = pipelines?.pipelineOf(realm);
   const events = runtime.events[realm];
-  const [head, documents, queue, match] = await Promise.all([
+  const [head, documents, queue, match, paused_since] = await Promise.all([
     orUndefined(events.head(HEAD_AGE_MS)),
     orUndefined(documentsOf(runtime, realm)),
     orUndefined(pipeline?.checkQueue() ?? Promise.resolve('unknown')),
     orUndefined(matchOf(runtime, realm)),
+    orUndefined(runtime.viewStores[realm].pausedSince()),
   ]);
   // After `head`, which may be the first to notice that the log is damaged.
   const log = worst(await healthOf(events), pipeline?.health?.log);
@@ -174,6 +176,7 @@ async function checkRealm(
   Object.assign(details, match ?? { matching_log: 'unknown' });
   if (pipeline) Object.assign(details, { job_queue: queue ?? 'unavailable', pipeline: pipeline.state });
   if (pipeline?.rebuilding) Object.assign(details, { rebuilding: { ...pipeline.rebuilding } });
+  if (paused_since !== undefined) Object.assign(details, { paused_since });
   if (documents && documents !== 'damaged') Object.assign(details, describe(documents, head));
   return { missing, details };
 }

@@ -1,6 +1,7 @@
 import { realSystem } from '../../shared/kernel/system';
 import { startSchedule } from '../command/schedule';
 import { startMediaWork } from '../media/work';
+import { startWebhooks } from '../webhooks/work';
 import { startHealthServer } from './apps';
 import { startHttpService } from './http-service';
 import { startPipelines } from './pipelines';
@@ -26,18 +27,19 @@ export function runHttpRole(role: 'command' | 'query'): void {
   });
 }
 
-/** The role `worker`: dispatcher and workers of every realm, rendering and publishing on schedule. Any number may run. */
+/** The role `worker`: dispatcher and workers of every realm, rendering, publishing on schedule and webhooks. Any number may run. */
 export function runWorker(): void {
   void runProcess('worker', async (config, { log, tracing }) => {
     const runtime = await openRuntime(config, log, realSystem, { tracing });
     const pipelines = startPipelines(runtime);
     const rendering = startMediaWork(runtime);
     const schedule = startSchedule(runtime);
+    const webhooks = startWebhooks(runtime);
     const health_server = await startHealthServer(runtime, pipelines);
     log.info(health_server ? { url: health_server.url } : {}, 'worker started');
     return async () => {
       await health_server?.close();
-      await Promise.all([rendering.stop(), schedule.stop()]);
+      await Promise.all([rendering.stop(), schedule.stop(), webhooks.stop()]);
       await pipelines.stop();
       await runtime.close();
     };

@@ -93,7 +93,7 @@ interface WaitLimits {
  * Runs a pipeline in this process until the documents have caught up, and shows how far they are. If a server projects
  * the same data, it has the dispatcher's lease: the pipeline of this process then dispatches nothing and only waits for
  * the checkpoints. A server that starts meanwhile waits for the lease, which this process releases at its end. Returns
- * false at a limit.
+ * false at a limit, and at once if the realm is paused.
  */
 async function project(runtime: Runtime, realm: Realm, limits: WaitLimits): Promise<boolean> {
   const match = runtime.log_matches[realm];
@@ -103,6 +103,7 @@ async function project(runtime: Runtime, realm: Realm, limits: WaitLimits): Prom
   const views = viewStores[realm];
   // Throws if the store cannot be reached. `views.ready` would wait without a limit.
   await views.versions();
+  if (await views.pausedSince()) return false;
   const queue = await openJobQueue(config, realm, { partition_count: views.partition_count });
   try {
     const parts = { realm, events: events[realm], views, queue, system, log, match, owner: leaseOwner() };
@@ -110,8 +111,7 @@ async function project(runtime: Runtime, realm: Realm, limits: WaitLimits): Prom
     const ended = new AbortController();
     const signal = limits.signal ? AbortSignal.any([limits.signal, ended.signal]) : ended.signal;
     try {
-      const caught_up = pipeline.caughtUp(signal).then(() => !signal.aborted);
-      return await Promise.race([caught_up, untilLimit(runtime, realm, limits, signal)]);
+      return await Promise.race([pipeline.caughtUp(signal), untilLimit(runtime, realm, limits, signal)]);
     } finally {
       ended.abort();
       await pipeline.stop();

@@ -18,7 +18,8 @@ import { CliError } from './invocation';
  * A file of all events (docs/operations/backup.md#moving-a-log). JSON Lines: a header, the events of each realm in
  * log order, and a last line with their number. Each line ends with the SHA-256 of the hash before it and of the line
  * itself, so an import notices changed, missing and additional lines. The last line shows that the file is complete. The file
- * has no positions, because each store numbers its events itself: a log and its copy in another store give the same file.
+ * has no positions, because each store numbers its events itself: a log and its copy in another store give the same file,
+ * except for the revisions of streams that were purged.
  */
 
 type Logs = Readonly<Record<Realm, EventStore>>;
@@ -141,14 +142,21 @@ export async function importEvents(
   return { events, appended };
 }
 
+/**
+ * Appends consecutive events of a stream. A stream whose earlier events were purged has higher revisions in the file than
+ * it gets here: an append cannot begin a stream above revision 0.
+ */
 async function append(logs: Logs, run: readonly FiledEvent[]): Promise<void> {
   const { stream, revision } = run[0]!;
+  const log = logs[realmOf(run[0]!)];
   const events = run.map(({ stream: _, revision: __, ...event }) => event);
-  const result = await logs[realmOf(run[0]!)].append(stream, revision - 1, events);
+  let result = await log.append(stream, revision - 1, events);
+  if (result.outcome === 'wrong_revision' && result.actual < revision - 1)
+    result = await log.append(stream, result.actual, events);
   if (result.outcome === 'wrong_revision')
     throw new CliError(
       `Event ${revision} of ${stream} cannot be appended: the last one in the log is ${result.actual}. Stop all other ` +
-        'processes. If the log was empty, the stream of the file lacks its first events, and the file cannot be imported.',
+        'processes, and import again into an empty catalog.',
     );
 }
 
@@ -189,17 +197,17 @@ async function* eventsOf(log: EventStore): AsyncGenerator<RecordedEvent, undefin
 /** Reads the events of a file. Throws `CliError` at the first line that was changed since the export. */
 async function* readEvents(path: string): AsyncGenerator<{ event: FiledEvent; line_bytes: number }> {
   const chain = new HashChain();
-  let lines = 0;
+  let has_header = false;
   let is_complete = false;
-  for await (const { text } of readLines(path)) {
+  for await (const { line, text } of readLines(path)) {
     const value = chain.open(text) as (typeof HEADER & FiledEvent & { events: number }) | undefined;
-    lines++;
-    if (lines === 1 && value?.format !== HEADER.format)
+    if (!has_header && value?.format !== HEADER.format)
       throw new CliError(`The file ${path} was not written by "catalog events export".`);
-    if (lines === 1 && value?.version !== HEADER.version)
+    if (!has_header && value?.version !== HEADER.version)
       throw new CliError(`The file ${path} has version ${value?.version}; this release reads version 1.`);
+    has_header = true;
     if (!value || is_complete)
-      throw new CliError(`Line ${lines} of ${path} was changed, or a line before it is missing.`);
+      throw new CliError(`Line ${line} of ${path} was changed, or a line before it is missing.`);
     if (value.stream) yield { event: value, line_bytes: Buffer.byteLength(text) };
     is_complete = value.events !== undefined;
   }

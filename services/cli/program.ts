@@ -14,6 +14,7 @@ import { keyCommands } from './commands/key';
 import { mediaCommands } from './commands/media';
 import { paymentMethodCommands } from './commands/payment-method';
 import { projectionCommands } from './commands/projections';
+import { purgeCommand } from './commands/purge';
 import { storeCommands } from './commands/store';
 import { testDataCommands } from './commands/test-data';
 
@@ -41,6 +42,7 @@ export function buildProgram(): Command {
   projectionCommands(program);
   eventCommands(program);
   backupCommands(program);
+  purgeCommand(program);
   testDataCommands(program);
   demoCommands(program);
   configCommand(program);

@@ -1,3 +1,8 @@
+import type {
+  DeadLetterGroup,
+  DeadLetterInVersion,
+  RetryResult,
+} from '../../projections/maintenance/dead-letters';
 import type { RebuildResult } from '../../projections/maintenance/rebuild';
 import type { PipelineStatus } from '../../projections/maintenance/status';
 import type { VerifyResult } from '../../projections/maintenance/verify';
@@ -11,7 +16,7 @@ type WithRealm<Result> = Result & { readonly realm: Realm };
 const DIFFERENCES_SHOWN = 50;
 const VALUE_LENGTH = 60;
 
-/** Renders one row per partition of every version, and one row for a realm that was never projected. */
+/** Renders one row per partition of every version, and one row for a realm that was never projected. Names paused realms. */
 export function statusTable(realms: readonly PipelineStatus[]): string {
   const rows = realms.flatMap(({ realm, head, versions }) =>
     versions.length === 0
@@ -27,7 +32,10 @@ export function statusTable(realms: readonly PipelineStatus[]): string {
         ),
   );
   const numbers = ['partition', 'position', 'lag', 'dead letters'].map(right);
-  return table(['realm', right('head'), 'version', 'status', ...numbers], rows);
+  const paused = realms.map(({ realm, paused_since: since }) =>
+    since ? `${realm} is paused since ${since}. Continue with "catalog projections resume".\n` : '',
+  );
+  return table(['realm', right('head'), 'version', 'status', ...numbers], rows) + paused.join('');
 }
 
 export function rebuildTable(realms: readonly WithRealm<RebuildResult>[]): string {
@@ -43,16 +51,48 @@ export function rebuildTable(realms: readonly WithRealm<RebuildResult>[]): strin
   );
 }
 
+export function deadLettersTable(found: readonly DeadLetterInVersion[]): string {
+  return table(
+    ['stream', 'version', 'event', 'since', 'reason'],
+    found.map(({ stream, version, revision, failed_at, reason }) => [
+      ...[stream, `v${version}`, revision, failed_at, reason],
+    ]),
+  );
+}
+
+export function groupsTable(groups: readonly DeadLetterGroup[]): string {
+  return table(
+    ['group', right('streams'), 'error', 'first stream', 'event', 'since', 'reason'],
+    groups.map(({ group, count, first: { cause, stream, revision, failed_at, reason } }) => [
+      ...[group, count, cause, stream, revision, failed_at, reason],
+    ]),
+  );
+}
+
+/** Renders what a retry or a skip has done in each version. */
+export function resultTable(results: readonly RetryResult[]): string {
+  return table(
+    ['stream', 'version', right('projected'), 'fails again'],
+    results.map(({ stream, version, projected, dead_letter }) => [
+      ...[stream, `v${version}`, projected],
+      dead_letter ? `at event ${dead_letter.revision}: ${dead_letter.reason}` : 'no',
+    ]),
+  );
+}
+
 /** Renders one row per realm, followed by the differences of each realm that has drifted, and the missing files. */
 export function verifyText(
   realms: readonly WithRealm<VerifyResult>[],
   missing_files: readonly MissingFile[],
+  repairs: boolean,
 ): string {
+  const titles = ['realm', 'result', 'version', right('events'), right('documents')];
   const summary = table(
-    ['realm', 'result', 'version', right('events'), right('documents')],
-    realms.map(({ realm, clean, version, events, documents }) => [
+    repairs ? [...titles, right('rewritten')] : titles,
+    realms.map(({ realm, clean, version, events, documents, rewritten }) => [
       ...[realm, clean ? 'clean' : 'DRIFT', `v${version}`, events],
       Object.values(documents).reduce((sum, count) => sum + count, 0),
+      ...(repairs ? [rewritten] : []),
     ]),
   );
   const rows = missing_files.map(({ environment, area, hash, media_id }) => [

@@ -1,11 +1,13 @@
 import { errorBody, errorCatalogue } from '../../shared/api/error-catalogue';
+import type { ApiOperation } from '../../shared/api/operations/operation';
 import { writes } from '../../shared/api/operations/writes';
 import {
   batchQuerySchema,
+  type PublicationBatch,
   type PublicationBatchItem,
   publicationBatchBody,
 } from '../../shared/api/requests/writes';
-import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { greatest } from '../../shared/catalog/events/positions';
 import { storeAggregate } from '../../shared/catalog/store/store';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
@@ -14,11 +16,21 @@ import { allEnded } from '../../shared/kernel/async';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import { deriveId, timeOfId } from '../../shared/kernel/ids';
 import { load, streamIn } from '../../shared/ports/stream-state';
+import type { StoreIdentity } from './derived-ids';
+import { listings } from './listing';
 import { publications } from './publication';
 import { awaitProjection, type RouteDeps, storeForNew } from './request';
 
 /** The answer to an item, or its error. */
 type Outcome = Answer | CatalogError;
+type Outcomes = Readonly<Record<'listings' | 'items', readonly Outcome[]>>;
+
+/** What a batch needs of the body of an answer. Only a put has a `result`. */
+interface WrittenData {
+  readonly id: string;
+  readonly result?: 'created' | 'updated' | 'unchanged';
+}
+const dataOf = ({ data }: Answer): WrittenData => data as object as WrittenData;
 
 const { createPublication, updatePublication, putPublication, deletePublication } = writes;
 const OPERATIONS = {
@@ -34,52 +46,130 @@ const OPERATIONS = {
  */
 export function batchRoute(deps: RouteDeps): Route {
   const handlers = new Map(
-    publications.routes(deps).map((route) => [`${route.method} ${route.path}`, route.handler]),
+    [...publications.routes(deps), ...listings.routes(deps)].map((route) => [
+      `${route.method} ${route.path}`,
+      route.handler,
+    ]),
   );
 
-  /** Carries out all items at once. Rejects with the first server error after all have ended. */
-  async function runAll(request: ApiRequest, items: readonly PublicationBatchItem[]): Promise<Outcome[]> {
-    const run = async (item: PublicationBatchItem, index: number): Promise<Outcome> => {
-      const { method, path } = OPERATIONS[item.action];
-      try {
-        return await handlers.get(`${method} ${path}`)!(requestOf(request, item, index));
-      } catch (error) {
-        if (!(error instanceof CatalogError) || errorCatalogue[error.condition].status >= 500) throw error;
-        return error;
-      }
-    };
-    return allEnded(items.map(run));
+  async function run({ method, path }: ApiOperation, request: () => ApiRequest): Promise<Outcome> {
+    try {
+      return await handlers.get(`${method} ${path}`)!(request());
+    } catch (error) {
+      if (!(error instanceof CatalogError) || errorCatalogue[error.condition].status >= 500) throw error;
+      return error;
+    }
+  }
+
+  /** Carries out one listing after the other, then all items at once. Rejects with the first server error after all have ended. */
+  async function runAll(
+    request: ApiRequest,
+    store: StoreIdentity,
+    batch: PublicationBatch,
+  ): Promise<Outcomes> {
+    const of_listings: Outcome[] = [];
+    for (const [index, listing] of (batch.listings ?? []).entries())
+      of_listings.push(await run(writes.putListing, () => requestOf(request, listing, `listing ${index}`)));
+    const ids = await listingIds(request, store, batch, of_listings);
+    const items = batch.items.map(async (item, index) => {
+      const operation = OPERATIONS[item.action];
+      const outcome = await run(operation, () => requestOf(request, inListing(item, ids), String(index)));
+      const moves = ids.get(item.listing_external_id ?? '') === null;
+      return moves ? movedToNew(outcome) : outcome;
+    });
+    return { listings: of_listings, items: await allEnded(items) };
+  }
+
+  /**
+   * Returns the ids of the listings that the batch has put and of those that its items name, by external id: null if a dry
+   * run would create the listing. Those that are missing do not exist, or have failed.
+   */
+  async function listingIds(
+    { dry_run, principal: { environment } }: ApiRequest,
+    store: StoreIdentity,
+    { listings: sent = [], items }: PublicationBatch,
+    outcomes: readonly Outcome[],
+  ): Promise<ReadonlyMap<string, string | null>> {
+    const ids = new Map<string, string | null>();
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome instanceof CatalogError) continue;
+      const { id, result } = dataOf(outcome);
+      ids.set(sent[index]!.external_id, dry_run && result === 'created' ? null : id);
+    }
+    const put = new Set(sent.map(({ external_id }) => external_id));
+    for (const name of new Set(items.flatMap(({ listing_external_id }) => listing_external_id ?? []))) {
+      if (put.has(name)) continue;
+      const { id, is_new } = await listings.idOfExternal(deps, environment, store, name);
+      if (!is_new) ids.set(name, id);
+    }
+    return ids;
   }
 
   return routeOf(writes.batchPublications, async (request) => {
     const { on_error, dry_run = false } = parseQuery(batchQuerySchema, request.query);
-    const { items } = parseBody(publicationBatchBody, request.body);
-    await request.admitItems?.(items.length);
+    const batch = parseBody(publicationBatchBody, request.body);
+    await request.admitItems?.(batch.items.length + (batch.listings?.length ?? 0));
     const { environment } = request.principal;
     const store_id = storeForNew(request, undefined);
-    await deps.stores.require(environment, store_id);
+    const identity = await deps.stores.require(environment, store_id);
     const store = await load(streamIn(deps, environment, storeAggregate, store_id));
     const in_store = { ...request, query: { ...request.query, store_id: [store_id] } };
     if (on_error === 'reject_all' && !dry_run)
-      assertValid(await runAll({ ...in_store, dry_run: true }, items));
-    const outcomes = await runAll({ ...in_store, dry_run }, items);
-    const headers = outcomes.flatMap((one) => (one instanceof CatalogError ? [] : [one.headers!]));
+      assertValid(await runAll({ ...in_store, dry_run: true }, identity, batch));
+    const outcomes = await runAll({ ...in_store, dry_run }, identity, batch);
+    const headers = [...outcomes.listings, ...outcomes.items].flatMap((one) =>
+      one instanceof CatalogError ? [] : [one.headers!],
+    );
     const written = {
       position: greatest([store.position, ...headers.map((one) => BigInt(one['X-Catalog-Position']!))]),
       repeated: headers.some((one) => 'Idempotent-Replayed' in one),
     };
     return {
-      data: summaryOf(items, outcomes, dry_run),
+      data: summaryOf(batch, outcomes, dry_run),
       headers: await awaitProjection(deps, request, store_id, written),
     };
   });
 }
 
+/** Returns the item with the id of the listing that it names by external id. Throws `field_invalid` if there is none. */
+function inListing(
+  item: PublicationBatchItem,
+  ids: ReadonlyMap<string, string | null>,
+): PublicationBatchItem {
+  const { listing_external_id: name, body } = item;
+  if (name === undefined) return item;
+  const listing_id = ids.get(name);
+  if (listing_id === undefined)
+    throw CatalogError.ofFaults([
+      {
+        condition: 'field_invalid',
+        field: 'listing_external_id',
+        constraint: 'the external id of a listing',
+      },
+    ]);
+  return listing_id === null ? item : { ...item, body: { ...body, listing_id } };
+}
+
+/** Returns the outcome of a dry run for an item that is moved to a new listing: it changes. */
+function movedToNew(outcome: Outcome): Outcome {
+  if (outcome instanceof CatalogError) return outcome;
+  const data = dataOf(outcome);
+  return {
+    ...outcome,
+    changed: true,
+    data: data.result === 'unchanged' ? { ...data, result: 'updated' } : { ...data },
+  };
+}
+
 /** Returns the request of an item. With an `Idempotency-Key`, each item is an operation of its own. */
-function requestOf(request: ApiRequest, item: PublicationBatchItem, index: number): ApiRequest {
+function requestOf(
+  request: ApiRequest,
+  item: Pick<PublicationBatchItem, 'id' | 'external_id' | 'body'>,
+  name: string,
+): ApiRequest {
   const { id, external_id, body = {} } = item;
   const { operation } = request;
-  const idOf = (of_batch: string): string => deriveId(timeOfId(of_batch), 'item', of_batch, String(index));
+  const idOf = (of_batch: string): string => deriveId(timeOfId(of_batch), 'item', of_batch, name);
   return {
     ...request,
     params: { ...(id && { id }), ...(external_id && { external_id }) },
@@ -99,50 +189,59 @@ function requestOf(request: ApiRequest, item: PublicationBatchItem, index: numbe
  * Throws `field_invalid` if an item has failed, or if two are of one publication: one may name it by its id and the other by
  * its external id. The faults have the place of the item, and codes of their own.
  */
-function assertValid(outcomes: readonly Outcome[]): void {
+function assertValid(outcomes: Outcomes): void {
   const idOf = (outcome: Outcome): unknown =>
     outcome instanceof CatalogError ? outcome : (outcome.data as JsonObject).id;
-  const ids = outcomes.map(idOf);
-  const faults = outcomes.flatMap((outcome, index): readonly Fault[] => {
-    const field = `items.${index}`;
-    if (!(outcome instanceof CatalogError)) {
-      const is_repeated = ids.indexOf(idOf(outcome)) < index;
-      return is_repeated ? [{ condition: 'field_invalid', field, constraint: 'another publication' }] : [];
-    }
-    const { condition, faults, message } = outcome;
-    if (faults.length > 0)
-      return faults.map((fault) => ({ ...fault, field: `${field}.body.${fault.field}` }));
-    return [{ condition, field, constraint: message || errorCatalogue[condition].message }];
-  });
+  const ids = outcomes.items.map(idOf);
+  const faultsIn = (list: keyof Outcomes) =>
+    outcomes[list].flatMap((outcome, index) =>
+      outcome instanceof CatalogError ? faultsOf(outcome, `${list}.${index}`) : [],
+    );
+  const repeated = ids.flatMap((id, index): Fault[] =>
+    ids.indexOf(id) < index
+      ? [{ condition: 'field_invalid', field: `items.${index}`, constraint: 'another publication' }]
+      : [],
+  );
+  const faults = [...faultsIn('listings'), ...faultsIn('items'), ...repeated];
   if (faults.length === 0) return;
   const { faults: reported } = CatalogError.ofFaults(faults);
   throw new CatalogError('field_invalid', { faults: reported });
 }
 
-/** Returns the body of the answer: the result of each item, and how many items have each result. */
+function faultsOf({ condition, faults, message }: CatalogError, field: string): Fault[] {
+  if (faults.length === 0)
+    return [{ condition, field, constraint: message || errorCatalogue[condition].message }];
+  return faults.map((fault) => {
+    const parent = fault.field === 'listing_external_id' ? field : `${field}.body`;
+    return { ...fault, field: `${parent}.${fault.field}` };
+  });
+}
+
+/** Returns the body of the answer: the result of each listing and item, and how many items have each result. */
 function summaryOf(
-  items: readonly PublicationBatchItem[],
-  outcomes: readonly Outcome[],
+  { items, listings: sent }: PublicationBatch,
+  outcomes: Outcomes,
   dry_run: boolean,
 ): JsonObject {
   const counts = { created: 0, updated: 0, unchanged: 0, deleted: 0, failed: 0 };
-  const shown = outcomes.map((outcome, index): JsonObject => {
-    const { action, id, external_id } = items[index]!;
-    const item = { index, action, ...(external_id !== undefined && { external_id }) };
-    if (outcome instanceof CatalogError) {
-      counts.failed += 1;
-      return { ...item, ...(id !== undefined && { id }), error: errorBody(outcome).error! };
-    }
-    const data = outcome.data as {
-      readonly id: string;
-      readonly result?: 'created' | 'updated' | 'unchanged';
-    };
-    const of_update = outcome.changed ? 'updated' : 'unchanged';
-    const result = { create: 'created', update: of_update, put: data.result!, delete: 'deleted' } as const;
-    counts[result[action]] += 1;
-    // A dry run makes up the id of a new publication.
-    const has_id = !dry_run || result[action] !== 'created';
-    return { ...item, ...(has_id && { id: data.id }), result: result[action] };
+  const shown = items.map(({ action, id, external_id }, index): JsonObject => {
+    const names = { ...(external_id !== undefined && { external_id }), ...(id !== undefined && { id }) };
+    const result = resultOf(outcomes.items[index]!, action, dry_run);
+    counts[result.result ?? 'failed'] += 1;
+    return { index, action, ...names, ...result };
   });
-  return { dry_run, ...counts, items: shown as readonly JsonValue[] as JsonValue[] };
+  const listed = sent?.map(({ external_id }, index): JsonObject => {
+    return { index, external_id, ...resultOf(outcomes.listings[index]!, 'put', dry_run) };
+  });
+  return { dry_run, ...counts, ...(listed && { listings: listed }), items: shown };
+}
+
+/** Returns what the summary shows of an outcome: its error, or its result and the id. */
+function resultOf(outcome: Outcome, action: keyof typeof OPERATIONS, dry_run: boolean) {
+  if (outcome instanceof CatalogError) return { error: errorBody(outcome).error! };
+  const { id, result: of_put } = dataOf(outcome);
+  const of_update = outcome.changed ? 'updated' : 'unchanged';
+  const result = ({ create: 'created', update: of_update, put: of_put!, delete: 'deleted' } as const)[action];
+  // A dry run makes up the id of a new resource.
+  return dry_run && result === 'created' ? { result } : { id, result };
 }

@@ -1,9 +1,10 @@
 import { writes } from '../../shared/api/operations/writes';
 import { featuredOrderBody } from '../../shared/api/requests/writes';
 import { greatest } from '../../shared/catalog/events/positions';
-import { listingAggregate } from '../../shared/catalog/listing/listing';
-import { NOT_FEATURED } from '../../shared/catalog/publication/document';
+import { type Listing, listingAggregate } from '../../shared/catalog/listing/listing';
 import type { Publication } from '../../shared/catalog/publication/publication';
+import { featuredIn } from '../../shared/catalog/search/words';
+import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
 import { allEnded } from '../../shared/kernel/async';
@@ -38,14 +39,17 @@ async function arrangeFeatured(deps: RouteDeps, request: ApiRequest): Promise<An
   await guardFor(request, deps.stores, 'listing_not_found')(resource);
   await checkPublications(deps, request, publication_ids);
   const wanted = new Map(publication_ids.map((id, index) => [id, index + 1]));
-  for (const id of await featuredIn(deps, request)) if (!wanted.has(id)) wanted.set(id, 0);
+  for (const id of await featuredOf(deps, request, resource)) if (!wanted.has(id)) wanted.set(id, 0);
 
   const context = writeContextOf(request);
   const place = async ([id, position]: readonly [string, number]): Promise<Written<Publication>[]> => {
     const revise = async (before: Publication) => {
-      const is_here = before.listing_id === listing_id;
+      if (before.listing_id === listing_id) return { featured_position: position || null };
+      const is_here = before.listing_ids.includes(listing_id);
       if (position > 0 && !is_here) throw new CatalogError('lost_race', { message: CHANGED });
-      return is_here ? { featured_position: position || null } : {};
+      const { [listing_id]: _, ...others } = before.featured_positions;
+      const featured_positions = position > 0 ? { ...others, [listing_id]: position } : others;
+      return is_here ? { featured_positions } : {};
     };
     const target = { environment, id: id as PublicationId, revise };
     return updatePublication(deps, context, target, {}).then(
@@ -79,7 +83,8 @@ async function checkPublications(
 ): Promise<void> {
   const found = await Promise.all(ids.map((id) => findPublication(deps, environment, id as PublicationId)));
   const faults = found.flatMap((publication, index): Fault[] => {
-    if (publication?.listing_id === params.id) return [];
+    const { listing_id = null, listing_ids = [] } = publication ?? {};
+    if ([listing_id, ...listing_ids].includes(params.id as ListingId)) return [];
     const field = `publication_ids.${index}`;
     return [{ condition: 'field_invalid', field, constraint: 'a publication of the listing' }];
   });
@@ -87,14 +92,19 @@ async function checkPublications(
 }
 
 /** Returns the ids of the listing's featured publications, as far as they are projected. Throws `unavailable`. */
-async function featuredIn(deps: RouteDeps, { principal, params }: ApiRequest): Promise<string[]> {
+async function featuredOf(
+  deps: RouteDeps,
+  { principal }: ApiRequest,
+  { id, store_id }: Listing,
+): Promise<string[]> {
+  const scope = { store_id, visibility: { in: visibilitySchema.options } };
   const featured = await readCount(deps, principal.environment, (version) =>
-    version.find('publications', {
-      where: { listing_id: params.id!, featured_rank: { lte: NOT_FEATURED - 1 } },
+    version.search('publications', {
+      ...{ scope, where: scope, tiers: [[[{ word: featuredIn(id) }]]], is_exhaustive: true },
       order: [['id', 'asc']],
       limit: FEATURED_READ_MAX,
     }),
   );
   if (!featured) throw new CatalogError('unavailable');
-  return featured.map(({ id }) => id);
+  return featured.documents.map((stored) => stored.id);
 }

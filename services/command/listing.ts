@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
 import { deleteListingSchema, listingPatchBody, newListingBody } from '../../shared/api/requests/writes';
+import { publicationCount } from '../../shared/catalog/listing/document';
 import { LISTING_MEDIA_MAX, listingFields } from '../../shared/catalog/listing/fields';
 import {
   childrenCount,
@@ -10,9 +11,7 @@ import {
   placeInTree,
 } from '../../shared/catalog/listing/listing';
 import { LISTINGS_BELOW_MAX, listingsBelow } from '../../shared/catalog/listing/tree';
-import { countFacets } from '../../shared/catalog/publication/facets';
 import { faultsInSpans, SCHEDULE_SPAN } from '../../shared/catalog/schedule';
-import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
@@ -84,7 +83,7 @@ export const listings = defineResource({
       const counts = await readCount(deps, request.principal.environment, async (version) => {
         const state = (await version.get('listings', id, ['state']))?.document?.state;
         const { public: shown = 0, private: hidden = 0 } = state?.children ?? {};
-        const publications = countFacets(state?.facets ?? {}, visibilitySchema.options);
+        const publications = state ? publicationCount(state) : 0;
         return { publications, children: shown + hidden };
       });
       if (counts && counts.children > 0)

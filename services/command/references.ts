@@ -11,6 +11,9 @@ import type { StoreDeps } from './execute';
 /** The resources to which a publication or listing refers. */
 export interface References {
   readonly listing_id?: string | null | undefined;
+  /** Of a publication: its other listings. */
+  readonly listing_ids?: readonly string[] | undefined;
+  readonly featured_positions?: Readonly<Record<string, number>> | undefined;
   readonly media_ids?: readonly string[] | undefined;
   /** Of a listing. */
   readonly parent_id?: string | null | undefined;
@@ -29,13 +32,19 @@ export async function checkReferences(
   id?: AnyId,
 ): Promise<void> {
   const { listing_id, parent_id } = references;
-  const [listing, parent, ...media] = await Promise.all([
+  const [listing, parent, ...others] = await Promise.all([
     findListing(deps, environment, listing_id).then((found) =>
       !listing_id || found?.store_id === store_id
         ? undefined
         : fault('listing_id', 'a listing of the same store'),
     ),
     parent_id ? faultOfParent(deps, environment, store_id, parent_id, id) : undefined,
+    ...(references.listing_ids ?? []).map(async (id, index) => {
+      const found = await findListing(deps, environment, id);
+      return found?.store_id === store_id
+        ? undefined
+        : fault(`listing_ids.${index}`, 'a listing of the same store');
+    }),
     ...(references.media_ids ?? []).map(async (id, index) => {
       const media = await findMedia(deps, environment, id as MediaId);
       return media?.store_id === store_id
@@ -43,7 +52,7 @@ export async function checkReferences(
         : fault(`media_ids.${index}`, 'media of the same store');
     }),
   ]);
-  const faults = [listing, parent, ...media].filter((fault) => fault !== undefined);
+  const faults = [listing, parent, ...others].filter((fault) => fault !== undefined);
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 
@@ -95,7 +104,7 @@ export function findListingsAbove(
 }
 
 /**
- * Removes `listing_id` and `media_ids` from `changes` if the client sends back what it has read.
+ * Removes references from `changes` if the client sends back what it has read.
  *
  * Reads omit a deleted listing and deleted media, but the stored resource still refers to them. A client that sends back
  * its last read therefore sends other references than the stored ones, although it wants to change nothing
@@ -107,17 +116,28 @@ export async function omitUnchangedReferences<Changes extends References>(
   stored: References,
   changes: Changes,
 ): Promise<Changes> {
-  const { listing_id, media_ids } = changes;
+  const { listing_id, listing_ids, featured_positions, media_ids } = changes;
   const { listing_id: old_listing_id = null, media_ids: old_media_ids = [] } = stored;
+  const { listing_ids: old_listing_ids = [], featured_positions: old_positions = {} } = stored;
   let reduced = changes;
   if (listing_id === null && (await findListing(deps, environment, old_listing_id)) === undefined)
     reduced = { ...reduced, listing_id: undefined };
-  if (media_ids !== undefined && media_ids.length < old_media_ids.length) {
+  if (hasFewer(listing_ids, old_listing_ids) || hasFewer(featured_positions, old_positions)) {
+    const existing = await existingListings(deps, environment, old_listing_ids);
+    const positions = Object.entries(old_positions).filter(([id]) => existing.some((each) => each === id));
+    if (isSameValue(listing_ids, existing)) reduced = { ...reduced, listing_ids: undefined };
+    if (isSameValue(featured_positions, Object.fromEntries(positions)))
+      reduced = { ...reduced, featured_positions: undefined };
+  }
+  if (hasFewer(media_ids, old_media_ids)) {
     const existing = await existingMedia(deps, environment, old_media_ids as readonly MediaId[]);
     if (isSameValue(media_ids, existing)) reduced = { ...reduced, media_ids: undefined };
   }
   return reduced;
 }
+
+const hasFewer = (sent: object | undefined, old: object): boolean =>
+  sent !== undefined && Object.keys(sent).length < Object.keys(old).length;
 
 /**
  * Throws `field_invalid` if a patch has another `store_id`. A resource cannot change its store
@@ -135,14 +155,30 @@ export async function existingReferences(
   environment: Environment,
   {
     listing_id,
+    listing_ids,
     media_ids,
-  }: { readonly listing_id: ListingId | null; readonly media_ids: readonly MediaId[] },
-): Promise<{ listing_id: ListingId | null; media_ids: MediaId[] }> {
-  const [listing, media] = await Promise.all([
+  }: {
+    readonly listing_id: ListingId | null;
+    readonly listing_ids: readonly string[];
+    readonly media_ids: readonly MediaId[];
+  },
+): Promise<{ listing_id: ListingId | null; listing_ids: ListingId[]; media_ids: MediaId[] }> {
+  const [listing, listings, media] = await Promise.all([
     findListing(deps, environment, listing_id),
+    existingListings(deps, environment, listing_ids),
     existingMedia(deps, environment, media_ids),
   ]);
-  return { listing_id: listing?.id ?? null, media_ids: media };
+  return { listing_id: listing?.id ?? null, listing_ids: listings, media_ids: media };
+}
+
+/** Returns the ids of the listings that still exist, in the given order. */
+async function existingListings(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  ids: readonly string[],
+): Promise<ListingId[]> {
+  const listings = await Promise.all(ids.map((id) => findListing(deps, environment, id)));
+  return listings.flatMap((found) => found?.id ?? []);
 }
 
 /** Returns the ids of the media that still exist, in the given order. */

@@ -514,7 +514,7 @@ export function defineResource<
     ...(operations.restore ? [routeOf(operations.restore, (request) => answerRestore(deps, request))] : []),
   ];
 
-  return { create, update, put, remove, addMedia, find, answerAfter, routes };
+  return { create, update, put, idOfExternal, remove, addMedia, find, answerAfter, routes };
 }
 
 async function revised<Resource extends References, Changes extends References>(

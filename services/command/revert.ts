@@ -73,7 +73,7 @@ export async function revertTo(
 
 /** Returns the fields to restore, without references to what does not exist any more, and the names of such fields. */
 async function restorable(deps: StoreDeps, environment: Environment, earlier: Publication) {
-  const { listing_id, media_ids } = await existingReferences(deps, environment, earlier);
+  const { listing_id, listing_ids, media_ids } = await existingReferences(deps, environment, earlier);
   const variants = earlier.variants.map((variant) => ({
     ...variant,
     media_id: media_ids.some((id) => id === variant.media_id) ? variant.media_id : null,
@@ -81,9 +81,14 @@ async function restorable(deps: StoreDeps, environment: Environment, earlier: Pu
   const is_listing_gone = listing_id !== earlier.listing_id;
   const not_restored = [
     ...(is_listing_gone ? ['listing_id'] : []),
+    ...(isSameValue(listing_ids, earlier.listing_ids) ? [] : ['listing_ids']),
     ...(isSameValue(media_ids, earlier.media_ids) ? [] : ['media_ids']),
   ];
-  const values = Object.entries({ ...earlier, media_ids, variants }).filter(
+  const positions = Object.entries(earlier.featured_positions).filter(([id]) =>
+    (listing_ids as string[]).includes(id),
+  );
+  const existing = { listing_ids, featured_positions: Object.fromEntries(positions), media_ids, variants };
+  const values = Object.entries({ ...earlier, ...existing }).filter(
     ([name]) => RESTORED.includes(name) && !(is_listing_gone && name === 'listing_id'),
   );
   return { fields: Object.fromEntries(values) as PublicationPatch, not_restored };

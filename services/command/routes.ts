@@ -11,6 +11,7 @@ import { revertRoutes } from './revert';
 import { reviewRoutes } from './review';
 import { storeRoutes } from './store';
 import { variantRoutes } from './variant';
+import { webhookRoutes } from './webhook';
 
 /** Returns the routes of all write endpoints (docs/interface.md#write-endpoints). */
 export function commandRoutes(
@@ -27,5 +28,6 @@ export function commandRoutes(
     ...storeRoutes(shared),
     ...reviewRoutes(shared),
     ...variantRoutes(shared),
+    ...webhookRoutes(shared),
   ];
 }

@@ -18,7 +18,7 @@ const TEST_ITEMS: ReadonlySet<string> = new Set([
 
 /**
  * Returns the contents of the live demo store, read from an import file (docs/import.md): eight public listings, two of
- * them below others, one private listing, and two products without a listing.
+ * them below others, one private listing, two products without a listing, and three that are in two listings.
  */
 export function liveItems(): ImportItem[] {
   const lines = readFileSync(join(DEMO_FOLDER, 'catalog.jsonl'), 'utf8').trim().split('\n');

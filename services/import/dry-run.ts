@@ -35,6 +35,10 @@ export class DryRunLog implements EventStore {
     return [...(await this.real.readStream(stream, from, count)), ...appended].slice(0, count);
   }
 
+  truncate(): Promise<void> {
+    throw new Error('a dry run does not remove events');
+  }
+
   subscribe(): AsyncIterable<LogBatch> {
     throw new Error('a dry run does not support subscriptions');
   }

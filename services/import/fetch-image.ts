@@ -1,23 +1,12 @@
-import type { LookupAddress } from 'node:dns';
-import { lookup as resolveName } from 'node:dns/promises';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
-import { isIP, type LookupFunction } from 'node:net';
-import ipaddr from 'ipaddr.js';
-import { socketHost } from '../../shared/kernel/server-url';
+import type { IncomingMessage } from 'node:http';
+import { type AddressRule, HostRefusedError, requestAllowed } from '../../shared/http/outgoing';
 import { RowError } from './item';
 
-export interface FetchOptions {
-  /** Whether to connect to addresses that are not on the public internet. */
-  readonly allow_private: boolean;
+export interface FetchOptions extends AddressRule {
   readonly size_bytes_max: number;
   /** Limit for the complete download, including redirects. */
   readonly timeout_ms: number;
   readonly signal?: AbortSignal | undefined;
-  /** Resolves a host name. Default: the resolver of the operating system. */
-  readonly resolve?: (host: string) => Promise<readonly LookupAddress[]>;
-  /** Decides whether an address is public. Default: `isPublicAddress`. */
-  readonly is_public?: (address: string) => boolean;
 }
 
 /** Thrown if an image cannot be fetched. The report of the import prints the message. */
@@ -32,8 +21,7 @@ const HEADERS = { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent'
 /**
  * Fetches an image and streams its bytes to `use`. Throws `FetchError`, and whatever `use` throws.
  *
- * Every host, also after a redirect, must resolve to public addresses only. The connection uses these addresses and does
- * not resolve the host again. Otherwise an import file could send requests into this machine's private network (SSRF).
+ * Every host, also after a redirect, must resolve to allowed addresses only.
  */
 export async function fetchImage<Result>(
   address: string,
@@ -85,38 +73,10 @@ function parseAddress(address: string, base?: string): URL {
 }
 
 function request(url: URL, options: FetchOptions, signal: AbortSignal): Promise<IncomingMessage> {
-  const lookup = checkedLookup(options);
-  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-  return new Promise((resolve, reject) => {
-    const fail = (error: unknown): void => reject(toFetchError(error));
-    // Node does not call `lookup` for an IP address, so it is checked here.
-    const literal = socketHost(url.hostname);
-    if (isIP(literal) && !mayConnect(literal, options)) return fail(notPublicError());
-    send(url, { agent: false, headers: HEADERS, lookup, signal }, resolve).on('error', fail).end();
+  return requestAllowed(url, options, { agent: false, headers: HEADERS, signal }).catch((error: unknown) => {
+    throw toFetchError(error);
   });
 }
-
-/** Returns a look-up function. It fails unless every address of the host is allowed, because Node may use any of them. */
-function checkedLookup(options: FetchOptions): LookupFunction {
-  const resolve = options.resolve ?? ((host: string) => resolveName(host, { all: true }));
-  return (host, { all }, done) => {
-    const check = async (): Promise<readonly LookupAddress[]> => {
-      const found = await resolve(host);
-      if (found.length === 0) throw new FetchError(`host ${host} has no address`);
-      if (!found.every(({ address }) => mayConnect(address, options))) throw notPublicError();
-      return found;
-    };
-    check().then(
-      (found) => (all ? done(null, [...found]) : done(null, found[0]!.address, found[0]!.family)),
-      (error: NodeJS.ErrnoException) => done(error, ''),
-    );
-  };
-}
-
-const mayConnect = (address: string, options: FetchOptions): boolean =>
-  options.allow_private || (options.is_public ?? isPublicAddress)(address);
-const notPublicError = (): FetchError =>
-  new FetchError('the address is not public; use --allow-private-images to fetch it');
 
 async function* readBytes(
   response: IncomingMessage,
@@ -143,18 +103,13 @@ const LOCAL_CODES = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'ENOBUFS', 'EADDRNOTA
 
 /** Converts an error with a code, that is, of the network or TLS, to a `FetchError`. Returns other errors unchanged. */
 function toFetchError(error: unknown): unknown {
+  if (error instanceof HostRefusedError)
+    return new FetchError(
+      error.reason === 'not_public'
+        ? `${error.message}; use --allow-private-images to fetch it`
+        : error.message,
+    );
   const { code } = error as NodeJS.ErrnoException;
   if (error instanceof FetchError || code === undefined || LOCAL_CODES.has(code)) return error;
   return new FetchError(`the server cannot be reached (${code})`, { cause: error });
-}
-
-/** Global unicast addresses (RFC 4291 §2.4). Excludes addresses that contain an IPv4 address (NAT64, IPv4-mapped). */
-const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
-
-/** Returns whether an IP address is on the public internet, by the IANA registries of special-purpose addresses. */
-export function isPublicAddress(text: string): boolean {
-  if (isIP(text) === 0 || text.includes('%')) return false;
-  const address = ipaddr.parse(text);
-  if (address.range() !== 'unicast') return false;
-  return address.kind() === 'ipv4' || address.match(GLOBAL_IPV6);
 }

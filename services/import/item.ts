@@ -39,6 +39,12 @@ export interface ReviewRow {
 /** A listing by its name. `key` tells listings of one name apart: handle, external id or id of one of them. */
 export type ListingName = string | { readonly name: string; readonly key: string };
 
+/** Another listing than the main one, and the position among its featured publications. */
+export interface OtherListing {
+  readonly listing: ListingName;
+  readonly featured_position?: number | null | undefined;
+}
+
 export interface PublicationItem {
   readonly kind: 'publication';
   readonly line: number;
@@ -47,6 +53,8 @@ export interface PublicationItem {
   readonly fields: Fields;
   /** Null removes the publication from its listing; undefined keeps it there. */
   readonly listing?: ListingName | null;
+  /** All of them. Undefined keeps the publication where it is. */
+  readonly other_listings?: readonly OtherListing[];
   readonly images: readonly ImageAddress[];
   readonly variant_images?: readonly VariantImage[];
   readonly reviews: readonly ReviewRow[];

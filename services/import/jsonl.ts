@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { newListingBody } from '../../shared/api/requests/writes';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import { OTHER_LISTINGS_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { parseBody } from '../../shared/http/validation';
 import { isUuid } from '../../shared/kernel/ids';
 import { newPublicationSchema } from '../command/publication';
@@ -68,11 +69,23 @@ const reviewRow = reviewFields.extend({
   publication: externalId.nullish(),
 });
 const publicationRow = z.strictObject({
-  ...fieldsOf(newPublicationSchema, 'store_id', 'listing_id', 'media_ids'),
+  ...fieldsOf(
+    newPublicationSchema,
+    ...(['store_id', 'listing_id', 'listing_ids', 'featured_positions', 'media_ids'] as const),
+  ),
   external_id: externalId,
   /** In the major unit of the currency. */
   price: z.union([z.string(), z.number()], 'a decimal number such as "12.50"').optional(),
   listing: listingName.nullish(),
+  other_listings: z
+    .array(
+      z.strictObject({
+        listing: listingName,
+        featured_position: publicationFields.featured_position.input.optional(),
+      }),
+    )
+    .max(OTHER_LISTINGS_MAX)
+    .nullish(),
   images: z.array(image).nullish(),
   reviews: z.array(z.any()).nullish(),
   variants: z.any().optional(),
@@ -116,7 +129,8 @@ function toReview({ external_id, ...fields }: z.output<typeof reviewFields>): Re
 
 function parsePublication(row: JsonObject, line: number, currency: string | undefined): ImportItem[] {
   const parsed = parseBody(publicationRow, row);
-  const { external_id, listing, images, reviews: review_rows, price, variants, ...fields } = parsed;
+  const { external_id, listing, other_listings, images, variants, ...others } = parsed;
+  const { reviews: review_rows, price, ...fields } = others;
   if (price !== undefined && 'price_amount' in fields)
     throw new RowError('price: use either price or price_amount, not both');
   const reviews: ReviewRow[] = [];
@@ -141,6 +155,7 @@ function parsePublication(row: JsonObject, line: number, currency: string | unde
       ...(price !== undefined && { price_amount: parsePrice(String(price)) }),
     },
     ...(listing === undefined ? {} : { listing }),
+    ...(other_listings === undefined ? {} : { other_listings: other_listings ?? [] }),
   };
   return [item, ...faults];
 }

@@ -58,6 +58,8 @@ export const LISTED_MAX = 50_000;
 /** The names of fields in the report that differ from those of the interface. */
 const FILE_NAMES: Readonly<Record<string, string>> = {
   listing_id: 'listing',
+  listing_ids: 'other_listings',
+  featured_positions: 'other_listings',
   media_ids: 'images',
   parent_id: 'parent',
 };

@@ -9,6 +9,7 @@ import {
   type ImportFile,
   type ImportItem,
   type ListingItem,
+  type OtherListing,
   type PublicationItem,
   type ReviewItem,
   type ReviewRow,
@@ -116,10 +117,11 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
     item.listing === undefined
       ? {}
       : { listing_id: item.listing && (await state.listings.findOrCreate(item.listing)) };
+  const places = item.other_listings && (await placesOf(state, item.other_listings));
   const known_id =
     (await state.writer.publicationNamed(item.external_id)) ?? (await publicationOfHandle(state, item));
   // A publication that an export has named by its id stays without an external id.
-  const { external_id, ...others } = { ...fields, ...listing };
+  const { external_id, ...others } = { ...fields, ...listing, ...places };
   const input = { ...others, ...(external_id !== undefined && external_id !== known_id && { external_id }) };
   for (let generation = known_id ? 0 : 1; ; generation++) {
     const id = generation === 0 ? known_id! : publicationIdOf(state.store, item.external_id, generation);
@@ -129,6 +131,17 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
     state.tally.addEffects(item, effects);
     return id;
   }
+}
+
+/** Returns the fields with other listings. Creates those that do not exist. */
+async function placesOf({ listings }: RunState, others: readonly OtherListing[]) {
+  const places: [id: string, position: number | null | undefined][] = [];
+  for (const { listing, featured_position } of others)
+    places.push([await listings.findOrCreate(listing), featured_position]);
+  return {
+    listing_ids: [...new Set(places.map(([id]) => id))],
+    featured_positions: Object.fromEntries(places.flatMap(([id, at]) => (at ? [[id, at]] : []))),
+  };
 }
 
 /**

@@ -4,8 +4,8 @@ import { ENVIRONMENTS, type Environment } from '../../shared/catalog/realm';
 import { ImageRejectedError } from '../../shared/images/inspect';
 import type { RenderedImage } from '../../shared/images/render';
 import { pause, withTimeout } from '../../shared/kernel/async';
-import { CatalogError } from '../../shared/kernel/errors';
 import type { MediaId, StoreId } from '../../shared/kernel/ids';
+import { logBackgroundFailure } from '../../shared/kernel/log';
 import { timestamp } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import {
@@ -72,7 +72,7 @@ export function startMediaWork(
         if (!signal.aborted) await once(signal, 'abort');
         await withTimeout(worker.stop(), stop_ms, () => undefined);
       } catch (error) {
-        logFailure(parts, 'cannot reach the queue of media tasks; retrying', error);
+        logBackgroundFailure(log, error, 'cannot reach the queue of media tasks; retrying');
         await pause(retry_ms, signal);
       }
     }
@@ -86,7 +86,7 @@ export function startMediaWork(
         if (added > 0) log.info({ added }, 'added lost media tasks');
         older_than_ms = lost_after_ms;
       } catch (error) {
-        logFailure(parts, 'search for lost media tasks failed; retrying', error);
+        logBackgroundFailure(log, error, 'search for lost media tasks failed; retrying');
       }
     }
   };
@@ -149,12 +149,6 @@ async function renderUnlessCrashing(
     if (!(error instanceof TaskCrashError) || starts < MEDIA_ATTEMPTS) throw error;
     throw new ImageRejectedError('crashes', { cause: error });
   }
-}
-
-/** Logs a failure. Uses level `debug` for an unavailable server, because the pipelines and readiness report it, too. */
-function logFailure({ log }: MediaWorkParts, message: string, error: unknown): void {
-  const unavailable = error instanceof CatalogError && error.condition === 'unavailable';
-  log[unavailable ? 'debug' : 'warn']({ err: error }, message);
 }
 
 /** Media that a round checks per environment. A worker renders fewer than this until the next round. */

@@ -2,25 +2,31 @@ import { CHANGES_PERMISSIONS, reads } from '../../shared/api/operations/reads';
 import {
   type Actor,
   actorOf,
+  CHANGED_CATEGORIES,
   type Change,
   type ChangedCategory,
   type ChangedResource,
   changeOf,
   changingAggregate,
+  fieldsAsCreated,
 } from '../../shared/catalog/changes';
 import type { State } from '../../shared/catalog/events/aggregate';
-import { type DomainEvent, decodeEvent } from '../../shared/catalog/events/codec';
-import {
-  parseStreamName,
-  type RecordedEvent,
-  START,
-  type StreamName,
-} from '../../shared/catalog/events/envelope';
+import { decodeIfReadable } from '../../shared/catalog/events/codec';
+import { parseStreamName, type RecordedEvent, type StreamName } from '../../shared/catalog/events/envelope';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
-import { CatalogError, LogMismatchError } from '../../shared/kernel/errors';
-import type { EventStore, LogMark } from '../../shared/ports/event-store';
-import { loadUpTo, type StreamRef } from '../../shared/ports/stream-state';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { StoreId } from '../../shared/kernel/ids';
+import type { EventStore } from '../../shared/ports/event-store';
+import {
+  BEGINNING,
+  markOf,
+  offsetOf,
+  type Place,
+  tailOf,
+  unlessMismatch,
+} from '../../shared/ports/log-offset';
+import { loadReadable, type StreamRef } from '../../shared/ports/stream-state';
 import {
   assertActive,
   openStore,
@@ -57,20 +63,36 @@ export interface Entry {
   readonly changed: Change['changed'];
 }
 
-/** Empty lists keep every change. */
+/** Which changes of a store are wanted. */
 interface Filter {
   readonly store_id: string;
-  readonly type: readonly string[];
-  readonly resource: readonly ChangedResource[];
-  readonly fields: readonly string[];
+  wants(change: Entry): boolean;
 }
 
 /** Returns the filter that all changes of a store match. */
-export const allChangesOf = (store_id: string): Filter => ({ store_id, type: [], resource: [], fields: [] });
+export const allChangesOf = (store_id: string): Filter => ({ store_id, wants: () => true });
+
+/** The parameters of a filter. Without one, or with an empty list, it keeps every change. */
+export interface Wanted {
+  readonly type?: readonly string[] | undefined;
+  readonly resource?: readonly ChangedResource[] | undefined;
+  /** Deletions and restorations, which name no fields, are kept with any. */
+  readonly fields?: readonly string[] | undefined;
+}
+
+/** Returns whether a change matches all parameters. */
+export function isWanted({ type, resource, changed }: Entry, wanted: Wanted): boolean {
+  const has = (list: readonly string[] | undefined, value: string): boolean =>
+    !list?.length || list.includes(value);
+  const is_whole = type.endsWith('.deleted') || type.endsWith('.restored');
+  const { fields } = wanted;
+  const has_field = !fields?.length || fields.some((name) => Object.hasOwn(changed, name));
+  return has(wanted.type, type) && has(wanted.resource, resource) && (is_whole || has_field);
+}
 
 interface Page {
   readonly entries: readonly Entry[];
-  readonly next: LogMark;
+  readonly next: Place;
   readonly is_up_to_date: boolean;
 }
 
@@ -82,16 +104,24 @@ export async function readChanges(deps: ReadDeps, request: ApiRequest): Promise<
   const store_id = requestedStore(request);
   assertActive(await (await openStore(deps, request, store_id)).get('stores', store_id));
   const { events } = deps[request.principal.environment];
-  const feed = new Feed(deps, events, { ...query, store_id });
+  const filter: Filter = { store_id, wants: (entry) => isWanted(entry, query) };
+  const feed = new Feed(deps, events, filter);
+  const read: Read = (after, wait_ms) =>
+    after.existing && after.existing.index < CHANGED_CATEGORIES.length
+      ? readExisting(deps, request, filter, after, after.existing)
+      : feed.read(after, wait_ms);
+  const form = request.header('accept')?.includes(CLOUD_EVENTS) ? toCloudEvents(store_id) : undefined;
   if (request.method === 'HEAD' || (offset === 'now' && !live))
-    return pageAnswer({ entries: [], next: await tailOf(events), is_up_to_date: true });
+    return pageAnswer({ entries: [], next: await tailOf(events), is_up_to_date: true }, { form });
   const after = await markOf(events, offset);
-  if (live === 'sse') return sseAnswer(feed, after);
-  return pageAnswer(await feed.read(after, live ? POLL_MS : 0), live !== undefined);
+  if (live === 'sse') return sseAnswer(read, after);
+  return pageAnswer(await read(after, live ? POLL_MS : 0), { form, is_live: live !== undefined });
 }
 
+type Read = (after: Place, wait_ms: number) => Promise<Page>;
+
 /** The headers of an answer after which a reader goes on at `next`. */
-const headersAt = (next: LogMark) => ({
+const headersAt = (next: Place) => ({
   'Cache-Control': 'no-store',
   'Stream-Next-Offset': offsetOf(next),
   'Stream-Cursor': cursorNow(),
@@ -99,35 +129,56 @@ const headersAt = (next: LogMark) => ({
   'X-Catalog-Position': String(next.position),
 });
 
-function pageAnswer({ entries, next, is_up_to_date }: Page, is_live = false): Answer {
+const CLOUD_EVENTS = 'application/cloudevents-batch+json';
+
+/** Returns a function that makes an event of CloudEvents 1.0, with the extension `sequence`, of a change. */
+const toCloudEvents = (store_id: string) => (entry: Entry) => ({
+  specversion: '1.0',
+  id: entry.id,
+  source: `/api/store?store_id=${store_id}`,
+  type: entry.type,
+  subject: entry.resource_id,
+  time: entry.occurred_at,
+  datacontenttype: 'application/json',
+  sequence: entry.id,
+  data: entry,
+});
+
+interface PageForm {
+  readonly form: ReturnType<typeof toCloudEvents> | undefined;
+  readonly is_live?: boolean;
+}
+
+function pageAnswer({ entries, next, is_up_to_date }: Page, { form, is_live = false }: PageForm): Answer {
   const headers = {
     ...headersAt(next),
     ...(is_up_to_date && { 'Stream-Up-To-Date': 'true' }),
   };
   if (is_live && entries.length === 0 && is_up_to_date)
     return { status: 204, headers, data: null, stream: {} };
-  const bytes = oneChunk(JSON.stringify(entries));
-  return { headers, data: null, stream: { content_type: 'application/json; charset=utf-8', bytes } };
+  const bytes = oneChunk(JSON.stringify(form ? entries.map(form) : entries));
+  const content_type = form ? CLOUD_EVENTS : 'application/json; charset=utf-8';
+  return { headers, data: null, stream: { content_type, bytes } };
 }
 
 async function* oneChunk(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-function sseAnswer(feed: Feed, after: LogMark): Answer {
+function sseAnswer(read: Read, after: Place): Answer {
   const headers = { ...headersAt(after), 'X-Accel-Buffering': 'no' };
   return {
     headers,
     data: null,
-    stream: { content_type: 'text/event-stream', bytes: serverSentEvents(feed, after) },
+    stream: { content_type: 'text/event-stream', bytes: serverSentEvents(read, after) },
   };
 }
 
-async function* serverSentEvents(feed: Feed, start: LogMark): AsyncGenerator<Uint8Array> {
+async function* serverSentEvents(read: Read, start: Place): AsyncGenerator<Uint8Array> {
   const end_ms = performance.now() + SSE_MS;
   let wait_ms = 0;
   for (let after = start; performance.now() < end_ms; wait_ms = POLL_MS) {
-    const { entries, next, is_up_to_date } = await feed.read(after, wait_ms);
+    const { entries, next, is_up_to_date } = await read(after, wait_ms);
     const control = {
       streamNextOffset: offsetOf(next),
       streamCursor: cursorNow(),
@@ -143,39 +194,6 @@ async function* serverSentEvents(feed: Feed, start: LogMark): AsyncGenerator<Uin
 /** Changes every 20 seconds, so that caches do not join requests of different times. */
 const cursorNow = (): string => String(Math.floor(Date.now() / 20_000));
 
-// --- Offsets ---
-
-/** Returns the offset after an event. It sorts by position, and names the log by the end of the event's id. */
-const offsetOf = ({ position, event_id }: LogMark): string =>
-  `${String(position).padStart(20, '0')}-${event_id.slice(-8)}`;
-
-const BEGINNING: LogMark = { position: START, event_id: '0'.repeat(8) };
-
-async function tailOf(events: EventStore): Promise<LogMark> {
-  return (await events.markAt(await events.head())) ?? BEGINNING;
-}
-
-async function unlessMismatch<Result>(read: () => Promise<Result>): Promise<Result> {
-  return read().catch((error: unknown) => {
-    throw error instanceof LogMismatchError ? new CatalogError('offset_of_other_log') : error;
-  });
-}
-
-/** Returns the event of an offset. Throws `offset_of_other_log` unless the log contains it. */
-export async function markOf(events: EventStore, offset: string): Promise<LogMark> {
-  if (offset === '-1' || offset === offsetOf(BEGINNING)) return BEGINNING;
-  if (offset === 'now') return tailOf(events);
-  const [digits = '', hash = ''] = offset.split('-');
-  const position = BigInt(digits);
-  const found = await unlessMismatch(async () =>
-    position > (await events.head()) ? undefined : events.markAt(position),
-  );
-  // A later event is found if an operator has erased this one.
-  const is_known = found && (found.position > position || found.event_id.endsWith(hash));
-  if (!is_known) throw new CatalogError('offset_of_other_log');
-  return { position, event_id: hash };
-}
-
 // --- Pages ---
 
 /** Reads the changes of one store from its log. */
@@ -187,12 +205,12 @@ export class Feed {
   ) {}
 
   /** Returns the changes after an event. If there is none, waits for the next one at most `wait_ms`. */
-  async read(after: LogMark, wait_ms: number): Promise<Page> {
+  async read(after: Place, wait_ms: number): Promise<Page> {
     const page = await unlessMismatch(() => this.readUnnamed(after, wait_ms));
     return { ...page, entries: await withKeyNames(this.deps, page.entries) };
   }
 
-  private async readUnnamed(after: LogMark, wait_ms: number): Promise<Page> {
+  private async readUnnamed(after: Place, wait_ms: number): Promise<Page> {
     const page = new ChangeCollector(this.events, this.filter, after);
     if (wait_ms === 0 && after.position >= (await this.events.head())) return page.end(true);
     const ended = new AbortController();
@@ -214,6 +232,63 @@ export class Feed {
     }
   }
 }
+
+/**
+ * Returns changes that create the resources that exist, as they are now. The documents that name them contain all events
+ * up to the place. What changes later comes again in the feed, with a higher revision.
+ */
+async function readExisting(
+  deps: ReadDeps,
+  request: ApiRequest,
+  filter: Filter,
+  after: Place,
+  { index, after_id }: NonNullable<Place['existing']>,
+): Promise<Page> {
+  const { environment: realm } = request.principal;
+  const { events } = deps[realm];
+  const category = CHANGED_CATEGORIES[index]!;
+  const { store_id } = filter;
+  const version = await openStore(deps, request, store_id as StoreId, after.position);
+  const found =
+    category === 'store'
+      ? [{ id: store_id }]
+      : await version.scan(COLLECTIONS[category], { where: { store_id }, after_id, limit: PAGE_MAX });
+  const page = new ChangeCollector(events, filter, after);
+  for (const { id } of found) {
+    const aggregate = changingAggregate(category);
+    const { state, revision } = await loadReadable<Existing>({ aggregate, events, realm, id } as never);
+    if (state.tag !== 'present') continue;
+    const next = { ...after, existing: { index, after_id: id } };
+    const { created_at, updated_at = created_at } = state.resource;
+    page.take(
+      {
+        ...{ id: offsetOf(next), type: `${category}.created`, resource: category, resource_id: id },
+        ...{ revision: revision + 1, occurred_at: updated_at, actor: { type: 'system' } },
+        changed: fieldsAsCreated(state),
+      },
+      next,
+    );
+    if (page.isFull()) return page.end(false);
+  }
+  const is_last = found.length < PAGE_MAX;
+  const existing = is_last ? { index: index + 1, after_id: '' } : { index, after_id: found.at(-1)!.id };
+  return { ...page.end(false), next: { ...after, existing } };
+}
+
+interface Existing {
+  readonly store_id: StoreId;
+  readonly created_at: string;
+  /** Absent for a review. */
+  readonly updated_at?: string;
+  readonly [name: string]: unknown;
+}
+
+const COLLECTIONS = {
+  media: 'media',
+  listing: 'listings',
+  publication: 'publications',
+  review: 'reviews',
+} as const;
 
 /** Adds the names of the API keys. */
 export async function withKeyNames(
@@ -245,7 +320,7 @@ export class ChangeCollector {
   constructor(
     private readonly events: EventStore,
     private readonly filter: Filter,
-    private last: LogMark = BEGINNING,
+    private last: Place = BEGINNING,
   ) {}
 
   get hasEntries(): boolean {
@@ -266,21 +341,30 @@ export class ChangeCollector {
     this.last = { position: event.position, event_id: event.id };
   }
 
+  /** Adds a change that is not of an event. The page then ends at `place`. */
+  take(entry: Entry, place: Place): void {
+    this.collect(entry);
+    this.last = place;
+  }
+
   private async addOwn(event: RecordedEvent): Promise<void> {
     const { category, id, realm } = parseStreamName(event.stream) ?? {};
     const aggregate = category && changingAggregate(category);
     if (!aggregate || !id || !realm) return;
     const { events } = this;
     const ref = { aggregate, events, realm, id } as unknown as StreamRef<never>;
-    const decoded = decodedOrUndefined(event);
+    const decoded = decodeIfReadable(event);
     if (!decoded) return;
     const before = await this.stateBefore(ref, event);
     const state = aggregate.evolve(before, decoded, id, event.metadata.occurred_at) as State<never>;
     this.streams.set(event.stream, { revision: event.revision, state });
     const change = changeOf(category as ChangedCategory, id, decoded, before, state);
     if (!change) return;
-    const entry = entryOf(event, id, change);
-    if (!this.isWanted(entry)) return;
+    this.collect(entryOf(event, id, change));
+  }
+
+  private collect(entry: Entry): void {
+    if (!this.filter.wants(entry)) return;
     this.entries.push(entry);
     this.length += JSON.stringify(entry).length;
   }
@@ -292,26 +376,7 @@ export class ChangeCollector {
     const known = this.streams.get(stream);
     if (known?.revision === revision - 1) return known.state;
     if (revision === 0) return { tag: 'absent' };
-    return (await loadUpTo(ref, revision - 1)).state;
-  }
-
-  private isWanted({ type, resource, changed }: Entry): boolean {
-    const { filter } = this;
-    const has = (list: readonly string[], value: string): boolean =>
-      list.length === 0 || list.includes(value);
-    const is_whole = type.endsWith('.deleted') || type.endsWith('.restored');
-    const has_field =
-      filter.fields.length === 0 || filter.fields.some((name) => Object.hasOwn(changed, name));
-    return has(filter.type, type) && has(filter.resource, resource) && (is_whole || has_field);
-  }
-}
-
-/** Returns undefined for an event of the dead-letter list, which this release cannot read. */
-function decodedOrUndefined(event: RecordedEvent): DomainEvent | undefined {
-  try {
-    return decodeEvent(event);
-  } catch {
-    return undefined;
+    return (await loadReadable(ref, revision - 1)).state;
   }
 }
 

@@ -1,9 +1,10 @@
 import { reads } from '../../shared/api/operations/reads';
 import { RESTORABLE_MS } from '../../shared/catalog/field-aggregate';
+import type { SortOrder } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
-import { pageMeta, parseQuery } from '../../shared/http/validation';
+import { parseQuery } from '../../shared/http/validation';
 import { presentAsOf } from './history';
-import { pageOf } from './lists';
+import { bodiesAnswer, pageOf, placeOf } from './list-place';
 import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
 
 type ReadHandler = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
@@ -12,6 +13,11 @@ const KINDS = {
   publication: { operation: reads.listPublications, collection: 'publications' },
   listing: { operation: reads.listListings, collection: 'listings' },
 } as const;
+
+const LAST_FIRST: SortOrder = [
+  ['deleted_at', 'desc'],
+  ['id', 'desc'],
+];
 
 const WITHOUT_EXPANSIONS = { visibility: 'all', expand: [] } as const;
 
@@ -25,8 +31,9 @@ export const orDeleted =
 async function readDeleted(deps: ReadDeps, request: ApiRequest, kind: keyof typeof KINDS): Promise<Answer> {
   const { operation, collection } = KINDS[kind];
   requireSecretKey(request, 'visibility=deleted');
-  const { page, limit } = parseQuery(operation.query, request.query);
+  const { page, limit, cursor } = parseQuery(operation.query, request.query);
   const store_id = requestedStore(request);
+  const place = placeOf(request, { page, limit, cursor }, `deleted ${collection}`, LAST_FIRST);
   const version = await openStore(deps, request, store_id);
   const after = new Date(deps.now() - RESTORABLE_MS).toISOString();
   const where = { deleted_in: store_id, deleted_at: { after } };
@@ -34,19 +41,15 @@ async function readDeleted(deps: ReadDeps, request: ApiRequest, kind: keyof type
     version.get('stores', store_id),
     version.count(collection, where),
     version.find(collection, {
-      where,
-      order: [
-        ['deleted_at', 'desc'],
-        ['id', 'desc'],
-      ],
-      parts: ['state'],
-      ...pageOf({ page, limit }),
+      ...{ where, order: LAST_FIRST, parts: ['state'] },
+      ...pageOf(place),
     }),
   ]);
   assertActive(store);
-  const data = found.flatMap(({ document }) => {
+  const { data: _, meta } = bodiesAnswer(place, found, total);
+  const data = found.slice(0, limit).flatMap(({ document }) => {
     const { resource, deleted_at = '' } = document?.state.deleted ?? {};
     return resource ? [{ ...presentAsOf(kind, resource, WITHOUT_EXPANSIONS), deleted_at }] : [];
   });
-  return { data, meta: pageMeta({ page, limit, total }) };
+  return { data, meta };
 }

@@ -42,6 +42,7 @@ export type ExportedPublication = Omit<
   /** The external id, or the id if there is none: the name by which an import finds the publication. */
   readonly external_id: string;
   readonly listing: ListingName | null;
+  readonly other_listings: readonly { readonly listing: ListingName; readonly featured_position?: number }[];
   readonly images: readonly ExportedImage[];
   readonly options: Publication['options'];
   readonly variants: readonly ExportedVariant[];
@@ -88,7 +89,10 @@ const keyOf = ({ id, handle, external_id }: Listing): string => handle ?? extern
 
 /** Fields that an item has in another form. */
 const LISTING_LINKS = ['media_ids', 'parent_id'];
-const PUBLICATION_LINKS = ['listing_id', 'media_ids', 'options', 'variants'] as const;
+const PUBLICATION_LINKS = [
+  ...(['listing_id', 'listing_ids', 'featured_positions'] as const),
+  ...(['media_ids', 'options', 'variants'] as const),
+] as const;
 
 /** The external id first, by which people find a line. */
 const EXPORTED_FIELDS = Object.assign({ external_id: null }, publicationFields);
@@ -187,11 +191,17 @@ function publicationItem(
   base_url: string,
 ): ExportedPublication {
   const publication = state.publication as Publication;
-  const { options, variants } = publication;
+  const { options, variants, listing_ids, featured_positions } = publication;
+  const others = listing_ids.flatMap((id) => {
+    const listing = listings.get(id);
+    const position = featured_positions[id];
+    return listing ? [{ listing, ...(position !== undefined && { featured_position: position }) }] : [];
+  });
   const images = expansions.media.flatMap((media) => imageOf(media, base_url));
   return {
     ...pick({ ...publication, external_id }, EXPORTED_FIELDS, PUBLICATION_LINKS),
     listing: listings.get(keys.listing_id ?? '') ?? null,
+    other_listings: others,
     images,
     options,
     variants: variants.map((variant) => variantOf(variant, images)),

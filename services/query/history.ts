@@ -5,12 +5,14 @@ import { type RecordedEvent, type StreamName, streamName } from '../../shared/ca
 import { type Listing, listingResource } from '../../shared/catalog/listing/listing';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { type Publication, publicationResource } from '../../shared/catalog/publication/publication';
+import type { SortOrder } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta, parseQuery } from '../../shared/http/validation';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { EventStore } from '../../shared/ports/event-store';
-import { load, loadUpTo, type StreamRef } from '../../shared/ports/stream-state';
+import { loadReadable, type StreamRef } from '../../shared/ports/stream-state';
 import { allChangesOf, ChangeCollector, withKeyNames } from './changes';
+import { endOf, placeOf } from './list-place';
 import { EXPANSIONS, presentPublication } from './present';
 import {
   accessibleStores,
@@ -49,7 +51,7 @@ async function openStream(
   const id = category === 'store' ? requested : (request.params.id ?? '');
   const aggregate = changingAggregate(category);
   const ref = { aggregate, events, realm: environment, id } as unknown as StreamRef<Publication | Listing>;
-  const { state, revision } = await load(ref);
+  const { state, revision } = await loadReadable(ref);
   if (state.tag === 'absent') throw new CatalogError(not_found);
   const owned = state.tag === 'present' ? state.resource : state;
   const store_id = category === 'store' ? requested : owned.store_id;
@@ -58,15 +60,21 @@ async function openStream(
   return { ref, events, stream: streamName(environment, category, id), store_id, revision };
 }
 
+/** A cursor of a history has its last revision. Nothing changes before that, so the number of changes is enough. */
+const BY_END: SortOrder = [['version', 'desc']];
+
 /** Returns the handler of the history of a kind of resource. It reads the stream of the resource (docs/interface.md#history). */
 export const readHistory =
   (category: keyof typeof CATEGORIES) =>
   async (deps: ReadDeps, request: ApiRequest): Promise<Answer> => {
     const { operation, not_found } = CATEGORIES[category];
     requireSecretKey(request, 'A history');
-    const { page, limit, since, actor, before } = parseQuery(operation.query, request.query);
+    const query = parseQuery(operation.query, request.query);
+    const { since, actor, before = Number.POSITIVE_INFINITY } = query;
     const { events, stream, store_id, revision } = await openStream(deps, request, category, not_found);
-    const last = Math.min(revision, (before ?? Number.POSITIVE_INFINITY) - 2);
+    const place = placeOf(request, query, `history ${category}`, BY_END);
+    // With a cursor, the history ends where it did for the first page.
+    const last = Math.min(revision, Number(place.after?.[0] ?? before - 2));
     const first = Math.max(0, last - REVISIONS_MAX + 1);
     const collector = new ChangeCollector(events, allChangesOf(store_id));
     const recorded = last < 0 ? [] : await events.readStream(stream, first, last - first + 1);
@@ -75,9 +83,11 @@ export const readHistory =
       .filter((entry) => since === undefined || Date.parse(entry.occurred_at) >= Date.parse(since))
       .filter((entry) => actor === undefined || entry.actor.id === actor)
       .reverse();
-    const shown = wanted.slice((page - 1) * limit, page * limit);
+    const shown = wanted.slice(place.before, place.before + place.limit);
     const data = (await withKeyNames(deps, shown)) as unknown as Answer['data'];
-    return { data, meta: pageMeta({ page, limit, total: wanted.length }) };
+    const has_more = wanted.length > place.before + shown.length;
+    const page = shown.map(({ id }) => ({ id, keys: { version: last } }));
+    return { data, meta: pageMeta({ ...place, total: wanted.length }, endOf(place, page, has_more)) };
   };
 
 // --- Time travel ---
@@ -96,8 +106,36 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest, category: DatedCate
   const { not_found } = CATEGORIES[category];
   const { ref, events, stream, revision } = await openStream(deps, request, category, not_found);
   const event = await lastEventUntil(events, stream, revision, Date.parse(as_of));
-  const { state } = event ? await loadUpTo(ref, event.revision) : { state: ABSENT };
-  if (!event || state.tag !== 'present') throw new CatalogError(not_found);
+  return answerAfter(category, ref, event, query);
+}
+
+/** Returns the handler of a resource as it was at a revision of its history, which counts from 1. */
+export const readRevision =
+  (category: DatedCategory): ReadHandler =>
+  async (deps, request) => {
+    requireSecretKey(request, 'A history');
+    const query = parseRead(reads.getPublicationRevision, request, EXPANSIONS[category]);
+    const asked = request.params.revision ?? '';
+    if (!/^[1-9]\d{0,9}$/.test(asked))
+      throw CatalogError.ofFaults([
+        { condition: 'invalid_query', field: 'revision', constraint: 'a revision of the history' },
+      ]);
+    const { not_found } = CATEGORIES[category];
+    const { ref, events, stream } = await openStream(deps, request, category, not_found);
+    const [event] = await events.readStream(stream, Number(asked) - 1, 1);
+    // The events before a purge are gone.
+    return answerAfter(category, ref, event?.revision === Number(asked) - 1 ? event : undefined, query);
+  };
+
+/** Returns the resource as it was after the event. Throws `not_found` if there is none, or if the event deleted the resource. */
+async function answerAfter(
+  category: DatedCategory,
+  ref: StreamRef<Publication | Listing>,
+  event: RecordedEvent | undefined,
+  query: ReadQuery,
+): Promise<Answer> {
+  const { state } = event ? await loadReadable(ref, event.revision) : { state: ABSENT };
+  if (!event || state.tag !== 'present') throw new CatalogError(CATEGORIES[category].not_found);
   const headers = { 'Memento-Datetime': new Date(event.metadata.occurred_at).toUTCString() };
   return { data: presentAsOf(category, state.resource, query), headers };
 }

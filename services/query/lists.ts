@@ -12,14 +12,15 @@ import {
   type ReviewsQuery,
   type SORT_FIELDS,
 } from '../../shared/api/requests/reads';
-import type { PageCuts } from '../../shared/api/responses/envelopes';
+import type { PageEnd } from '../../shared/api/responses/envelopes';
 import { type CollectionName, collections } from '../../shared/catalog/documents';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
-import type { ListingDocument } from '../../shared/catalog/listing/document';
+import { type ListingDocument, publicationCount } from '../../shared/catalog/listing/document';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import {
+  keysInListing,
   NOT_FEATURED,
   type PublicationKeys,
   type ReviewCounts,
@@ -29,12 +30,13 @@ import { possibleOwners, type Variant, variantResource } from '../../shared/cata
 import {
   compareByOrder,
   featuredFirst,
+  isAfter,
   orderOf,
   type SortDirection,
   type SortOrder,
 } from '../../shared/catalog/sorting';
 import type { StoreDocument } from '../../shared/catalog/store/document';
-import { EXPANDED_MAX, type Key } from '../../shared/catalog/stored-document';
+import { EXPANDED_MAX, type Key, type StoredDocument } from '../../shared/catalog/stored-document';
 import { reviewStatusSchema, type SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
@@ -42,8 +44,10 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
 import { facetsOf, labelTerms } from './facets';
+import { bodiesAnswer, endOf, type ListPlace, pageOf, placeOf } from './list-place';
 import { visibleListingsBelow, withPlaces } from './listing-tree';
 import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
+import { hasPlaced, placedPage } from './placed';
 import { countListings, EXPANSIONS, type Presented } from './present';
 import {
   assertActive,
@@ -91,14 +95,6 @@ function orderWithin(collection: CollectionName, mode: SortMode): SortOrder {
   return orderOf(mode).filter(([key]) => key === 'id' || key in collections[collection].keys);
 }
 
-/** Larger than any catalog, and small enough for the integers of every view store. */
-const SKIP_MAX = 1_000_000_000_000;
-
-/** Returns the number of items to skip and to read for a page. */
-export function pageOf(query: Pick<ListQuery, 'page' | 'limit'>): { skip: number; limit: number } {
-  return { skip: Math.min((query.page - 1) * query.limit, SKIP_MAX), limit: query.limit };
-}
-
 // --- Listings and publications ---
 
 /** Handles `GET /api/listings` and `GET /api/store-listings`, which return the same list. */
@@ -114,22 +110,22 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
   // By parent or by store, not by both, as in `whereOf`. But the listings at the top of all stores have no parent.
   const container = parent_id ? {} : { store_id };
   const where = { ...container, visibility: visibilityKey(visibility), ...filters };
+  const order = orderWithin('listings', sortModeOf(query));
+  const place = placeOf(request, query, 'listings', order);
   const [store, parent, counted_total, page] = await Promise.all([
     version.get('stores', store_id, ['state']),
     findFilterListing(version, { listing_id: parent_id ?? undefined, visibility }, store_id),
     Object.keys(filters).length === 0 ? undefined : version.count('listings', where),
     version.find('listings', {
-      where,
-      order: orderWithin('listings', sortModeOf(query)),
-      parts: partsOfPage('listing', query),
-      ...pageOf(query),
+      ...{ where, order, parts: partsOfPage('listing', query) },
+      ...pageOf(place),
     }),
   ]);
   const active = assertActive(store);
-  if (parent === null) return { data: [], meta: pageMeta({ ...query, total: 0 }) };
+  if (parent === null) return bodiesAnswer(place, [], 0);
   const placed = await withPlaces(version, page, visibility);
   const total = counted_total ?? countListings(active, visibility);
-  return pageAnswer({ version, request }, 'listing', placed, query, total);
+  return pageAnswer({ version, request }, 'listing', placed, query, place, total);
 }
 
 /** Handles `GET /api/publications`. */
@@ -140,7 +136,8 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const mode = sortModeOf(query);
   const where = whereOf(query, mode, store_id, deps.now());
   const order = isByPosition(query) ? featuredFirst(mode) : orderOf(mode);
-  const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(query) };
+  const place = placeOf(request, query, 'publications', order);
+  const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(place) };
   const findPage = () => version.find('publications', asked);
   const is_labelled = labelTerms(query).length > 0;
   const is_counted = !is_labelled && !hasMaintainedTotal(query);
@@ -149,21 +146,35 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     findFilterListing(version, query, store_id),
     is_labelled ? findBySearch(version, query, asked, store_id) : undefined,
     is_counted ? version.count('publications', where) : undefined,
-    query.page === 1 && !is_labelled ? findPage() : undefined,
+    asked.skip === 0 && !is_labelled ? findPage() : undefined,
   ]);
   const { facets } = assertActive(store).state;
   const scope = wordScope(store_id, query.visibility);
-  const counts = await facetsOf({ version, request }, query, listing === null ? undefined : { scope, where });
-  if (listing === null) return { data: [], meta: { ...pageMeta({ ...query, total: 0 }), ...counts } };
+  const placed =
+    listing && hasPlaced(listing, query)
+      ? await placedPage(version, {
+          ...{ store_id, listing_ids: [query.listing_id!], query, place, mode },
+          by_position: isByPosition(query),
+          filters: (filtered) => filterKeys(filtered, mode, deps.now()),
+        })
+      : undefined;
+  const { where: matching, terms } = placed ?? { where, terms: [] };
+  const counted = listing === null ? undefined : { scope, where: matching, terms };
+  const counts = await facetsOf({ version, request }, query, counted);
+  if (listing === null) return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
 
   const total =
+    placed?.total ??
     found?.total ??
     counted_total ??
     countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
   // Nothing is looked for behind the last page, which may be far away.
-  const is_empty = pageOf(query).skip >= total;
-  const page = found?.documents ?? first_page ?? (is_empty ? [] : await findPage());
-  const answer = await pageAnswer({ version, request }, 'publication', page, query, total);
+  const is_empty = asked.skip >= total;
+  const page = placed?.documents ?? found?.documents ?? first_page ?? (is_empty ? [] : await findPage());
+  const { listing_id } = query;
+  const answer = await pageAnswer({ version, request }, 'publication', page, query, place, total, (keys) =>
+    listing_id === undefined ? keys : keysInListing(keys, listing_id),
+  );
   return { ...answer, meta: { ...answer.meta, ...counts } };
 }
 
@@ -252,7 +263,8 @@ function isSetIn(query: FilterQuery): (name: FilterName) => boolean {
 }
 
 interface ListedPublication {
-  readonly featured_rank: Key | undefined;
+  readonly id: string;
+  readonly keys: Readonly<Record<string, Key>>;
   readonly resource: Presented;
 }
 
@@ -271,34 +283,49 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   });
   const { default_sort_mode } = listing.body;
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
+  const place = placeOf(request, query, 'listing/publications', featuredFirst(effective_sort_mode));
   const { limit, include_descendants = false, visibility } = query;
   const below = include_descendants ? await visibleListingsBelow(version, listing, visibility) : [];
   const countIn = ({ state }: ListingDocument): number =>
     countFacets(state.facets, visibilitiesOf(visibility), flagsOf(query));
   const all = [listing, ...below.flatMap(({ document }) => document ?? [])];
-  const maintained_total = all.reduce((sum, one) => sum + countIn(one), 0);
-  const filled = all.filter((one) => countIn(one) > 0).map(({ body }) => body.id);
+  const is_placed = all.some(({ state }) => hasPlaced(state, query));
+  // Facets need the search for the placed ones, also beside a page that the listing's document contains.
+  const counts_placed = is_placed && query.facets.length > 0;
+  const maintained_total = is_precomputed
+    ? publicationCount(listing.state, visibilitiesOf(visibility))
+    : all.reduce((sum, one) => sum + countIn(one), 0);
+  const filled = all
+    .filter((one) => countIn(one) > 0 || hasPlaced(one.state, query))
+    .map(({ body }) => body.id);
+  const filters = (filtered: ListingPublicationsQuery) =>
+    filterKeys(filtered, effective_sort_mode, deps.now());
   const where = {
     listing_id: filled.length > 1 ? { in: filled } : (filled[0] ?? listing.body.id),
     visibility: visibilityKey(visibility),
-    ...filterKeys(query, effective_sort_mode, deps.now()),
+    ...filters(query),
   };
-  const found = { store_id: String(listing.keys.store_id), where, listings: filled.length, maintained_total };
+  const store_id = String(listing.keys.store_id);
+  const asked = { store_id, where, place, terms: [], listing_ids: filled, maintained_total };
   const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
+  const source = { version, request };
   const {
     items,
-    cuts,
+    end,
     total = maintained_total,
-  } = is_precomputed && precomputed.length >= Math.min(limit, maintained_total)
-    ? { items: precomputed, cuts: {} }
-    : await findPage({ version, request }, found, query, effective_sort_mode);
-  const scope = wordScope(found.store_id, visibility);
-  const counts = await facetsOf({ version, request }, query, { scope, where });
+    matching = asked,
+  } = is_precomputed && !counts_placed && precomputed.length >= Math.min(limit, maintained_total)
+    ? { items: precomputed, end: endOf(place, precomputed, maintained_total > limit) }
+    : is_placed
+      ? await findPlaced(source, { ...asked, filters, query, mode: effective_sort_mode })
+      : await findPage(source, asked, query, effective_sort_mode);
+  const scope = wordScope(store_id, visibility);
+  const counts = await facetsOf(source, query, { scope, where: matching.where, terms: matching.terms });
   const resourcesWhere = (featured: boolean): Presented[] =>
     items
-      .filter(({ featured_rank }) => (featured_rank !== NOT_FEATURED) === featured)
+      .filter(({ keys }) => (keys.featured_rank !== NOT_FEATURED) === featured)
       .map(({ resource }) => resource);
-  const pagination = { page: query.page, limit, total, total_pages: Math.ceil(total / limit), ...cuts };
+  const pagination = { page: place.page, limit, total, total_pages: Math.ceil(total / limit), ...end };
   return {
     data: {
       featured: resourcesWhere(true),
@@ -313,8 +340,8 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
  * publications, in the listing's default order and without expansions, or fewer if they are large.
  */
 function isPrecomputed(query: ListingPublicationsQuery): boolean {
-  const { page, limit, sort, order, expand, include_descendants } = query;
-  if (include_descendants) return false;
+  const { page, cursor, limit, sort, order, expand, include_descendants } = query;
+  if (include_descendants || cursor !== undefined) return false;
   const is_default_form = sort === undefined && order === undefined && expand.length === 0;
   return is_default_form && page === 1 && limit <= EXPANDED_MAX && !isFiltered(query);
 }
@@ -328,11 +355,12 @@ function precomputedPage(
   mode: SortMode,
 ): ListedPublication[] {
   const { expansions, state } = listing;
-  return visibleEntries(expansions.publications, visibility, featuredFirst(mode), (one) =>
-    countFacets(state.facets, [one]),
-  )
-    .slice(0, limit)
-    .map(({ keys, body }) => ({ featured_rank: keys.featured_rank, resource: body }));
+  const page = visibleEntries(expansions.publications, visibility, featuredFirst(mode), (one) =>
+    publicationCount(state, [one]),
+  ).slice(0, limit);
+  // The entries leave out the ids of other listings that are private.
+  if (visibility !== 'public' && page.some(({ keys }) => keys.places)) return [];
+  return page.map(({ id, keys, body }) => ({ id, keys, resource: body }));
 }
 
 /**
@@ -342,41 +370,73 @@ function precomputedPage(
 const MERGED_MAX = 10_000;
 
 interface ListedWhere {
+  readonly place: ListPlace;
   readonly store_id: string;
   readonly where: ViewQuery['where'];
-  /** Number of listings. */
-  readonly listings: number;
+  readonly listing_ids: readonly string[];
   readonly maintained_total: number;
 }
 
-/** Returns a page of the listing's publications. `total` is undefined if the listing's document contains it. */
+interface FoundPage {
+  readonly items: ListedPublication[];
+  readonly end: PageEnd;
+  /** Undefined if the listing's document contains it. */
+  readonly total?: number | undefined;
+  /** What the publications fulfil, if that is not `ListedWhere.where`. */
+  readonly matching?: Pick<Awaited<ReturnType<typeof placedPage>>, 'where' | 'terms'>;
+}
+
+/** Returns a page of listings that also contain publications of other listings. */
+async function findPlaced(
+  source: PageSource,
+  list: Omit<Parameters<typeof placedPage>[1], 'by_position'>,
+): Promise<FoundPage> {
+  const { documents, total, ...matching } = await placedPage(source.version, { ...list, by_position: true });
+  return { ...(await listedPage(source, documents, list)), total, matching };
+}
+
+/** Returns the publications of a page. `found`: those from the place on. */
+async function listedPage(
+  source: PageSource,
+  found: readonly StoredDocument<PublicationDocument>[],
+  {
+    place,
+    query,
+    listing_ids: [listing_id, ...more],
+  }: Pick<Parameters<typeof findPlaced>[1], 'place' | 'query' | 'listing_ids'>,
+): Promise<Pick<FoundPage, 'items' | 'end'>> {
+  const { items, cuts } = await pageItems(source, 'publication', found.slice(0, place.limit), query);
+  const keysOf = ({ keys }: PublicationDocument) =>
+    listing_id === undefined || more.length > 0 ? keys : keysInListing(keys, listing_id);
+  const listed = items.map(({ id, document, resource }) => ({ id, keys: keysOf(document), resource }));
+  return { items: listed, end: { ...endOf(place, listed, found.length > items.length), ...cuts } };
+}
+
+/** Returns a page of the publications whose main listing is one of these. */
 async function findPage(
   source: PageSource,
-  { store_id, where, listings, maintained_total }: ListedWhere,
+  list: ListedWhere,
   query: ListingPublicationsQuery,
   mode: SortMode,
-): Promise<{ items: ListedPublication[]; cuts: PageCuts; total?: number | undefined }> {
+): Promise<FoundPage> {
   const { version } = source;
+  const { store_id, where, place, listing_ids, maintained_total } = list;
   const order = featuredFirst(mode);
-  const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(query) };
+  const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(place) };
   const { skip, limit } = asked;
   const is_labelled = labelTerms(query).length > 0;
   // Nothing is looked for behind the last page.
-  if (!is_labelled && hasMaintainedTotal(query) && skip >= maintained_total) return { items: [], cuts: {} };
-  const is_mergeable = !isFiltered(query) && listings * (skip + limit) <= MERGED_MAX;
-  const is_search = is_labelled || (listings > 1 && !is_mergeable);
+  if (!is_labelled && hasMaintainedTotal(query) && skip >= maintained_total) return { items: [], end: {} };
+  const is_mergeable = !isFiltered(query) && listing_ids.length * (skip + limit) <= MERGED_MAX;
+  const is_search = is_labelled || (listing_ids.length > 1 && !is_mergeable);
   const [{ documents, total }, counted_total] = await Promise.all([
     is_search
       ? findBySearch(version, query, asked, store_id)
       : { documents: await version.find('publications', asked), total: undefined },
     is_search || hasMaintainedTotal(query) ? undefined : version.count('publications', where),
   ]);
-  const { items, cuts } = await pageItems(source, 'publication', documents, query);
-  const listed = items.map(({ document, resource }) => ({
-    featured_rank: document.keys.featured_rank,
-    resource,
-  }));
-  return { items: listed, cuts, total: total ?? counted_total };
+  const { items, end } = await listedPage(source, documents, { place, query, listing_ids });
+  return { items, end, total: total ?? counted_total };
 }
 
 // --- Media ---
@@ -386,25 +446,16 @@ export async function readMediaList(deps: ReadDeps, request: ApiRequest): Promis
   const query = parseRead(reads.listMedia, request, []);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
-  const [store, page] = await Promise.all([
-    version.get('stores', store_id, ['state']),
-    namesResource(query) ? mediaInUse(version, query, store_id) : mediaOfStore(version, query, store_id),
-  ]);
-  const { state } = assertActive(store);
-  return { data: page.data, meta: pageMeta({ ...query, total: page.total ?? countMedia(state, query) }) };
-}
-
-/** `total` is undefined if the store's document contains it. */
-interface MediaPage {
-  readonly data: JsonObject[];
-  readonly total?: number;
+  if (namesResource(query)) return mediaInUse(version, request, query, store_id);
+  return mediaOfStore(version, request, query, store_id);
 }
 
 async function mediaOfStore(
   version: DocumentReader,
+  request: ApiRequest,
   query: MediaListQuery,
   store_id: string,
-): Promise<MediaPage> {
+): Promise<Answer> {
   const { in_use, visibility } = query;
   const is_filtered = in_use !== undefined;
   const where = {
@@ -412,12 +463,15 @@ async function mediaOfStore(
     visibility: visibilityKey(visibility),
     ...(is_filtered && { in_use: Number(in_use) }),
   };
-  const [page, total] = await Promise.all([
-    version.find('media', { where, order: orderWithin('media', sortModeOf(query)), ...pageOf(query) }),
+  const order = orderWithin('media', sortModeOf(query));
+  const place = placeOf(request, query, 'media', order);
+  const [store, page, counted_total] = await Promise.all([
+    version.get('stores', store_id, ['state']),
+    version.find('media', { where, order, ...pageOf(place) }),
     is_filtered ? version.count('media', where) : undefined,
   ]);
-  const data = page.flatMap(({ document }) => (document ? [document.body] : []));
-  return total === undefined ? { data } : { data, total };
+  const { state } = assertActive(store);
+  return bodiesAnswer(place, page, counted_total ?? countMedia(state, query));
 }
 
 function countMedia({ media }: StoreDocument['state'], { visibility }: MediaListQuery): number {
@@ -429,6 +483,9 @@ function namesResource({ publication_id, listing_id }: MediaListQuery): boolean 
   return publication_id !== undefined || listing_id !== undefined;
 }
 
+/** A cursor of few media names all that were shown, with spaces between them: their order is not that of a key. */
+const BY_SHOWN: SortOrder = [['id', 'asc']];
+
 /**
  * Returns the media that the publication, the listing, or both use, in the order of `media_ids` of the first one. A
  * document contains all of its media, so the page is cut from them. Returns none if one does not exist, is not visible
@@ -436,13 +493,15 @@ function namesResource({ publication_id, listing_id }: MediaListQuery): boolean 
  */
 async function mediaInUse(
   version: DocumentReader,
+  request: ApiRequest,
   query: MediaListQuery,
   store_id: string,
-): Promise<MediaPage> {
+): Promise<Answer> {
   const { publication_id, listing_id, visibility, in_use } = query;
-  if (in_use === false) return { data: [], total: 0 };
+  const place = placeOf(request, query, 'media in use', BY_SHOWN);
   const parts = ['expansions'] as const;
-  const resources = await Promise.all([
+  const [store, ...resources] = await Promise.all([
+    version.get('stores', store_id),
     ...(publication_id === undefined ? [] : [version.get('publications', publication_id, parts)]),
     ...(listing_id === undefined ? [] : [version.get('listings', listing_id, parts)]),
   ]);
@@ -452,12 +511,23 @@ async function mediaInUse(
       document?.keys.store_id === store_id && isItemVisible(visibility, document.keys.visibility);
     return document && is_visible ? document.expansions.media : [];
   });
-  const used = first.filter(({ id }) => others.every((media) => media.some((other) => other.id === id)));
-  const { skip, limit } = pageOf(query);
-  const data = inOrder(used, query)
-    .slice(skip, skip + limit)
-    .map(({ body }) => body);
-  return { data, total: used.length };
+  assertActive(store);
+  const used = first.filter(
+    ({ id }) => in_use !== false && others.every((media) => media.some((other) => other.id === id)),
+  );
+  const { skip, limit } = pageOf(place);
+  const shown_before = String(place.after?.[0] ?? '').split(' ');
+  const found = inOrder(used, query)
+    .filter(({ id }) => !shown_before.includes(id))
+    .slice(skip, skip + limit);
+  const page = found.slice(0, place.limit);
+  const shown = [...shown_before, ...page.map(({ id }) => id)].join(' ').trim();
+  const end = endOf(
+    place,
+    page.map(() => ({ id: shown, keys: {} })),
+    found.length > page.length,
+  );
+  return { data: page.map(({ body }) => body), meta: pageMeta({ ...place, total: used.length }, end) };
 }
 
 /** Returns the media in the order of the query, by default in the given one. */
@@ -477,24 +547,25 @@ export async function readPaymentMethods(deps: ReadDeps, request: ApiRequest): P
   const query = parseRead(reads.listPaymentMethods, request, []);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
+  const order = orderOfMethods(query);
+  const place = placeOf(request, query, 'payment_methods', order);
   const [store, page] = await Promise.all([
     version.get('stores', store_id, ['state']),
-    version.find('payment_methods', { where: { store_id }, order: orderOfMethods(query), ...pageOf(query) }),
+    version.find('payment_methods', { where: { store_id }, order, ...pageOf(place) }),
   ]);
-  const total = assertActive(store).state.payment_methods;
-  const data = page.flatMap(({ document }) => (document ? [document.body] : []));
-  return { data, meta: pageMeta({ ...query, total }) };
+  return bodiesAnswer(place, page, assertActive(store).state.payment_methods);
 }
 
 /** Returns the requested order, by default the merchant's (`position`). */
 function orderOfMethods(query: Pick<ListQuery, 'sort' | 'order'>): SortOrder {
   if (query.sort) return orderWithin('payment_methods', sortModeOf(query));
-  const direction = query.order ?? 'asc';
-  return [
-    ['position', direction],
-    ['id', direction],
-  ];
+  return byPosition(query.order ?? 'asc');
 }
+
+const byPosition = (direction: SortDirection): SortOrder => [
+  ['position', direction],
+  ['id', direction],
+];
 
 /** Handles `GET /api/publication/:id/variants`. */
 export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
@@ -507,10 +578,18 @@ export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise
   });
   // A document of an old schema, which is read until a rebuild, has no variants.
   const variants = document.state.publication?.variants ?? [];
-  const { skip, limit } = pageOf(query);
+  const order = byPosition('asc');
+  const place = placeOf(request, query, 'variants', order);
+  const { skip, limit, after } = pageOf(place);
+  const found = variants
+    .map((variant) => ({ variant, id: variant.id, keys: { position: variant.position } }))
+    .filter((one) => !after || isAfter(order, one, after))
+    .slice(skip, skip + limit);
+  const page = found.slice(0, place.limit);
   const { id, media_ids } = document.body;
-  const data = variants.slice(skip, skip + limit).map((variant) => variantResource(variant, id, media_ids));
-  return { data, meta: pageMeta({ ...query, total: variants.length }) };
+  const data = page.map(({ variant }) => variantResource(variant, id, media_ids));
+  const end = endOf(place, page, found.length > page.length);
+  return { data, meta: pageMeta({ ...place, total: variants.length }, end) };
 }
 
 /** Handles `GET /api/variant/:id`. */
@@ -549,25 +628,22 @@ export async function readReviews(deps: ReadDeps, request: ApiRequest): Promise<
   const version = await openForId(deps, request, 'publications');
   const id = request.params.id ?? '';
   const where = status === undefined ? { publication_id: id } : { about_id: id, ...statusCondition(status) };
+  const order = orderWithin('reviews', sortModeOf(query));
+  const place = placeOf(request, query, 'reviews', order);
   const [{ document: publication }, page, counted] = await Promise.all([
     findById(deps, request, version, 'publications', {
       visibility: query.visibility,
       isVisible: isContainerVisible,
       parts: ['state'],
     }),
-    version.find('reviews', {
-      where,
-      order: orderWithin('reviews', sortModeOf(query)),
-      ...pageOf(query),
-    }),
+    version.find('reviews', { where, order, ...pageOf(place) }),
     status === undefined ? undefined : version.count('reviews', where),
   ]);
   const { reviews } = publication.state;
-  const data = page.flatMap(({ document }) => (document ? [document.body] : []));
-  const total = counted ?? reviews.count;
+  const { data, meta } = bodiesAnswer(place, page, counted ?? reviews.count);
   return {
     data: status === undefined ? data.map(({ status: _, ...review }) => review) : data,
-    meta: { ...pageMeta({ ...query, total }), summary: summaryOf(reviews) },
+    meta: { ...meta, summary: summaryOf(reviews) },
   };
 }
 
@@ -579,14 +655,14 @@ export async function readStoreReviews(deps: ReadDeps, request: ApiRequest): Pro
   const version = await openStore(deps, request, store_id);
   const where = { store_id, ...statusCondition(query.status) };
   const order = orderWithin('reviews', sortModeOf(query));
+  const place = placeOf(request, query, 'all reviews', order);
   const [store, page, total] = await Promise.all([
     version.get('stores', store_id, ['json']),
-    version.find('reviews', { where, order, ...pageOf(query) }),
+    version.find('reviews', { where, order, ...pageOf(place) }),
     version.count('reviews', where),
   ]);
   assertActive(store);
-  const data = page.flatMap(({ document }) => (document ? [document.body] : []));
-  return { data, meta: pageMeta({ ...query, total }) };
+  return bodiesAnswer(place, page, total);
 }
 
 /** Returns the condition on the key. All statuses are named, so that the index serves the query. */

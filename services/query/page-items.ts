@@ -1,14 +1,18 @@
-import type { ListQuery } from '../../shared/api/requests/reads';
 import type { PageCuts } from '../../shared/api/responses/envelopes';
 import type { DocumentOf, StoredDocument } from '../../shared/catalog/documents';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { JsonText } from '../../shared/catalog/json-text';
-import type { PublicationDocument } from '../../shared/catalog/publication/document';
+import {
+  keysWithoutListings,
+  type PublicationDocument,
+  placesOf,
+} from '../../shared/catalog/publication/document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import { endLongTurn, Semaphore } from '../../shared/kernel/async';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { DocumentPart } from '../../shared/ports/view-store';
+import { endOf, type ListPlace } from './list-place';
 import { isExpanded, type Presented, partsFor, presentListing, presentPublication } from './present';
 import type { ReadQuery } from './read';
 
@@ -30,9 +34,13 @@ type ItemName = keyof typeof ITEMS;
 type ItemDocument<Name extends ItemName> = DocumentOf<(typeof ITEMS)[Name]['collection']>;
 
 /** How an item is presented whose expansions were not read. */
-const NO_EXPANSIONS = { publications: { public: [], private: [] }, listing: null, media: [], variants: [] };
+const NO_EXPANSIONS = {
+  ...{ publications: { public: [], private: [] }, listing: null, listings: [] },
+  ...{ media: [], variants: [] },
+};
 
 interface PageItem<Document> {
+  readonly id: string;
   readonly document: Document;
   readonly resource: JsonText;
 }
@@ -54,17 +62,22 @@ export async function withoutDeletedListings(
   { visibility }: Pick<ReadQuery, 'visibility'>,
 ): Promise<readonly StoredPublication[]> {
   if (visibility === 'public') return page;
-  const named = page.flatMap(({ document }) =>
-    document && document.body.listing_id === undefined ? (document.keys.listing_id ?? []) : [],
-  );
+  const named = page.flatMap(({ document }) => {
+    if (!document) return [];
+    const { keys, body } = document;
+    const shown = new Set([body.listing_id, ...(body.listing_ids ?? [])]);
+    return [...(keys.listing_id === null ? [] : [keys.listing_id]), ...placesOf(keys).keys()].filter(
+      (id) => !shown.has(id),
+    );
+  });
   if (named.length === 0) return page;
   const found = await version.getMany('listings', [...new Set(named)]);
   const existing = new Set(found.filter(({ document }) => document?.keys.store_id).map(({ id }) => id));
   const deleted = new Set(named.filter((id) => !existing.has(id)));
   return page.map((stored) => {
-    if (!stored.document || !deleted.has(stored.document.keys.listing_id ?? '')) return stored;
+    if (!stored.document || deleted.size === 0) return stored;
     const { keys, body, state, expansions } = stored.document;
-    return { ...stored, document: { keys: { ...keys, listing_id: null }, body, state, expansions } };
+    return { ...stored, document: { keys: keysWithoutListings(keys, deleted), body, state, expansions } };
   });
 }
 
@@ -73,16 +86,23 @@ export interface PageSource {
   readonly request: Pick<ApiRequest, 'assertAwaited'>;
 }
 
-/** Returns the answer with a page of a list (docs/interface.md#pagination). */
+/**
+ * Returns the answer with a page of a list (docs/interface.md#pagination). `found`: the documents from the place on.
+ * `keysOf` returns the keys by which an item is sorted.
+ */
 export async function pageAnswer<Name extends ItemName>(
   { version, request }: PageSource,
   name: Name,
-  page: readonly StoredDocument<ItemDocument<Name>>[],
-  query: ListQuery,
+  found: readonly StoredDocument<ItemDocument<Name>>[],
+  query: ReadQuery,
+  place: ListPlace,
   total: number,
+  keysOf = (keys: ItemDocument<Name>['keys']): ItemDocument<Name>['keys'] => keys,
 ): Promise<Answer> {
-  const { items, cuts } = await pageItems({ version, request }, name, page, query);
-  return { data: items.map(({ resource }) => resource), meta: pageMeta({ ...query, total }, cuts) };
+  const { items, cuts } = await pageItems({ version, request }, name, found.slice(0, place.limit), query);
+  const page = items.map(({ id, document }) => ({ id, keys: keysOf(document.keys) }));
+  const end = { ...endOf(place, page, found.length > items.length), ...cuts };
+  return { data: items.map(({ resource }) => resource), meta: pageMeta({ ...place, total }, end) };
 }
 
 /**
@@ -103,7 +123,7 @@ export async function pageItems<Name extends ItemName>(
       : page;
   const found = (shown as typeof page).flatMap(({ id, document }) => (document ? [{ id, document }] : []));
   let bytes_left = ANSWER_BYTES_MAX - RESERVED_BYTES;
-  const items: (PageItem<ItemDocument<Name>> & { readonly id: string })[] = [];
+  const items: PageItem<ItemDocument<Name>>[] = [];
   for (const { id, document } of found) {
     const resource = textOf(present(document, { ...query, expand: [] }));
     bytes_left -= bytesOf(resource);
@@ -133,7 +153,7 @@ export async function pageItems<Name extends ItemName>(
   const expandNext = async (bytes_max: number): Promise<boolean> => {
     await endLongTurn();
     request.assertAwaited();
-    const { document, resource } = items[expanded.length]!;
+    const { id, document, resource } = items[expanded.length]!;
     if (!is_full && ahead.length === 0) await readMore();
     const stored = is_full ? undefined : ahead.shift();
     const { keys, body, state } = document;
@@ -152,7 +172,7 @@ export async function pageItems<Name extends ItemName>(
       text = textOf(shorten(complete, bytes_left));
       bytes_left = 0;
     } else bytes_left -= added;
-    expanded.push({ document, resource: text });
+    expanded.push({ id, document, resource: text });
     return true;
   };
   const large_below = bytes_left - LARGE_BYTES;

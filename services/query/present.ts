@@ -1,11 +1,11 @@
 import type { Expandable, VisibilityFilter } from '../../shared/api/requests/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { JsonText } from '../../shared/catalog/json-text';
-import type { ListingDocument } from '../../shared/catalog/listing/document';
+import { type ListingDocument, publicationCount } from '../../shared/catalog/listing/document';
 import { childrenCount } from '../../shared/catalog/listing/listing';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
-import type { PublicationDocument } from '../../shared/catalog/publication/document';
-import { countFacets } from '../../shared/catalog/publication/facets';
+import { type PublicationDocument, placesOf } from '../../shared/catalog/publication/document';
+import { placesIn } from '../../shared/catalog/publication/publication';
 import { SHOWN_VARIANTS_MAX, variantResource } from '../../shared/catalog/publication/variants';
 import { featuredFirst, orderOf } from '../../shared/catalog/sorting';
 import type { StoreDocument } from '../../shared/catalog/store/document';
@@ -55,8 +55,19 @@ export function presentPublication(document: PublicationDocument, query: ReadQue
   const { id } = document.body;
   const { store_id, listing_id } = document.keys;
   const body: JsonObject = { ...document.body };
-  // The stored body leaves out the id of a private listing.
-  if (query.visibility !== 'public' && listing_id !== null) body.listing_id = listing_id;
+  // The stored body leaves out the ids of private listings.
+  if (query.visibility !== 'public') {
+    if (listing_id !== null) body.listing_id = listing_id;
+    const places = [...placesOf(document.keys)];
+    const positions = places.flatMap(([id, position]) => (position === null ? [] : [[id, position]]));
+    Object.assign(
+      body,
+      placesIn(
+        places.map(([id]) => id),
+        Object.fromEntries(positions),
+      ),
+    );
+  }
   const listing = query.expand.includes('listing') ? document.expansions.listing : null;
   if (listing && isContainerVisible(query.visibility, listing.visibility)) body.listing = listing.body;
   if (query.expand.includes('media')) {
@@ -91,7 +102,7 @@ function bodyOfListing(document: ListingDocument, query: ReadQuery): JsonObject 
   const filter = query.visibility;
   const body = { ...document.body };
   if (filter !== 'public') {
-    const publication_count = countFacets(document.state.facets, visibilitiesOf(filter));
+    const publication_count = publicationCount(document.state, visibilitiesOf(filter));
     body.stats = { ...body.stats, publication_count };
     const { children } = document.state;
     // Absent in a document of an earlier release, which is read until a rebuild.
@@ -101,7 +112,7 @@ function bodyOfListing(document: ListingDocument, query: ReadQuery): JsonObject 
     const order = featuredFirst(body.default_sort_mode);
     body.publications = collectionOf(
       visibleEntries(document.expansions.publications, filter, order, (visibility) =>
-        countFacets(document.state.facets, [visibility]),
+        publicationCount(document.state, [visibility]),
       ).map((entry) => entry.body),
       body.stats.publication_count,
       urlOf(`/api/listing/${body.id}/publications`, filter),

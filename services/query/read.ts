@@ -150,13 +150,13 @@ export function requestedStore(request: ApiRequest): StoreId {
   return storeOf(request.principal, request.query.store_id?.[0]);
 }
 
-/** Returns the view version for a read of one store. Waits for the minimum position if the request has one. */
+/** Returns the view version for a read of one store. Waits for `position`, by default the request's minimum position. */
 export async function openStore(
   deps: ReadDeps,
   request: ApiRequest,
   store_id: StoreId,
+  position = minPositionOf(request),
 ): Promise<DocumentReader> {
-  const position = minPositionOf(request);
   const { view } = deps[request.principal.environment];
   const version = await activeVersion(view, position);
   if (position !== undefined) await waitForStores(version, view.partition_count, [store_id], position);
@@ -253,6 +253,7 @@ const NOT_FOUND: Readonly<Record<CollectionById, Condition>> = {
   listings: 'listing_not_found',
   publications: 'publication_not_found',
   media: 'media_not_found',
+  webhooks: 'webhook_not_found',
 };
 
 /** Returns the view version for a read by id. Waits for the minimum position if the request has one. */

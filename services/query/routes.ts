@@ -10,7 +10,7 @@ import { readChanges } from './changes';
 import { orDeleted } from './deleted';
 import { readExport } from './export';
 import { byHandle } from './handles';
-import { orAsOf, readHistory } from './history';
+import { orAsOf, readHistory, readRevision } from './history';
 import {
   readListingPublications,
   readListings,
@@ -26,6 +26,7 @@ import type { RecordPageView } from './page-view-counter';
 import { activeStores, type EnvironmentReads, type ReadDeps } from './read';
 import { readListing, readMedia, readPublication, readStore } from './resources';
 import { readRelated, readSearch } from './search';
+import { readDeliveries, readWebhook, readWebhooks } from './webhooks';
 
 export interface QueryOptions {
   readonly views: Readonly<Record<Realm, ActiveView>>;
@@ -58,10 +59,15 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.listPublicationHistory, readHistory('publication')],
   [reads.listListingHistory, readHistory('listing')],
   [reads.listStoreHistory, readHistory('store')],
+  [reads.getPublicationRevision, readRevision('publication')],
+  [reads.getListingRevision, readRevision('listing')],
   [reads.listVariants, readVariants],
   [reads.getVariant, readVariant],
   [reads.listReviews, readReviews],
   [reads.listStoreReviews, readStoreReviews],
+  [reads.listWebhooks, readWebhooks],
+  [reads.getWebhook, readWebhook],
+  [reads.listDeliveries, readDeliveries],
   [reads.listMedia, readMediaList],
   [reads.getMedia, readMedia],
 ];

@@ -64,9 +64,16 @@ const COUNTED_TOKENS_MAX = 4;
  *    queries only 1, see `COUNTED_TOKENS_MAX`),
  * 7. all tokens are somewhere, and the last one is a full word or a token is in the title,
  * 8. all tokens are somewhere,
- * 9. the same, a token possibly with another ending (`inflectionsOf`).
+ * 9. the same, a token possibly with another ending (`inflectionsOf`),
+ * 10. with `labels`: the same, or a token names a listing of the document.
+ *
+ * `labels`: those of the listings that each token names.
  */
-export function searchTiers(tokens: readonly string[], alternatives: readonly QueryToken[]): WordTerms[] {
+export function searchTiers(
+  tokens: readonly string[],
+  alternatives: readonly QueryToken[],
+  labels?: readonly (readonly WordMatch[])[],
+): WordTerms[] {
   const query = [...new Set(tokens)];
   const full_words = alternatives.map(({ words }) => ({ words, prefixes: [] }));
   const full_words_in_title = full_words.map((token) => matchesOf(token, titleWord));
@@ -75,6 +82,7 @@ export function searchTiers(tokens: readonly string[], alternatives: readonly Qu
   const starts = { word: titleStart(query.slice(0, TITLE_START_MAX)) };
   const is_long = query.length > TITLE_START_MAX;
   const starts_with_text = is_long ? starts : { ...starts, prefix: true as const };
+  const inflected = alternatives.map((token) => matchesOf(withInflections(token)));
   const last = <Item>(items: readonly Item[]): Item => items[items.length - 1]!;
   return [
     [[{ word: fullTitle(query) }]],
@@ -85,7 +93,8 @@ export function searchTiers(tokens: readonly string[], alternatives: readonly Qu
     ...titleCounts(alternatives.length).map((count) => [...anywhere, ...atLeast(count, in_title)]),
     [...anywhere, [...in_title.flat(), ...matchesOf(last(full_words))]],
     anywhere,
-    alternatives.map((token) => matchesOf(withInflections(token))),
+    inflected,
+    ...(labels ? [inflected.map((matches, index) => [...matches, ...labels[index]!])] : []),
   ];
 }
 
@@ -93,6 +102,28 @@ const withInflections = ({ words, prefixes }: QueryToken): QueryToken => ({
   words: [...words, ...inflectionsOf(words[0]!)],
   prefixes,
 });
+
+/** Consecutive tokens of a query, and the names of listings that they may be, without case and accents. */
+export interface NamePhrase {
+  readonly first: number;
+  readonly end: number;
+  readonly names: readonly string[];
+}
+
+/** The most words of a listing's name that a query finds. */
+const NAME_WORDS_MAX = 3;
+
+/** Returns the phrases of one to `NAME_WORDS_MAX` tokens. The last token of each may have another ending. */
+export function namePhrases(tokens: readonly string[]): NamePhrase[] {
+  return tokens.flatMap((_, first) =>
+    tokens.slice(first, first + NAME_WORDS_MAX).map((last, index) => {
+      const end = first + index + 1;
+      const before = tokens.slice(first, end - 1);
+      const names = [last, ...inflectionsOf(last)].map((form) => [...before, form].join(' '));
+      return { first, end, names };
+    }),
+  );
+}
 
 /**
  * Returns terms that match a document if at least `count` of the given terms match it. They require a match in every

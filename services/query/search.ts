@@ -10,14 +10,17 @@ import { pageMeta } from '../../shared/http/validation';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type {
   ViewQuery,
+  WordMatch,
   WordScope,
   WordSearch,
   WordSearchResult,
   WordTerms,
 } from '../../shared/ports/view-store';
 import { facetsOf, labelTerms } from './facets';
-import { filterKeys, pageOf, sortModeOf } from './lists';
+import { type ListPlace, pageOf, placeOf } from './list-place';
+import { filterKeys, sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
+import { hasPlaced, memberTerms } from './placed';
 import { EXPANSIONS } from './present';
 import {
   assertActive,
@@ -34,7 +37,14 @@ import {
   visibilityKey,
   wordScope,
 } from './read';
-import { comparedWords, exactTokens, joinedTokens, type QueryToken, searchTiers } from './search-terms';
+import {
+  comparedWords,
+  exactTokens,
+  joinedTokens,
+  namePhrases,
+  type QueryToken,
+  searchTiers,
+} from './search-terms';
 import { typosOf } from './typos';
 
 /** The most publications that a search has. Bounds the cost of a deep page and of the count (docs/interface.md#search). */
@@ -57,15 +67,20 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   ]);
   assertActive(store);
   const tokens = queryTokens(query.q);
+  const place = placeOf(request, query, 'search', query.sort && orderOf(sortModeOfSearch(query)));
   if (listing === null || tokens.length === 0) {
     const counts = await facetsOf({ version, request }, query, undefined);
-    return { data: [], meta: { ...pageMeta({ ...query, total: 0 }), ...counts } };
+    return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
   }
 
-  const filter = filterOf(query, store_id, deps.now());
-  const found = await firstMatching(version, query, filter, tokens);
-  const counts = await facetsOf({ version, request }, query, { ...filter, terms: found.terms });
-  const answer = await pageAnswer({ version, request }, 'publication', found.documents, query, found.total);
+  const members =
+    listing && hasPlaced(listing, query) ? memberTerms([query.listing_id!], query.featured) : [];
+  const filter = filterOf(query, store_id, deps.now(), members.length > 0);
+  const found = await firstMatching(version, query, place, filter, tokens, members);
+  const terms = [...members, ...found.terms];
+  const counts = await facetsOf({ version, request }, query, { ...filter, terms });
+  const { documents, total } = found;
+  const answer = await pageAnswer({ version, request }, 'publication', documents, query, place, total);
   const is_complete = found.is_complete ? {} : { is_complete: false };
   return { ...answer, meta: { ...answer.meta, ...is_complete, ...counts } };
 }
@@ -78,10 +93,12 @@ const sortModeOfSearch = (query: SearchQuery) => (query.sort ? sortModeOf(query)
 
 type SearchFilter = Pick<WordSearch, 'scope' | 'where'>;
 
-function filterOf(query: SearchQuery, store_id: string, now_ms: number): SearchFilter {
+/** `by_terms`: the words of the search name the listing, and whether a publication is featured in it. */
+function filterOf(query: SearchQuery, store_id: string, now_ms: number, by_terms: boolean): SearchFilter {
   const scope = wordScope(store_id, query.visibility);
-  const filters = filterKeys(query, sortModeOfSearch(query), now_ms);
-  if (query.listing_id === undefined) return { scope, where: { ...scope, ...filters } };
+  const { featured: _, ...others } = query;
+  const filters = filterKeys(by_terms ? others : query, sortModeOfSearch(query), now_ms);
+  if (query.listing_id === undefined || by_terms) return { scope, where: { ...scope, ...filters } };
   return {
     scope,
     where: { listing_id: query.listing_id, visibility: visibilityKey(query.visibility), ...filters },
@@ -91,30 +108,70 @@ function filterOf(query: SearchQuery, store_id: string, now_ms: number): SearchF
 /** A page, and the terms of the words that all matches have. */
 type Matching = WordSearchResult<StoredDocument<PublicationDocument>> & { readonly terms: WordTerms };
 
+/** Up to this number of matches, those follow that are in a listing that the query names. */
+const FEW_MATCHES = 50;
+/** The most listings that a query names. */
+const NAMED_LISTINGS_MAX = 20;
+
+/** Returns the labels of the listings that each token names, alone or with its neighbours. Undefined if there are none. */
+async function labelsOfNamed(
+  version: DocumentReader,
+  { visibility }: SearchQuery,
+  store_id: WordScope[string] | undefined,
+  tokens: readonly string[],
+): Promise<WordMatch[][] | undefined> {
+  const phrases = namePhrases(tokens);
+  const names = { in: [...new Set(phrases.flatMap((phrase) => phrase.names))] };
+  const listings = await version.find('listings', {
+    where: { store_id: String(store_id), visibility: visibilityKey(visibility), name_fold: names },
+    order: orderOf('name_asc'),
+    limit: NAMED_LISTINGS_MAX,
+  });
+  if (listings.length === 0) return undefined;
+  return tokens.map((_, index) => {
+    const around = phrases.filter(({ first, end }) => first <= index && index < end);
+    const named = listings.filter(({ document }) =>
+      around.some((phrase) => phrase.names.includes(String(document?.keys.name_fold))),
+    );
+    return named.flatMap(({ id }) => memberTerms([id]).flat());
+  });
+}
+
 /**
- * Returns the page of the first attempt with a match. The attempts are: the tokens as typed; with adjacent tokens joined
- * as alternatives; with terms at edit distance 1 as alternatives. A long query, or one whose words are so frequent that
+ * Returns the page of the first attempt with a match. The attempts are: the tokens as typed, and with few matches also the
+ * listings that they name; with adjacent tokens joined as alternatives; with terms at edit distance 1 as alternatives. A long query, or one whose words are so frequent that
  * not all publications were looked at, has only the first attempt.
  */
 async function firstMatching(
   version: DocumentReader,
   query: SearchQuery,
+  place: ListPlace,
   filter: SearchFilter,
   tokens: readonly string[],
+  members: WordTerms,
 ): Promise<Matching> {
-  const labels = labelTerms(query);
+  const labels = [...members, ...labelTerms(query)];
   const page = {
-    ...{ ...filter, ...pageOf(query), total_max: MATCHES_MAX },
+    ...{ ...filter, ...pageWithin(place, MATCHES_MAX), total_max: MATCHES_MAX },
     order: orderOf(sortModeOfSearch(query)),
     parts: partsOfPage('publication', query),
   };
-  const find = async (alternatives: readonly QueryToken[]): Promise<Matching> => {
-    const all = searchTiers(tokens, alternatives);
+  const find = async (
+    alternatives: readonly QueryToken[],
+    named?: readonly (readonly WordMatch[])[],
+  ): Promise<Matching> => {
+    const all = searchTiers(tokens, alternatives, named);
     // The last tier contains all matches. It is enough for a query with `sort`, which ignores relevance.
     const tiers = (query.sort ? all.slice(-1) : all).map((terms) => [...labels, ...terms]);
     return { ...(await version.search('publications', { ...page, tiers })), terms: all.at(-1)! };
   };
-  const found = await find(exactTokens(tokens));
+  const exact = exactTokens(tokens);
+  let found = await find(exact);
+  if (found.is_complete && found.total <= FEW_MATCHES && exact.length <= ATTEMPTED_TOKENS_MAX) {
+    const distinct = [...new Set(tokens)];
+    const named = await labelsOfNamed(version, query, filter.scope.store_id, distinct);
+    if (named) found = await find(exact, named);
+  }
   if (found.total > 0 || !found.is_complete || tokens.length > ATTEMPTED_TOKENS_MAX) return found;
   const joined = joinedTokens(tokens);
   const found_joined = joined && (await find(joined));
@@ -169,9 +226,10 @@ export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<
   const store_id = String(publication.keys.store_id);
   const sections = firstMatches(await sectionsOf(version, query, publication, store_id));
   const words = query.sort ? undefined : comparedWords(publication.words ?? []);
-  const page = await readPage(version, query, store_id, sections, words);
+  const place = placeOf(request, query, 'related', query.sort && orderOf(sortModeOf(query)));
+  const page = await readPage(version, query, place, store_id, sections, words);
   const total = sections.reduce((sum, section) => sum + section.total, 0);
-  return pageAnswer({ version, request }, 'publication', page, query, total);
+  return pageAnswer({ version, request }, 'publication', page, query, place, total);
 }
 
 /**
@@ -205,6 +263,12 @@ async function sectionsOf(
   ];
 }
 
+/** Returns what reads the page of a list of at most `items_max`, which ends there on pages of a cursor as well. */
+function pageWithin(place: ListPlace, items_max: number) {
+  const page = pageOf(place);
+  return page.after ? { ...page, limit: Math.min(page.limit, Math.max(0, items_max - place.before)) } : page;
+}
+
 /** Returns the sections with as many publications as a list has at most, the first ones first. */
 function firstMatches(sections: readonly Section[]): Section[] {
   let remaining = RELATED_MAX;
@@ -219,27 +283,26 @@ function firstMatches(sections: readonly Section[]): Section[] {
 async function readPage(
   version: DocumentReader,
   query: ListQuery,
+  place: ListPlace,
   store_id: string,
   sections: readonly Section[],
   words: readonly string[] | undefined,
 ): Promise<StoredDocument<PublicationDocument>[]> {
   const found: StoredDocument<PublicationDocument>[] = [];
-  let { skip } = pageOf(query);
+  let { skip, ...page } = pageWithin(place, RELATED_MAX);
   for (const { where, total } of sections) {
-    const limit = Math.min(query.limit - found.length, total - skip);
+    const limit = Math.min(page.limit - found.length, total - skip);
     if (limit > 0) {
       const asked = {
-        where,
-        skip,
-        limit,
+        ...{ ...page, where, skip, limit },
         order: orderOf(sortModeOf(query)),
         parts: partsOfPage('publication', query),
       };
       const scope = wordScope(store_id, query.visibility);
-      const page = words
+      const documents = words
         ? await version.related('publications', { ...asked, scope, words })
         : await version.find('publications', asked);
-      found.push(...page);
+      found.push(...documents);
     }
     skip = Math.max(0, skip - total);
   }

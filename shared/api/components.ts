@@ -48,6 +48,7 @@ const batchItems = [
   { index: 1, action: 'delete', id: examples.ids.listing, error: not_found },
 ];
 
+const batchListing = { external_id: 'erp-group-7', body: { name: 'Chemises' } };
 const batchSample = {
   items: [
     { action: 'put', external_id: 'erp-20117', body: examples.publicationSample },
@@ -117,6 +118,19 @@ const namedAnswers = {
   ),
   NewReviewAnswer: created(resources.reviewSchema, 'Response with a new review.', examples.moderatedReview),
   DeletedReviewAnswer: answer(resources.deletedReviewSchema, 'Response to the deletion of a review.'),
+  WebhookPage: page(resources.webhookSchema, 'Response with a page of webhooks.'),
+  WebhookAnswer: answer(
+    resources.webhookSchema,
+    'Response with a webhook.',
+    examples.answer(examples.webhook),
+  ),
+  NewWebhookAnswer: created(
+    resources.webhookSchema,
+    'Response with a new webhook and its secret.',
+    examples.newWebhook,
+  ),
+  DeletedWebhookAnswer: answer(resources.deletedWebhookSchema, 'Response to the deletion of a webhook.'),
+  DeliveryPage: page(resources.deliverySchema, 'Response with a page of attempts to deliver.'),
   TokenAnswer: answer(service.tokenSchema, 'Response with a token.'),
   ValidationAnswer: answer(service.validationSchema, 'Response with the description of a token.'),
   StartAnswer: answer(service.startSchema, 'Where to begin.', examples.answer(service.START)),
@@ -178,6 +192,12 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
   PaymentMethod: named(resources.paymentMethodSchema, 'A way to pay in a store.', examples.paymentMethod),
   Change: named(resources.changeSchema, 'A change of a resource.', examples.change),
   Review: named(resources.reviewSchema, "A customer's review of a publication.", examples.review),
+  Webhook: named(resources.webhookSchema, 'An address that changes are sent to.', examples.webhook),
+  Delivery: named(
+    resources.deliverySchema,
+    'An attempt to deliver a message of a webhook.',
+    examples.delivery,
+  ),
   PutListing: named(resources.putListingSchema, 'A listing that was put.', {
     ...examples.listing,
     result: 'updated',
@@ -193,6 +213,9 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
   Batch: named(resources.batchSchema, 'What became of a batch.', {
     ...{ dry_run: false, created: 0, updated: 1, unchanged: 0, deleted: 0, failed: 1 },
     items: batchItems,
+  }),
+  BatchListing: named(resources.batchListingSchema, 'What became of a listing of a batch.', {
+    ...{ index: 0, external_id: 'erp-group-7', id: examples.ids.listing, result: 'created' },
   }),
   BatchItem: named(resources.batchItemSchema, 'What became of an item of a batch.', batchItems[0]),
   Moved: named(resources.movedSchema, 'A resource that has another handle now.', examples.moved),
@@ -225,6 +248,11 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     resources.deletedReviewSchema,
     'A review that was deleted.',
     deleted(examples.ids.review, 'review'),
+  ),
+  DeletedWebhook: named(
+    resources.deletedWebhookSchema,
+    'A webhook that was deleted.',
+    deleted(examples.ids.webhook, 'webhook'),
   ),
   Token: named(service.tokenSchema, 'A bearer token.', {
     token: examples.token,
@@ -275,6 +303,12 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
   ),
   NewReview: named(writes.newReviewBody, 'Fields of a new review.'),
   ReviewPatch: named(writes.reviewPatchBody, 'The new status of a review.'),
+  NewWebhook: named(writes.newWebhookBody, 'Fields of a new webhook.'),
+  WebhookPatch: named(
+    writes.webhookPatchBody,
+    'Fields of a webhook to change. Fields that are left out stay as they are.',
+  ),
+  Replay: named(writes.replayBody, 'Where a webhook begins again.'),
   NewVariant: named(writes.newVariantBody, 'Fields of a new variant.'),
   VariantPatch: named(
     writes.variantPatchBody,
@@ -283,6 +317,7 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
   ListedOption: named(optionBody, 'An option in the body of a publication.'),
   ListedVariant: named(listedVariantBody, 'A variant in the body of a publication.'),
   PublicationBatch: named(writes.publicationBatchBody, 'Writes of up to 500 publications.', batchSample),
+  PublicationBatchListing: named(writes.batchListing, 'A listing of a batch.', batchListing),
   PublicationBatchItem: named(writes.publicationBatchItem, 'A write of a batch.', batchSample.items[0]),
   Upload: named(writes.uploadForm, 'Form with a picture to upload.'),
   TokenRequest: named(tokenBody, 'Options of the token.'),
@@ -306,6 +341,9 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ExportQuery: reads.exportSchema,
   ChangesQuery: reads.changesSchema,
   HistoryQuery: reads.historySchema,
+  WebhookQuery: reads.webhookSchema,
+  WebhooksQuery: reads.webhooksSchema,
+  DeliveriesQuery: reads.deliveriesSchema,
   WriteQuery: writes.writeQuerySchema,
   BatchQuery: writes.batchQuerySchema,
   DeleteListingQuery: writes.deleteListingSchema,

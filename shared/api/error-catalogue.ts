@@ -41,6 +41,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   publication_not_found: row(404, 'PUBLICATION_NOT_FOUND', 'The publication does not exist'),
   media_not_found: row(404, 'MEDIA_NOT_FOUND', 'The media file does not exist'),
   review_not_found: row(404, 'REVIEW_NOT_FOUND', 'The review does not exist'),
+  webhook_not_found: row(404, 'WEBHOOK_NOT_FOUND', 'The webhook does not exist'),
   variant_not_found: row(404, 'VARIANT_NOT_FOUND', 'The variant does not exist'),
   malformed_request: row(400, 'INVALID_REQUEST', 'The request is malformed'),
   unsupported_content_type: row(415, 'INVALID_REQUEST', 'The content type or encoding is not supported'),
@@ -68,7 +69,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   offset_of_other_log: row(
     409,
     'CONFLICT',
-    'The offset is of another log, for example of one before a restore; read all resources again, and follow from offset=now',
+    'The offset is of another log, for example of one before a restore; read everything again from offset=snapshot',
   ),
   idempotency_key_reused: row(
     409,

@@ -145,6 +145,10 @@ const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
     description: 'The id of the resource in another system.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: LINE_PATTERN, examples: ['erp-10442'] },
   },
+  revision: {
+    description: 'A `revision` of the history.',
+    schema: { type: 'integer', minimum: 1, maximum: 9_999_999_999, examples: [2] },
+  },
   environment: {
     description: 'Environment that the picture belongs to.',
     schema: { type: 'string', enum: environmentSchema.options, examples: ['live'] },

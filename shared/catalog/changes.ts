@@ -14,20 +14,29 @@ import { storeAggregate } from './store/store';
 export const CHANGED_RESOURCES = ['store', 'listing', 'publication', 'variant', 'media', 'review'] as const;
 export type ChangedResource = (typeof CHANGED_RESOURCES)[number];
 
-/** Where a reader begins: at the beginning, at the end, or after a change. */
-export const OFFSET = /^(-1|now|\d{20}-[0-9a-f]{8})$/;
+/** Where a reader begins: with the first change of the log (`-1`), with the next one (`now`), or after a change. */
+export const CHANGE_OFFSET = /^(-1|now|\d{20}-[0-9a-f]{8})$/;
+/** As `CHANGE_OFFSET`, or among the resources that exist: with the first one (`snapshot`), or after one (behind the `~`). */
+export const OFFSET = /^(-1|now|snapshot|\d{20}-[0-9a-f]{8}(~\d[0-9a-f-]{0,36})?)$/;
 
 /** What can happen to a resource. */
 export const CHANGE_VERBS = ['created', 'updated', 'deleted', 'restored'] as const;
 
+/** What changes can be, such as `publication.updated`. */
+export const CHANGE_TYPES = CHANGED_RESOURCES.flatMap((resource) =>
+  CHANGE_VERBS.map((verb) => `${resource}.${verb}` as const),
+);
+
+/** A resource refers only to resources of the categories above its own, and to its own. */
 const AGGREGATES = {
   store: storeAggregate,
+  media: mediaAggregate,
   listing: listingAggregate,
   publication: publicationAggregate,
-  media: mediaAggregate,
   review: reviewAggregate,
 };
 export type ChangedCategory = keyof typeof AGGREGATES;
+export const CHANGED_CATEGORIES = Object.keys(AGGREGATES) as ChangedCategory[];
 
 /** The aggregate of a category, for events of any type. */
 export interface ChangingAggregate {
@@ -82,6 +91,9 @@ export function changeOf(
   return changeIn(category, id, before.tag === 'absent' ? 'created' : 'updated', shown(before), shown(after));
 }
 
+/** Returns the fields of a resource as its creation would show them, if it were created as it is now. */
+export const fieldsAsCreated = (state: State<Resource>): Change['changed'] => changedFields({}, shown(state));
+
 function changeIn(
   resource: ChangedResource,
   resource_id: string,
@@ -89,14 +101,18 @@ function changeIn(
   before: Values = {},
   after: Values = {},
 ): Change | undefined {
-  const names = verb === 'deleted' ? [] : [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  const changed = Object.fromEntries(
+  const changed = verb === 'deleted' ? {} : changedFields(before, after);
+  if (verb === 'updated' && Object.keys(changed).length === 0) return undefined;
+  return { resource, resource_id, verb, changed };
+}
+
+function changedFields(before: Values, after: Values): Change['changed'] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  return Object.fromEntries(
     names
       .map((name) => [name, valuesOf(name, before[name] ?? null, after[name] ?? null)] as const)
       .filter(([, values]) => !isSameValue(values.before, values.after)),
   );
-  if (verb === 'updated' && Object.keys(changed).length === 0) return undefined;
-  return { resource, resource_id, verb, changed };
 }
 
 /** Of a list of variants, returns only those that differ: it may have 2,048. */

@@ -1,6 +1,11 @@
 import { type AccountDocument, accountCollection } from './account/document';
 import { type ApiKeyDocument, apiKeyCollection } from './api-key/document';
-import { type ListingDocument, listingCollection } from './listing/document';
+import {
+  type ListingDocument,
+  listingCollection,
+  type PlaceDocument,
+  placeCollection,
+} from './listing/document';
 import {
   type MediaDocument,
   type MediaReferenceDocument,
@@ -17,6 +22,7 @@ import {
   storeCollection,
 } from './store/document';
 import type { CollectionSpec } from './stored-document';
+import { type WebhookDocument, webhookCollection } from './webhook/document';
 
 export type { CollectionSpec, Key, StoredDocument, ViewDocument } from './stored-document';
 
@@ -27,9 +33,11 @@ export interface Documents {
   readonly publications: PublicationDocument;
   readonly media: MediaDocument;
   readonly media_uses: MediaReferenceDocument;
+  readonly places: PlaceDocument;
   readonly payment_methods: PaymentMethodDocument;
   readonly reviews: ReviewDocument;
   readonly names: NameDocument;
+  readonly webhooks: WebhookDocument;
   readonly accounts: AccountDocument;
   readonly api_keys: ApiKeyDocument;
 }
@@ -44,9 +52,11 @@ export const collections = {
   publications: publicationCollection,
   media: mediaCollection,
   media_uses: mediaReferenceCollection,
+  places: placeCollection,
   payment_methods: paymentMethodCollection,
   reviews: reviewCollection,
   names: nameCollection,
+  webhooks: webhookCollection,
   accounts: accountCollection,
   api_keys: apiKeyCollection,
 } as const satisfies Record<CollectionName, CollectionSpec>;

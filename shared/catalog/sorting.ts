@@ -30,12 +30,13 @@ export const orderOf = (mode: SortMode): SortOrder => BY_MODE[mode];
  */
 export const featuredFirst = (mode: SortMode): SortOrder => FEATURED_FIRST[mode];
 
+interface Sortable {
+  readonly id: string;
+  readonly keys: Readonly<Record<string, Key>>;
+}
+
 /** Compares two items like the sort of every view store: null first, texts by code point. */
-export function compareByOrder(
-  order: SortOrder,
-  a: { readonly id: string; readonly keys: Readonly<Record<string, Key>> },
-  b: { readonly id: string; readonly keys: Readonly<Record<string, Key>> },
-): number {
+export function compareByOrder(order: SortOrder, a: Sortable, b: Sortable): number {
   for (const [key, direction] of order) {
     const left = key === 'id' ? a.id : (a.keys[key] ?? null);
     const right = key === 'id' ? b.id : (b.keys[key] ?? null);
@@ -43,6 +44,16 @@ export function compareByOrder(
     if (compared !== 0) return direction === 'asc' ? compared : -compared;
   }
   return 0;
+}
+
+/** Returns the item's values of the keys of the order, as `after` of a query takes them. */
+export const sortKeysOf = (order: SortOrder, { id, keys }: Sortable): Key[] =>
+  order.map(([key]) => (key === 'id' ? id : (keys[key] ?? null)));
+
+/** Returns whether the item comes after the place of an item with these sort keys. */
+export function isAfter(order: SortOrder, item: Sortable, after: readonly Key[]): boolean {
+  const keys = Object.fromEntries(order.map(([key], n) => [key, after[n] ?? null]));
+  return compareByOrder(order, item, { id: String(keys.id), keys }) > 0;
 }
 
 function compareKeys(a: Key, b: Key): number {

@@ -49,6 +49,7 @@ export const permissionSchema = z.enum([
   'write:media',
   'write:stores',
   'write:reviews',
+  'write:webhooks',
 ]);
 export type Permission = z.infer<typeof permissionSchema>;
 

@@ -56,7 +56,7 @@ export interface TokenDescription {
   /** Ids of the stores that the key can access. */
   stores: string[];
   /** What the key permits. */
-  permissions: ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media' | 'write:stores' | 'write:reviews')[];
+  permissions: ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media' | 'write:stores' | 'write:reviews' | 'write:webhooks')[];
   /** When the token expires: ISO 8601 in UTC. */
   expires_at: string;
 }
@@ -315,6 +315,10 @@ export interface Publication {
   in_stock?: boolean;
   /** The ids of all its media, in display order. */
   media_ids: string[];
+  /** The ids of the other listings that contain it. Without those that are hidden. Omitted if there are none. */
+  listing_ids?: string[];
+  /** Its rank among the featured publications of each of its `listing_ids` in which it is featured, by the id of the listing. Omitted if it is featured in none of them. */
+  featured_positions?: Record<string, number>;
   /** The id of its listing. Omitted if it has none, and if the listing is hidden. */
   listing_id?: string;
   /** Present with `expand=listing` if the publication has a listing that is visible. */
@@ -443,6 +447,8 @@ export interface HistoryQuery {
   store_id?: string | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** Return only changes from this time on. */
@@ -519,6 +525,8 @@ export interface PageMeta {
     total_items: number;
     /** Maximum number of items on a page: the `limit` that was used. */
     limit: number;
+    /** Value of `cursor` for the next page. Missing on the last page, and in a search and in related publications without `sort`. */
+    next_cursor?: string;
     /** Number of the last items of this page that are left out, because the answer would have more than 8 MB. Read them with a smaller `limit`. Missing if there are none. */
     omitted_items?: number;
     /** Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none. */
@@ -555,6 +563,8 @@ export interface SearchQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
@@ -618,6 +628,8 @@ export interface StoreListingsQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
@@ -651,6 +663,8 @@ export interface ListQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
@@ -690,12 +704,14 @@ export interface PaymentMethod {
 export interface ListingsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
-  /** Which listings to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
+  /** Which listings to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page`, `cursor` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | 'deleted' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
@@ -738,6 +754,8 @@ export interface ListingPublicationsQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
@@ -810,6 +828,8 @@ export interface ListingPublications {
       total: number;
       /** Number of pages. */
       total_pages: number;
+      /** Value of `cursor` for the next page. Missing on the last page, and in a search and in related publications without `sort`. */
+      next_cursor?: string;
       /** Number of the last items of this page that are left out, because the answer would have more than 8 MB. Read them with a smaller `limit`. Missing if there are none. */
       omitted_items?: number;
       /** Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none. */
@@ -839,12 +859,14 @@ export interface ListingPublications {
 export interface PublicationsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
-  /** Which publications to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
+  /** Which publications to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page`, `cursor` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | 'deleted' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
@@ -904,6 +926,8 @@ export interface VariantsQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
 }
@@ -939,6 +963,8 @@ export interface ReviewsQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
@@ -1003,6 +1029,8 @@ export interface ReviewsMeta {
     total_items: number;
     /** Maximum number of items on a page: the `limit` that was used. */
     limit: number;
+    /** Value of `cursor` for the next page. Missing on the last page, and in a search and in related publications without `sort`. */
+    next_cursor?: string;
     /** Number of the last items of this page that are left out, because the answer would have more than 8 MB. Read them with a smaller `limit`. Missing if there are none. */
     omitted_items?: number;
     /** Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none. */
@@ -1059,6 +1087,8 @@ export interface StoreReviewsQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
@@ -1081,6 +1111,120 @@ export interface StoreReviewPage {
   meta: PageMeta;
 }
 
+export interface WebhooksQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+}
+
+/** Response with a page of webhooks. */
+export interface WebhookPage {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** The items of this page. */
+  data: Webhook[];
+  /** Number and size of the page, and number of all items. */
+  meta: PageMeta;
+}
+
+/** An address that changes are sent to. */
+export interface Webhook {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'webhook';
+  /** Where the changes are sent to. */
+  url: string;
+  /** For people. */
+  description?: string;
+  /** The changes that are sent. None: all changes. */
+  events: {
+    /** What happened to what. */
+    type: string;
+    /** Only changes of one of these fields. */
+    fields?: string[];
+  }[];
+  /** `paused` also after the last attempt to deliver a change. `disabled`: the receiver has answered 410. */
+  status: 'active' | 'paused' | 'disabled';
+  /** Why the service has paused or disabled it. */
+  status_reason?: string;
+  /** The changes until this offset are delivered, or pending. */
+  after: string;
+  /** Number of messages that will be tried again, or wait for such a one. */
+  pending_count: number;
+  /** The secret that signs the messages. Only after a creation or a rotation. */
+  secret?: string;
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
+  created_at: string;
+  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
+  updated_at: string;
+}
+
+export interface WebhookQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+}
+
+/** Response with a webhook. */
+export interface WebhookAnswer {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** An address that changes are sent to. */
+  data: Webhook;
+}
+
+export interface DeliveriesQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+}
+
+/** Response with a page of attempts to deliver. */
+export interface DeliveryPage {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** The items of this page. */
+  data: Delivery[];
+  /** Number and size of the page, and number of all items. */
+  meta: PageMeta;
+}
+
+/** An attempt to deliver a message of a webhook. */
+export interface Delivery {
+  /** The `webhook-id` of the message: the id of the change. */
+  id: string;
+  /** What happened to what, or `webhook.ping`. */
+  type: string;
+  /** Id of the resource. */
+  resource_id: string;
+  /** Number of the attempt, from 1. */
+  attempt: number;
+  /** When it was made: ISO 8601 in UTC with milliseconds. */
+  at: string;
+  /** How long it took, in milliseconds. */
+  duration_ms: number;
+  /** Status that the receiver has answered. From 200 to 299, the message is delivered. */
+  response_status?: number;
+  /** Why it failed. */
+  error?: string;
+  /** When it is tried again. Absent if it was delivered, or is not tried again. */
+  next_attempt_at?: string;
+}
+
 export interface MediaListQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -1090,6 +1234,8 @@ export interface MediaListQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
@@ -1129,7 +1275,7 @@ export interface MediaAnswer {
 export interface ChangesQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
-  /** Where to begin: after the changes of an earlier answer, from the beginning (`-1`, the default), or after all changes until now (`now`). */
+  /** Where to begin: after the changes of an earlier answer, from the beginning (`-1`, the default), after all changes until now (`now`), or with the creation of all that exists now (`snapshot`). */
   offset?: string | undefined;
   /** Whether to wait for changes: at most 4 s for an answer, or as server-sent events for a minute. */
   live?: 'long-poll' | 'sse' | undefined;
@@ -1381,6 +1527,10 @@ export interface NewPublication {
   featured_position?: number | null | undefined;
   /** The id of the listing that contains the publication. Must be a listing of the same store. Null removes the publication from its listing. */
   listing_id?: string | null | undefined;
+  /** The ids of other listings that contain the publication, too, at most 20. Must be listings of the same store. The one in `listing_id` is left out. Null removes the publication from all of them. */
+  listing_ids?: readonly string[] | null | undefined;
+  /** The rank among the featured publications of each of the `listing_ids` in which it is featured, by the id of the listing. Replaced as a whole. A listing that is removed from `listing_ids` loses its position. */
+  featured_positions?: Readonly<Record<string, number>> | null | undefined;
   /** The ids of the publication's media, in display order. Maximum 50. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
   /** Who makes or sells the product. */
@@ -1494,6 +1644,10 @@ export interface PublicationPatch {
   featured_position?: number | null | undefined;
   /** The id of the listing that contains the publication. Must be a listing of the same store. Null removes the publication from its listing. */
   listing_id?: string | null | undefined;
+  /** The ids of other listings that contain the publication, too, at most 20. Must be listings of the same store. The one in `listing_id` is left out. Null removes the publication from all of them. */
+  listing_ids?: readonly string[] | null | undefined;
+  /** The rank among the featured publications of each of the `listing_ids` in which it is featured, by the id of the listing. Replaced as a whole. A listing that is removed from `listing_ids` loses its position. */
+  featured_positions?: Readonly<Record<string, number>> | null | undefined;
   /** The ids of the publication's media, in display order. Maximum 50. Null removes all media. */
   media_ids?: readonly string[] | null | undefined;
   /** Who makes or sells the product. */
@@ -1635,6 +1789,10 @@ export interface PutPublication {
   in_stock?: boolean;
   /** The ids of all its media, in display order. */
   media_ids: string[];
+  /** The ids of the other listings that contain it. Without those that are hidden. Omitted if there are none. */
+  listing_ids?: string[];
+  /** Its rank among the featured publications of each of its `listing_ids` in which it is featured, by the id of the listing. Omitted if it is featured in none of them. */
+  featured_positions?: Record<string, number>;
   /** The id of its listing. Omitted if it has none, and if the listing is hidden. */
   listing_id?: string;
   /** Present with `expand=listing` if the publication has a listing that is visible. */
@@ -1658,8 +1816,18 @@ export interface BatchQuery {
 
 /** Writes of up to 500 publications. */
 export interface PublicationBatch {
+  /** Listings to create or update before the items, in this order: at most 100. */
+  listings?: readonly PublicationBatchListing[] | undefined;
   /** What to write: at most 500 items, each for another publication. */
   items: readonly PublicationBatchItem[];
+}
+
+/** A listing of a batch. */
+export interface PublicationBatchListing {
+  /** External id of the listing. */
+  external_id: string;
+  /** The body that the PUT by external id has as a request of its own. */
+  body: Readonly<Record<string, unknown>>;
 }
 
 /** A write of a batch. */
@@ -1672,6 +1840,8 @@ export interface PublicationBatchItem {
   external_id?: string | undefined;
   /** The body that the action has as a request of its own. */
   body?: Readonly<Record<string, unknown>> | undefined;
+  /** External id of the main listing, which may be among `listings`. Instead of `listing_id` in the body. */
+  listing_external_id?: string | undefined;
 }
 
 /** Response to a batch. */
@@ -1698,20 +1868,20 @@ export interface Batch {
   deleted: number;
   /** Number of items that failed. */
   failed: number;
+  /** What became of each listing, in their order. Absent if none was sent. */
+  listings?: BatchListing[];
   /** What became of each item, in their order. */
   items: BatchItem[];
 }
 
-/** What became of an item of a batch. */
-export interface BatchItem {
+/** What became of a listing of a batch. */
+export interface BatchListing {
   /** Place of the item in the request, starting at 0. */
   index: number;
-  /** What was to be done. */
-  action: 'create' | 'update' | 'put' | 'delete';
   /** Id of the publication. Absent if no publication was created or found. */
   id?: string;
-  /** External id, of a `put`. */
-  external_id?: string;
+  /** External id of the listing. */
+  external_id: string;
   /** What became of the publication. Absent if the item failed. */
   result?: 'created' | 'updated' | 'unchanged' | 'deleted';
   /** Why the item failed. */
@@ -1721,7 +1891,7 @@ export interface BatchItem {
 /** What went wrong. */
 export interface ErrorInfo {
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
   /** What went wrong, for people. The text may change. */
   message: string;
   /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
@@ -1744,7 +1914,23 @@ export interface Fault {
   /** The rule that the value breaks. */
   constraint: string;
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+}
+
+/** What became of an item of a batch. */
+export interface BatchItem {
+  /** Place of the item in the request, starting at 0. */
+  index: number;
+  /** What was to be done. */
+  action: 'create' | 'update' | 'put' | 'delete';
+  /** Id of the publication. Absent if no publication was created or found. */
+  id?: string;
+  /** External id, of a `put`. */
+  external_id?: string;
+  /** What became of the publication. Absent if the item failed. */
+  result?: 'created' | 'updated' | 'unchanged' | 'deleted';
+  /** Why the item failed. */
+  error?: ErrorInfo;
 }
 
 /** Response to the deletion of a publication. */
@@ -1962,6 +2148,10 @@ export interface RevertedPublication {
   in_stock?: boolean;
   /** The ids of all its media, in display order. */
   media_ids: string[];
+  /** The ids of the other listings that contain it. Without those that are hidden. Omitted if there are none. */
+  listing_ids?: string[];
+  /** Its rank among the featured publications of each of its `listing_ids` in which it is featured, by the id of the listing. Omitted if it is featured in none of them. */
+  featured_positions?: Record<string, number>;
   /** The id of its listing. Omitted if it has none, and if the listing is hidden. */
   listing_id?: string;
   /** Present with `expand=listing` if the publication has a listing that is visible. */
@@ -1971,7 +2161,7 @@ export interface RevertedPublication {
   /** Present with `expand=variants`: the first 250 of one publication, and 50 in lists. */
   variants?: VariantCollection;
   /** Fields that were not restored, or only in part, because what they refer to was deleted. */
-  not_restored: ('listing_id' | 'media_ids')[];
+  not_restored: ('listing_id' | 'listing_ids' | 'media_ids')[];
 }
 
 export interface UploadQuery {
@@ -2147,6 +2337,78 @@ export interface DeletedReview {
   deleted: true;
 }
 
+/** Fields of a new webhook. */
+export interface NewWebhook {
+  /** Where the changes are sent to: an https:// URL on the public internet. */
+  url: string;
+  /** For people. */
+  description?: string | null | undefined;
+  /** The changes that are sent. None: all changes. */
+  events?: readonly {
+    /** What happened to what. */
+    type: 'store.created' | 'store.updated' | 'store.deleted' | 'store.restored' | 'listing.created' | 'listing.updated' | 'listing.deleted' | 'listing.restored' | 'publication.created' | 'publication.updated' | 'publication.deleted' | 'publication.restored' | 'variant.created' | 'variant.updated' | 'variant.deleted' | 'variant.restored' | 'media.created' | 'media.updated' | 'media.deleted' | 'media.restored' | 'review.created' | 'review.updated' | 'review.deleted' | 'review.restored';
+    /** Only changes of one of these fields. */
+    fields?: readonly string[] | undefined;
+  }[] | undefined;
+  /** Store of the new resource. Default: the first of the token's stores. */
+  store_id?: string | null | undefined;
+}
+
+/** Response with a new webhook and its secret. */
+export interface NewWebhookAnswer {
+  /** The HTTP status. */
+  code: 201;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** An address that changes are sent to. */
+  data: Webhook;
+}
+
+/** Fields of a webhook to change. Fields that are left out stay as they are. */
+export interface WebhookPatch {
+  /** Where the changes are sent to: an https:// URL on the public internet. */
+  url?: string | undefined;
+  /** For people. */
+  description?: string | null | undefined;
+  /** The changes that are sent. None: all changes. */
+  events?: readonly {
+    /** What happened to what. */
+    type: 'store.created' | 'store.updated' | 'store.deleted' | 'store.restored' | 'listing.created' | 'listing.updated' | 'listing.deleted' | 'listing.restored' | 'publication.created' | 'publication.updated' | 'publication.deleted' | 'publication.restored' | 'variant.created' | 'variant.updated' | 'variant.deleted' | 'variant.restored' | 'media.created' | 'media.updated' | 'media.deleted' | 'media.restored' | 'review.created' | 'review.updated' | 'review.deleted' | 'review.restored';
+    /** Only changes of one of these fields. */
+    fields?: readonly string[] | undefined;
+  }[] | undefined;
+  /** `active`: what was not delivered is tried again at once. */
+  status?: 'active' | 'paused' | undefined;
+  /** Store of the resource. It cannot be changed. */
+  store_id?: string | undefined;
+}
+
+/** Response to the deletion of a webhook. */
+export interface DeletedWebhookAnswer {
+  /** The HTTP status. */
+  code: 200;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  /** A webhook that was deleted. */
+  data: DeletedWebhook;
+}
+
+/** A webhook that was deleted. */
+export interface DeletedWebhook {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'webhook';
+  /** The resource does not exist any more. */
+  deleted: true;
+}
+
+/** Where a webhook begins again. */
+export interface Replay {
+  /** The changes after the one with this id are sent again: from the first one (`-1`), or none (`now`). */
+  from: string;
+}
+
 /** Why a request failed. */
 export interface ErrorBody {
   /** The HTTP status. */
@@ -2173,16 +2435,21 @@ export interface Operations {
   getListing: { query: ResourceQuery; answer: ListingAnswer };
   getListingByHandle: { query: ReadQuery; answer: ListingAnswer };
   listListingHistory: { query: HistoryQuery; answer: ChangePage };
+  getListingRevision: { query: ReadQuery; answer: ListingAnswer };
   listListingPublications: { query: ListingPublicationsQuery; answer: ListingPublicationsAnswer };
   listPublications: { query: PublicationsQuery; answer: PublicationPage };
   getPublication: { query: ResourceQuery; answer: PublicationAnswer };
   getPublicationByHandle: { query: ReadQuery; answer: PublicationAnswer };
   listRelatedPublications: { query: ListQuery; answer: PublicationPage };
   listPublicationHistory: { query: HistoryQuery; answer: ChangePage };
+  getPublicationRevision: { query: ReadQuery; answer: PublicationAnswer };
   listVariants: { query: VariantsQuery; answer: VariantPage };
   getVariant: { query: ReadQuery; answer: VariantAnswer };
   listReviews: { query: ReviewsQuery; answer: ReviewPage };
   listStoreReviews: { query: StoreReviewsQuery; answer: StoreReviewPage };
+  listWebhooks: { query: WebhooksQuery; answer: WebhookPage };
+  getWebhook: { query: WebhookQuery; answer: WebhookAnswer };
+  listDeliveries: { query: DeliveriesQuery; answer: DeliveryPage };
   listMedia: { query: MediaListQuery; answer: MediaPage };
   getMedia: { query: ReadQuery; answer: MediaAnswer };
   readChanges: { query: ChangesQuery; answer: Changes };
@@ -2209,6 +2476,12 @@ export interface Operations {
   createReview: { query: WriteQuery; body: NewReview; answer: NewReviewAnswer };
   updateReview: { query: WriteQuery; body: ReviewPatch; answer: ReviewAnswer };
   deleteReview: { query: WriteQuery; answer: DeletedReviewAnswer };
+  createWebhook: { query: WriteQuery; body: NewWebhook; answer: NewWebhookAnswer };
+  updateWebhook: { query: WriteQuery; body: WebhookPatch; answer: WebhookAnswer };
+  deleteWebhook: { query: WriteQuery; answer: DeletedWebhookAnswer };
+  pingWebhook: { query: WriteQuery; answer: WebhookAnswer };
+  rotateWebhookSecret: { query: WriteQuery; answer: WebhookAnswer };
+  replayWebhook: { query: WriteQuery; body: Replay; answer: WebhookAnswer };
 }
 
 /** The method and path of each operation. */
@@ -2225,16 +2498,21 @@ export const endpoints = {
   getListing: ['GET', '/api/listing/:id'],
   getListingByHandle: ['GET', '/api/listing/by-handle/:handle'],
   listListingHistory: ['GET', '/api/listing/:id/history'],
+  getListingRevision: ['GET', '/api/listing/:id/history/:revision'],
   listListingPublications: ['GET', '/api/listing/:id/publications'],
   listPublications: ['GET', '/api/publications'],
   getPublication: ['GET', '/api/publication/:id'],
   getPublicationByHandle: ['GET', '/api/publication/by-handle/:handle'],
   listRelatedPublications: ['GET', '/api/publication/:id/related'],
   listPublicationHistory: ['GET', '/api/publication/:id/history'],
+  getPublicationRevision: ['GET', '/api/publication/:id/history/:revision'],
   listVariants: ['GET', '/api/publication/:id/variants'],
   getVariant: ['GET', '/api/variant/:id'],
   listReviews: ['GET', '/api/publication/:id/reviews'],
   listStoreReviews: ['GET', '/api/reviews'],
+  listWebhooks: ['GET', '/api/webhooks'],
+  getWebhook: ['GET', '/api/webhook/:id'],
+  listDeliveries: ['GET', '/api/webhook/:id/deliveries'],
   listMedia: ['GET', '/api/media'],
   getMedia: ['GET', '/api/media/:id'],
   readChanges: ['GET', '/api/changes'],
@@ -2261,4 +2539,10 @@ export const endpoints = {
   createReview: ['POST', '/api/publication/:id/reviews'],
   updateReview: ['PATCH', '/api/review/:id'],
   deleteReview: ['DELETE', '/api/review/:id'],
+  createWebhook: ['POST', '/api/webhook'],
+  updateWebhook: ['PATCH', '/api/webhook/:id'],
+  deleteWebhook: ['DELETE', '/api/webhook/:id'],
+  pingWebhook: ['POST', '/api/webhook/:id/ping'],
+  rotateWebhookSecret: ['POST', '/api/webhook/:id/rotate-secret'],
+  replayWebhook: ['POST', '/api/webhook/:id/replay'],
 } as const;

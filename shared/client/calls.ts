@@ -20,7 +20,7 @@ export class Calls {
   /** Returns the `data` of a read. Returns `options.cached` itself if the service answers 304. */
   async read<Id extends ReadId, Data extends DataOf<Id> & object>(
     operation: Id,
-    target: { readonly id?: string; readonly query?: object },
+    target: { readonly id?: string; readonly revision?: number; readonly query?: object },
     options: ReadOptions<Data>,
   ): Promise<Data> {
     const { cached = options.known } = options;
@@ -50,7 +50,7 @@ export class Calls {
     { query, ...target }: { readonly id?: string; readonly query: object },
     options: ListOptions,
   ): ExpandedList<Id, Values> {
-    const read = (page: object) => this.page(operation, { ...target, query: { ...query, ...page } }, options);
+    const read = (page: object) => this.page(operation, { ...target, query: page }, options);
     // Only the service knows that the answer has what `expand` asks for.
     return listOf(read, query) as unknown as ExpandedList<Id, Values>;
   }

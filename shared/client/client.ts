@@ -7,6 +7,7 @@ import { PublicationCalls } from './publications.js';
 import { ReviewCalls } from './reviews.js';
 import { StoreCalls } from './stores.js';
 import { TokenCalls } from './tokens.js';
+import { WebhookCalls } from './webhooks.js';
 
 /**
  * Client of the catalog service for Node.js and browsers. It obtains and renews tokens, waits when it is rate
@@ -28,6 +29,7 @@ export class CatalogClient {
   readonly media: MediaCalls;
   /** Reviews: for the merchant who moderates them. */
   readonly reviews: ReviewCalls;
+  readonly webhooks: WebhookCalls;
   /** Tokens, for requests that your code sends without this client. */
   readonly tokens: TokenCalls;
   private readonly calls: Calls;
@@ -39,6 +41,7 @@ export class CatalogClient {
     this.publications = new PublicationCalls(this.calls);
     this.media = new MediaCalls(this.calls);
     this.reviews = new ReviewCalls(this.calls);
+    this.webhooks = new WebhookCalls(this.calls);
     this.tokens = new TokenCalls(this.calls);
   }
 

@@ -152,6 +152,21 @@ export class ListingCalls {
   }
 
   /**
+   * Returns a listing as it was at a revision of its history. Requires a secret key.
+   *
+   * @example
+   * const { name } = await client.listings.revision(id, 1);
+   */
+  revision(
+    id: string,
+    revision: number,
+    query: QueryOf<'getListingRevision'> = {},
+    options: ReadOptions<Listing> = {},
+  ): Promise<Listing> {
+    return this.calls.read('getListingRevision', { id, revision, query }, options);
+  }
+
+  /**
    * Deletes a listing. Its publications remain, without a listing; the result has their number. Rejects with 409
    * `DEPENDENCY_EXISTS` if there are listings below it, with `if_empty` also if there are publications.
    *

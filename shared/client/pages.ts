@@ -3,10 +3,15 @@ export interface FetchedPage<Item, Page> {
   readonly page: Page;
   readonly items: readonly Item[];
   readonly total_pages: number;
+  /** Where the next page begins, if the list has cursors and there is a next page. */
+  readonly next_cursor: string | undefined;
   /** The limit of the page, and how many of its last items the answer leaves out because of its size. */
   readonly limit: number;
   readonly omitted_items: number;
 }
+
+/** Where a page begins: its number, or the cursor of the page before it. */
+type PageStart = { readonly page: number } | { readonly cursor: string };
 
 /**
  * A paginated list. Pages are requested when they are needed.
@@ -17,41 +22,51 @@ export interface FetchedPage<Item, Page> {
  */
 export class Pages<Item extends { readonly id: string }, Page> implements AsyncIterable<Item> {
   constructor(
-    private readonly fetchPage: (page: number, limit?: number) => Promise<FetchedPage<Item, Page>>,
-    private readonly first_page = 1,
+    private readonly fetchPage: (start: PageStart, limit?: number) => Promise<FetchedPage<Item, Page>>,
+    private readonly first: PageStart = { page: 1 },
   ) {}
 
   /**
-   * Returns one page with its counts. Pages are numbered from 1; a page after the last one is empty. Default: `page`
-   * of the query, or 1.
+   * Returns one page with its counts. Pages are numbered from 1; a page after the last one is empty. Default: `page` or
+   * `cursor` of the query, or 1.
    *
    * @example
    * const { data, meta } = await client.publications.list({ limit: 10 }).page(3);
    */
-  async page(page: number = this.first_page): Promise<Page> {
-    return (await this.fetchPage(page)).page;
+  async page(page?: number): Promise<Page> {
+    return (await this.fetchPage(page === undefined ? this.first : { page })).page;
   }
 
   /**
-   * Yields every item, from `page` of the query to the last page. If the list changes during the iteration, an item
-   * that moves to the next page is still yielded only once, but an item that moves to an earlier page may be missed. With
-   * `{ sort: 'created_at', order: 'asc' }`, items created during the iteration come last.
+   * Yields every item, from `page` or `cursor` of the query to the last page. If the list changes during the iteration, an
+   * item that does not move is yielded once. With `{ sort: 'created_at', order: 'asc' }`, items created during the
+   * iteration come last. A search and related publications without `sort` have no such order: of them, an item that moves
+   * to an earlier page may be missed.
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     let previous_ids = new Set<string>();
-    for (let page = this.first_page; ; page++) {
-      const fetched = await this.fetchPage(page);
-      const { total_pages } = fetched;
+    for (let start = this.first; ; ) {
+      const fetched = await this.fetchPage(start);
+      const { total_pages, next_cursor } = fetched;
       const items = [...fetched.items];
       yield* items.filter(({ id }) => !previous_ids.has(id));
+      if (next_cursor !== undefined) {
+        // It comes after the last item of the answer, also if the answer leaves out items.
+        start = { cursor: next_cursor };
+        continue;
+      }
+      if ('cursor' in start) return;
+      const { page } = start;
       for (let left = fetched.omitted_items; left > 0; left--) {
         // With a limit of 1, the number of the page is the number of the item.
-        const { items: next } = await this.fetchPage((page - 1) * fetched.limit + items.length + 1, 1);
+        const number = (page - 1) * fetched.limit + items.length + 1;
+        const { items: next } = await this.fetchPage({ page: number }, 1);
         yield* next.filter(({ id }) => !previous_ids.has(id));
         items.push(...next);
       }
       if (page >= total_pages || items.length === 0) return;
       previous_ids = new Set(items.map(({ id }) => id));
+      start = { page: page + 1 };
     }
   }
 
@@ -70,6 +85,7 @@ export class Pages<Item extends { readonly id: string }, Page> implements AsyncI
 
 interface PageQuery {
   readonly page?: number | undefined;
+  readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
 }
 
@@ -81,6 +97,7 @@ interface ListPage {
 
 interface Pagination {
   readonly total_pages: number;
+  readonly next_cursor?: string | undefined;
   readonly omitted_items?: number | undefined;
 }
 
@@ -107,10 +124,11 @@ export function pagesOf<Item extends { readonly id: string }, Page>(
   paginationOf: (page: Page) => Pagination,
   query: PageQuery,
 ): Pages<Item, Page> {
-  const fetchPage = async (number: number, limit = query.limit ?? LIMIT_DEFAULT) => {
-    const page = await read({ ...query, limit, page: number });
-    const { total_pages, omitted_items = 0 } = paginationOf(page);
-    return { page, items: itemsOf(page), total_pages, limit, omitted_items };
+  const { page: first = 1, cursor, ...others } = query;
+  const fetchPage = async (start: PageStart, limit = query.limit ?? LIMIT_DEFAULT) => {
+    const page = await read({ ...others, ...start, limit });
+    const { total_pages, next_cursor, omitted_items = 0 } = paginationOf(page);
+    return { page, items: itemsOf(page), total_pages, next_cursor, limit, omitted_items };
   };
-  return new Pages(fetchPage, query.page);
+  return new Pages(fetchPage, cursor === undefined ? { page: first } : { cursor });
 }

@@ -180,6 +180,21 @@ export class PublicationCalls {
   }
 
   /**
+   * Returns a publication as it was at a revision of its history. Requires a secret key.
+   *
+   * @example
+   * const { price_amount } = await client.publications.revision(id, 2);
+   */
+  revision(
+    id: string,
+    revision: number,
+    query: QueryOf<'getPublicationRevision'> = {},
+    options: ReadOptions<Publication> = {},
+  ): Promise<Publication> {
+    return this.calls.read('getPublicationRevision', { id, revision, query }, options);
+  }
+
+  /**
    * Gives the fields of a publication the values of an earlier revision of its history.
    *
    * @example

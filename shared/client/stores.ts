@@ -79,7 +79,7 @@ export class StoreCalls {
    * Yields the changes of the store, and waits for the next one. Ends only by `break` or `signal`. Requires a secret key.
    *
    * @param query `after`: the `id` of the last change that was handled. Default: from the beginning. `now` skips all
-   * earlier changes.
+   * earlier changes. `snapshot` begins with the creation of all that exists.
    * @example
    * for await (const change of client.store.changes({ after: saved, resource: ['publication'] })) {
    *   await handle(change);

@@ -16,8 +16,10 @@ import { TokenSource } from './token-source.js';
 
 /** A call of an operation, before it is encoded as an HTTP request. */
 export interface Call {
-  /** Replaces `:id` in the path. */
+  /** Replaces `:id`, or another name of the resource, in the path. */
   readonly id?: string;
+  /** Replaces `:revision` in the path. */
+  readonly revision?: number;
   readonly query?: object;
   /** Sent as JSON, or as `multipart/form-data` if it is a `FormData`. */
   readonly body?: object;
@@ -104,8 +106,9 @@ export class Transport {
 
   private send(operation: OperationId, call: Call, headers: Record<string, string>): Promise<Outcome> {
     const [method, path] = endpoints[operation];
-    const { id = '', body, options = {} } = call;
-    const url = `${this.base_url}${path.replace(/:\w+/, encodeURIComponent(id))}${queryText(call.query)}`;
+    const { id = '', revision, body, options = {} } = call;
+    const address = path.replace(/:\w+/, encodeURIComponent(id)).replace(':revision', String(revision));
+    const url = `${this.base_url}${address}${queryText(call.query)}`;
     const fetch_options = mergeFetchOptions(method, this.fetch_options, options.fetchOptions ?? {});
     const is_write = method !== 'GET' && path.startsWith('/api/');
     const request = { method, url, headers: { ...headers, ...call.headers }, fetch_options, is_write };

@@ -37,6 +37,7 @@ export const STORED_ERRORS: ReadonlySet<Condition> = new Set([
   'media_not_found',
   'review_not_found',
   'variant_not_found',
+  'webhook_not_found',
   'precondition_failed',
 ]);
 

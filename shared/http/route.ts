@@ -76,7 +76,7 @@ export interface Answer {
 
 /** A document at a position. No other content of the document ever has the same position. */
 export interface DocumentVersion {
-  readonly collection: 'listings' | 'publications' | 'media';
+  readonly collection: 'listings' | 'publications' | 'media' | 'webhooks';
   readonly id: string;
   readonly position: Position;
   readonly store_id: StoreId;

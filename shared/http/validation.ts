@@ -9,7 +9,7 @@ import {
   prefixOf,
   shapeOf,
 } from '../api/requests/parameters';
-import type { PageCuts } from '../api/responses/envelopes';
+import type { PageEnd } from '../api/responses/envelopes';
 import type { JsonObject } from '../catalog/events/envelope';
 import { LRUCache } from '../kernel/cache';
 import { CatalogError, type Condition, FAULTS_MAX, type Fault } from '../kernel/errors';
@@ -172,9 +172,12 @@ function valuesOf(query: QueryParameters, name: string): readonly string[] | und
 }
 
 /** Returns `meta` of the paginated envelope. An empty list has 0 pages. */
-export function pageMeta(options: Pagination & { total: number }, cuts: PageCuts = {}): JsonObject {
+export function pageMeta(
+  options: Pick<Pagination, 'page' | 'limit'> & { total: number },
+  end: PageEnd = {},
+): JsonObject {
   const { page, limit, total } = options;
-  const pagination = { page, total_pages: Math.ceil(total / limit), total_items: total, limit, ...cuts };
+  const pagination = { page, total_pages: Math.ceil(total / limit), total_items: total, limit, ...end };
   return { page, take: limit, item_count: total, pagination };
 }
 

@@ -128,6 +128,8 @@ const settingsSchema = z.object({
   RETIRED_VERSION_HOURS: wholeNumber('a whole number of hours from 1 to 8760', 1, 8_760).default(24),
   /** Interval at which counted views are appended as events. A crash loses the views counted since the last append. */
   VIEW_FLUSH_INTERVAL_S: seconds.default(60),
+  /** Where webhooks are sent to: nowhere (`off`), to public addresses, or also to private ones and by http (`private`). */
+  WEBHOOKS: oneOf(['on', 'off', 'private']).default('on'),
   /** Memory for answers to reads that are sent again while they are up to date (docs/http.md#edge-cache). 0: none. */
   EDGE_CACHE_MB: wholeNumber('a whole number of megabytes from 0 to 16384', 0, 16_384).default(64),
   /**

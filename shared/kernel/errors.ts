@@ -18,6 +18,7 @@ export type Condition =
   | 'publication_not_found'
   | 'media_not_found'
   | 'review_not_found'
+  | 'webhook_not_found'
   | 'variant_not_found'
   | 'malformed_request'
   | 'unsupported_content_type'

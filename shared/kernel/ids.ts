@@ -13,10 +13,12 @@ export type MediaId = Branded<'media'>;
 export type ReviewId = Branded<'review'>;
 export type PaymentMethodId = Branded<'payment_method'>;
 export type NameId = Branded<'name'>;
+export type WebhookId = Branded<'webhook'>;
 export type AnyId =
   | AccountId
   | ApiKeyId
   | StoreId
+  | WebhookId
   | ListingId
   | PublicationId
   | MediaId

@@ -1,6 +1,8 @@
 import { writeSync } from 'node:fs';
 import pino, { type DestinationStream, type Logger } from 'pino';
 
+import { CatalogError } from './errors';
+
 export type { Logger } from 'pino';
 
 const HIDDEN = '[hidden]';
@@ -21,6 +23,20 @@ const MAYBE_SECRET_NAME =
 const BUFFER_LENGTH = 32_768;
 /** Maximum time that a line is buffered. */
 const FLUSH_DELAY_MS = 100;
+
+/**
+ * Logs a failure of background work that is retried. Uses level `debug` for an unavailable server, because the pipelines
+ * and readiness report it, too.
+ */
+export function logBackgroundFailure(
+  log: Logger,
+  error: unknown,
+  message: string,
+  fields: object = {},
+): void {
+  const unavailable = error instanceof CatalogError && error.condition === 'unavailable';
+  log[unavailable ? 'debug' : 'warn']({ ...fields, err: error }, message);
+}
 
 export interface LogOptions {
   readonly level: pino.LevelWithSilent;

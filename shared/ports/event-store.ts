@@ -79,6 +79,11 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
  * - Returns the stream's events in order, from revision `from` (default 0), at most `count` (default: all). Returns
  *   none if the stream does not exist or was deleted. `from` is 0 or more, `count` 1 or more.
  *
+ * `truncate`
+ * - Removes the events of the stream with a lower revision than `before`, and its snapshot. The stream must have an event
+ *   with this revision, which keeps it. `readStream` does not return the removed events any more. A server may keep them,
+ *   and subscriptions yield them, until it is scavenged.
+ *
  * `subscribe`
  * - Yields every event with a position after `after`, once, in one total order that never changes.
  * - Never ends by itself: it waits for new events, and survives restarts of the store. Only two errors end it:
@@ -116,6 +121,7 @@ export interface EventStore {
     beforeSend?: () => Promise<void>,
   ): Promise<AppendResult>;
   readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]>;
+  truncate(stream: StreamName, before: number): Promise<void>;
   subscribe(options: { after: Position; signal: AbortSignal; batch_size?: number }): AsyncIterable<LogBatch>;
   head(max_age_ms?: number): Promise<Position>;
   markAt(position: Position): Promise<LogMark | undefined>;

@@ -22,10 +22,14 @@ export interface Snapshot {
  *
  * `write`
  * - May reject. The caller then continues without.
+ *
+ * `delete`
+ * - Does nothing if there is no snapshot.
  */
 export interface SnapshotStore {
   read(stream: StreamName): Promise<Snapshot | undefined>;
   write(stream: StreamName, snapshot: Snapshot): Promise<void>;
+  delete(stream: StreamName): Promise<void>;
 }
 
 /** Returns the stored value if it is a snapshot, otherwise undefined. */

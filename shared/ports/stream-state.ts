@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ABSENT, type Aggregate, type State, stateSchemaOf } from '../catalog/events/aggregate';
-import { type DomainEvent, decodeEvent } from '../catalog/events/codec';
+import { type DomainEvent, decodeEvent, decodeIfReadable } from '../catalog/events/codec';
 import {
   type Position,
   type RecordedEvent,
@@ -10,6 +10,7 @@ import {
 } from '../catalog/events/envelope';
 import type { Realm } from '../catalog/realm';
 import { LRUCache } from '../kernel/cache';
+import { CatalogError } from '../kernel/errors';
 import type { AnyId } from '../kernel/ids';
 import { type EventStore, NO_STREAM } from './event-store';
 
@@ -122,6 +123,34 @@ export async function loadUpTo<Resource>(
     const recorded = await ref.events.readStream(streamNameOf(ref), loaded.revision + 1, count);
     if (recorded.length === 0) throw new Error(`${streamNameOf(ref)} has no revision ${revision}`);
     loaded = fold(ref, recorded, loaded);
+    await nextTurn();
+  }
+  return loaded;
+}
+
+/**
+ * Returns the state after those events up to a revision (default: all) that this release can read, and the revision of the
+ * last of them. For reads that leave out what they cannot read. `load` and `loadUpTo` throw then, so that nobody writes
+ * to such a stream.
+ */
+export async function loadReadable<Resource>(
+  ref: StreamRef<Resource>,
+  to = Number.POSITIVE_INFINITY,
+): Promise<Loaded<Resource>> {
+  try {
+    return await (to === Number.POSITIVE_INFINITY ? load(ref) : loadUpTo(ref, to));
+  } catch (error) {
+    // The log cannot be reached.
+    if (error instanceof CatalogError) throw error;
+  }
+  let loaded: Loaded<Resource> = NOTHING_LOADED;
+  for (let from = 0; from <= to; ) {
+    const recorded = await ref.events.readStream(streamNameOf(ref), from, PAGE_EVENTS);
+    const last = recorded.at(-1);
+    if (!last) break;
+    const wanted = recorded.filter((event) => event.revision <= to && decodeIfReadable(event));
+    loaded = fold(ref, wanted, loaded);
+    from = last.revision + 1;
     await nextTurn();
   }
   return loaded;

@@ -55,6 +55,10 @@ export interface VersionInfo {
  * `drop`
  * - Deletes a version and its documents. Throws if the version is active.
  *
+ * `pausedSince`, `setPaused`
+ * - Whether an operator has paused the realm: no process may project events then. `pausedSince` returns when that began.
+ * - Stays until it is set again. Pausing a paused realm changes nothing.
+ *
  * `lease`, `release`
  * - `lease` takes or renews the named lease for `owner`. Returns false if another owner has it.
  * - A lease that is not renewed expires after `ttl_ms`.
@@ -75,6 +79,8 @@ export interface ViewStore {
   activate(version: number): Promise<void>;
   drop(version: number): Promise<void>;
   open(version: number): Promise<ViewVersion>;
+  pausedSince(): Promise<string | undefined>;
+  setPaused(is_paused: boolean): Promise<void>;
   lease(name: string, owner: string, ttl_ms: number): Promise<boolean>;
   release(name: string, owner: string): Promise<void>;
   close(): Promise<void>;
@@ -100,6 +106,11 @@ export interface SpanCondition {
 export interface ViewQuery {
   readonly where: Readonly<Record<string, KeyCondition>>;
   readonly order: SortOrder;
+  /**
+   * The page begins after the place of a document with these values of the keys of `order`, whether or not there is one.
+   * Every key of `order` must then have a value. A search must have one tier.
+   */
+  readonly after?: readonly Exclude<Key, null>[];
   readonly skip?: number;
   readonly limit: number;
   readonly parts?: readonly DocumentPart[];
@@ -198,6 +209,8 @@ export interface DocumentWrite extends StoredDocument {
   readonly collection: CollectionName;
   /** Set if no document with this id is stored. A store may then insert it without looking for one. */
   readonly is_new?: boolean;
+  /** Removes the document without leaving a tombstone, for one that no event made. `document` is then null. */
+  readonly is_removed?: boolean;
 }
 
 /**
@@ -211,7 +224,10 @@ export interface DeadLetter {
   readonly revision: number;
   /** Position of the first waiting event. */
   readonly position: Position;
+  /** One line. */
   readonly reason: string;
+  /** The error's name, and where in this project it was thrown (`causeOf`). An earlier release did not store it. */
+  readonly cause?: string | undefined;
   readonly failed_at: string;
 }
 

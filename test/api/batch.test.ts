@@ -202,3 +202,69 @@ describe('POST /api/publications/batch', () => {
     );
   });
 });
+
+describe('listings of a batch', () => {
+  const KITCHEN = { external_id: 'group-1', body: { name: 'Kitchen' } };
+  const inListing = (external_id: string, listing_external_id: string) => ({
+    ...put(external_id, TEA),
+    listing_external_id,
+  });
+  const sendAll = (body: object, query = '', headers: Record<string, string> = {}): Promise<Reply> =>
+    send('POST', `/api/publications/batch${query}`, { body, headers });
+  const listedIn = async (external_id: string): Promise<unknown[]> => {
+    const [listing] = (await send('GET', `/api/listings?external_id=${external_id}`)).body.data;
+    const { data } = (await send('GET', `/api/publications?listing_id=${listing.id}`)).body;
+    return data.map((one: { external_id: string }) => one.external_id).sort();
+  };
+
+  test('are written before the items that name them', async () => {
+    const items = [inListing('erp-1', 'group-1'), inListing('erp-5', 'group-1')];
+    const body = { listings: [KITCHEN], items };
+    const dry = await sendAll(body, '?dry_run=true');
+    expect(dry.body.data).toMatchObject({ listings: [{ result: 'created' }], created: 1, updated: 1 });
+    expect((await send('GET', '/api/listings')).body.data).toEqual([]);
+    const key = { 'Idempotency-Key': 'groups' };
+    const reply = await sendAll(body, '', key);
+    const listings = [{ index: 0, external_id: 'group-1', id: expect.any(String), result: 'created' }];
+    expect(reply.body.data).toMatchObject({ listings, created: 1, updated: 1, failed: 0 });
+    expect(await listedIn('group-1')).toEqual(['erp-1', 'erp-5']);
+    expect((await sendAll(body, '', key)).body).toEqual(reply.body);
+    const again = await sendAll({ items: [inListing('erp-2', 'group-1')] });
+    expect(again.body.data).toMatchObject({ updated: 1, items: [{ result: 'updated' }] });
+    expect(again.body.data).not.toHaveProperty('listings');
+    expect(await listedIn('group-1')).toEqual(['erp-1', 'erp-2', 'erp-5']);
+  });
+
+  test.each<[string, object, string]>([
+    [
+      'an unknown listing',
+      { listings: [KITCHEN], items: [inListing('erp-1', 'group-2')] },
+      'items.0.listing_external_id',
+    ],
+    [
+      'an invalid listing',
+      { listings: [{ ...KITCHEN, body: { name: '' } }], items: [put('erp-1', TEA)] },
+      'listings.0.body.name',
+    ],
+    ['a listing twice', { listings: [KITCHEN, KITCHEN], items: [put('erp-1', TEA)] }, 'listings'],
+    [
+      'two main listings',
+      { items: [{ ...inListing('erp-1', 'group-1'), body: { ...TEA, listing_id: null } }] },
+      'items.0.listing_external_id',
+    ],
+  ])('%s: nothing is written', async (_, body, field) => {
+    expectError(await sendAll(body), 400, 'FIELD_INVALID', field);
+    expect((await send('GET', '/api/listings')).body.data).toEqual([]);
+  });
+
+  test('with skip_failed, one that fails takes along the items that name it', async () => {
+    const listings = [{ ...KITCHEN, body: { name: '' } }];
+    const items = [inListing('erp-1', 'group-1'), put('erp-2', { title: 'Cup' })];
+    const { body } = await sendAll({ listings, items }, '?on_error=skip_failed');
+    expect(body.data).toMatchObject({
+      updated: 1,
+      failed: 1,
+      listings: [{ error: { code: 'FIELD_TOO_SHORT' } }],
+    });
+  });
+});

@@ -8,9 +8,14 @@ import { REALMS } from '../../shared/catalog/realm';
 import { parseConfig } from '../../shared/kernel/config';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { MemoryEventStore } from '../support/memory-event-store';
+import { fetchToken } from '../support/merchant';
+import { preload } from '../support/preload';
+import { endAll, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 import { Cli, expectFailure, InProcessCli } from './cli-run';
+
+afterEach(endAll);
 
 const ROWS = ['Mug', 'Cup', 'Pot'].map((title) => ({
   external_id: title,
@@ -22,6 +27,7 @@ const ROWS = ['Mug', 'Cup', 'Pot'].map((title) => ({
 interface Catalog {
   readonly folder: string;
   readonly cli: Cli;
+  readonly account: string;
   readonly store: string;
 }
 
@@ -29,11 +35,12 @@ interface Catalog {
 function withCatalog(story: (catalog: Catalog) => Promise<void>): Promise<void> {
   return withTempDir(async (folder) => {
     const cli = new InProcessCli(join(folder, 'data'));
-    const store = await cli.store(await cli.account());
+    const account = await cli.account();
+    const store = await cli.store(account);
     const rows = join(folder, 'rows.jsonl');
     writeFileSync(rows, ROWS.map((row) => JSON.stringify(row)).join('\n'));
     await cli.json('import', rows, '--format', 'jsonl', '--store', store);
-    await story({ folder, cli, store });
+    await story({ folder, cli, account, store });
   });
 }
 
@@ -122,7 +129,9 @@ describe('show', () => {
 
 describe('export and import', () => {
   test('a catalog moves from SQLite to EventStoreDB and back', () =>
-    withCatalog(async ({ folder, cli, store }) => {
+    withCatalog(async ({ folder, cli, account, store }) => {
+      const owner = ['--account', account, '--store', store];
+      const { key } = await cli.json('key', 'create', '--type', 'public', ...owner);
       const fileOf = (name: string) => join(folder, `${name}.jsonl`);
       const server = await EventStoreStandIn.start({ folder: join(folder, 'server') });
       const catalogs: [string, Cli][] = [
@@ -159,12 +168,86 @@ describe('export and import', () => {
           appended: 0,
         });
         expectFailure(await cli.run('events', 'export', fileOf('first')), 1, 'exists. Use another name.');
+
+        const { url, end } = await startProcess('services/boot/main.js', {
+          DATA_DIR: catalogs[2]![1].folder,
+        });
+        expect(await fetchToken(url, key)).toMatch(/^ey/);
+        expect(await end('SIGTERM')).toBe(0);
       } finally {
         await server.stop();
       }
     }));
 
-  test('an import that an outage ended is continued', () =>
+  test('a catalog moves after a purge, and what was purged stays erased', () =>
+    withTempDir(async (folder) => {
+      const fileOf = (name: string) => join(folder, `${name}.jsonl`);
+      const server = await EventStoreStandIn.start({ folder: join(folder, 'server') });
+      const cli = new InProcessCli(join(folder, 'data'));
+      const importRows = async (store: string) => {
+        writeFileSync(fileOf('rows'), ROWS.map((row) => JSON.stringify(row)).join('\n'));
+        await cli.json('import', fileOf('rows'), '--format', 'jsonl', '--store', store);
+      };
+      const productsOf = async (each: Cli, store: string) =>
+        (await each.run('export', '--format', 'jsonl', '--store', store)).stdout;
+      try {
+        const account = await cli.account();
+        const store = await cli.store(account, '--test');
+        await importRows(store);
+        const { stdout } = await cli.run('events', 'tail', '--store', store, '--last', '50');
+        const id = /test\.publication-([-0-9a-f]{36})/.exec(stdout)![1]!;
+        await cli.json('test-data', 'reset', '--account', account, '--yes');
+        await cli.json('purge', id, '--yes');
+        await importRows(store);
+        await cli.json('events', 'export', fileOf('events'));
+        const products = await productsOf(cli, store);
+        expect(products).toContain('"Mug"');
+
+        for (const [name, settings] of Object.entries({
+          sqlite: {},
+          server: { EVENTSTORE_URL: server.url },
+        })) {
+          const other = new InProcessCli(join(folder, name), settings);
+          const { events, appended } = await other.json('events', 'import', fileOf('events'));
+          expect(appended).toBe(events);
+          expect((await other.json('projections', 'verify')).clean).toBe(true);
+          expect(await productsOf(other, store)).toBe(products);
+          const { events: left } = await other.json('events', 'show', `test.publication-${id}`);
+          // The second import of the rows took the external id over, which appends the second event.
+          expect(left).toMatchObject([
+            { type: 'PublicationErased', revision: 0 },
+            { type: 'PublicationDeleted', revision: 1 },
+          ]);
+          expect(await other.json('purge', id, '--yes')).toMatchObject({ erased_events: 0 });
+          expect(await other.json('events', 'import', fileOf('events'))).toMatchObject({ appended: 0 });
+        }
+      } finally {
+        await server.stop();
+      }
+    }));
+
+  test('an import that was killed is continued', () =>
+    withCatalog(async ({ folder, cli, store }) => {
+      const path = join(folder, 'events.jsonl');
+      const { events } = await cli.json('events', 'export', path);
+      const target = join(folder, 'target');
+      const dying = new Cli(target, { NODE_OPTIONS: preload('die-after-append'), DIE_AFTER_APPENDS: '5' });
+      expect((await dying.run('events', 'import', path)).code).toBeNull();
+
+      const other = new InProcessCli(target);
+      const part = await other.json('events', 'export', join(folder, 'part.jsonl'));
+      expect(part.events).toBeGreaterThanOrEqual(5);
+      expect(await other.json('events', 'import', path)).toMatchObject({
+        events,
+        appended: events - part.events,
+      });
+      await other.json('events', 'export', join(folder, 'whole.jsonl'));
+      expect(readFileSync(join(folder, 'whole.jsonl'), 'utf8')).toBe(readFileSync(path, 'utf8'));
+      expect((await other.json('projections', 'verify')).clean).toBe(true);
+      expect((await other.run('export', '--format', 'jsonl', '--store', store)).stdout).toContain('"Mug"');
+    }));
+
+  test('an import that an outage ended, or Ctrl-C, is continued', () =>
     withCatalog(async ({ folder, cli }) => {
       const path = join(folder, 'events.jsonl');
       const { events } = await cli.json('events', 'export', path);
@@ -179,12 +262,23 @@ describe('export and import', () => {
         if (appends_left-- === 0) throw new Error('outage');
         return append.apply(logs.live, args);
       });
-      const importing = () =>
-        importEvents(logs, path, { signal: new AbortController().signal, on_progress: () => {} });
+      const stored = () => REALMS.reduce((sum, realm) => sum + logs[realm].log.length, 0);
+      const importing = (stop_after = Number.POSITIVE_INFINITY) => {
+        const stop = new AbortController();
+        const on_progress = (done: number) => {
+          if (done >= stop_after) stop.abort();
+        };
+        return importEvents(logs, path, { signal: stop.signal, on_progress });
+      };
       await expect(importing()).rejects.toThrow('outage');
-      const present = REALMS.reduce((sum, realm) => sum + logs[realm].log.length, 0);
-      expect(present).toBeGreaterThan(5);
-      expect(await importing()).toEqual({ events, appended: events - present });
+      const before = stored();
+      expect(before).toBeGreaterThan(5);
+      const { appended } = await importing(before + 1);
+      expect(appended).toBeGreaterThan(0);
+      expect(stored()).toBe(before + appended);
+      const left = events - stored();
+      expect(left).toBeGreaterThan(0);
+      expect(await importing()).toEqual({ events, appended: left });
       expect(await importing()).toEqual({ events, appended: 0 });
     }));
 
@@ -212,6 +306,9 @@ describe('export and import', () => {
       const refusals: [string[], string][] = [
         [lines.map((line) => line.replace('"Kitchen"', '"Garden"')), 'was changed'],
         [lines.toSpliced(7, 1), 'Line 8 of'],
+        [lines.toSpliced(7, 2, lines[8]!, lines[7]!), 'Line 8 of'],
+        // Lines are counted as in an editor.
+        [['', ...lines.toSpliced(7, 1)], 'Line 9 of'],
         [[...lines, lines.at(-1)!], `Line ${lines.length + 1} of`],
         [lines.slice(0, -1), 'is incomplete'],
         [lines.slice(1), 'was not written by "catalog events export"'],

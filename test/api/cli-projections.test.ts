@@ -156,9 +156,21 @@ test('lists dead letters under both names, retries and skips them', () =>
     const listed = [{ realm: 'live', stream, version: 1, reason: 'it broke' }];
     expect((await cli.json('projections', 'dead-letters')).dead_letters).toMatchObject(listed);
     expect((await cli.json('projections', 'parked')).parked).toMatchObject(listed);
-    expect(await cli.json('projections', 'retry', stream)).toMatchObject({
-      versions: [{ dead_letter: null }],
+    // What an earlier release has stored has no cause.
+    const { groups } = await cli.json('projections', 'dead-letters', '--by-error');
+    expect(groups).toMatchObject([{ count: 1, first: listed[0] }]);
+    const { group } = groups[0];
+    expect((await cli.run('projections', 'dead-letters', '--by-error')).stdout).toMatch(
+      new RegExp(`\n${group} +1 +- +${stream} +1 +\\S+ +it broke\n$`),
+    );
+    for (const given of [[], [stream, '--group', group]])
+      expectFailure(await cli.run('projections', 'retry', ...given), 2, 'Give either a stream or --group');
+    expect(await cli.json('projections', 'retry', '--group', group)).toMatchObject({
+      group,
+      versions: [{ stream, dead_letter: null }],
     });
+    const again = await cli.run('projections', 'skip', '--group', group);
+    expectFailure(again, 1, `Group ${group} is not on the dead-letter list`);
     expect((await cli.run('projections', 'parked')).stdout).toBe('The dead-letter list is empty.\n');
     expectFailure(await cli.run('projections', 'skip', stream), 1, 'is not on the dead-letter list');
     expectFailure(await cli.run('projections', 'skip', 'nonsense'), 2, 'Invalid stream "nonsense"');
@@ -177,8 +189,10 @@ test('a rebuild that meets an event that it cannot project says how to go on; re
     expect(await cli.run(...rebuild, '--dead-letter')).toMatchObject({ code: 0 });
     const retried = await cli.run('projections', 'retry', stream);
     expect(retried).toMatchObject({ code: 1, stderr: '' });
-    expect(retried.stdout).toMatch(/^VERSION +PROJECTED +FAILS AGAIN\nv\d+ +0 +at event 1: .*FromTheFuture/);
-    expect((await cli.run('projections', 'skip', stream)).stdout).toMatch(/\nv\d+ +0 +no\n/);
+    expect(retried.stdout).toMatch(
+      /^STREAM +VERSION +PROJECTED +FAILS AGAIN\n\S+ +v\d+ +0 +at event 1: .*FromTheFuture/,
+    );
+    expect((await cli.run('projections', 'skip', stream)).stdout).toMatch(/\n\S+ +v\d+ +0 +no\n/);
   }));
 
 test('test-data reset deletes the test data of an account and nothing else', () =>

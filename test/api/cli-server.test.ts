@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { damage } from '../support/damage';
 import { type Harness, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
 import { Cli } from './cli-run';
@@ -58,6 +59,34 @@ describe('while a server runs', () => {
     const one = page.body.data.others[0].id;
     const expanded = await server.request('GET', `/api/publication/${one}?expand=listing`, { token });
     expect(expanded.body.data.listing).toMatchObject({ id: tea.id, name: 'Tea' });
+  });
+
+  test('a repair makes the reads right again, at once and without a restart', async () => {
+    const { store_id, public: visitor, secret } = await server.newShop();
+    const body = { title: 'Kettle', price_currency: 'USD', price_amount: 100 };
+    const created = await server.request('POST', '/api/publication', { token: secret.token, body });
+    const { id } = created.body.data;
+    const read = async (): Promise<[title: string | undefined, listed: number]> => {
+      const { token } = visitor;
+      const one = await server.request('GET', `/api/publication/${id}`, { token });
+      const list = await server.request('GET', '/api/publications', { token });
+      return [one.body.data?.title, list.body.data.length];
+    };
+    expect(await read()).toEqual(['Kettle', 1]);
+    const { live } = server.service.runtime.viewStores;
+    await damage(live, store_id, 'publications', id, (before) => ({
+      ...before!,
+      keys: { ...before!.keys, visibility: 'private' },
+    }));
+    expect(await read()).toEqual([undefined, 0]);
+    const { code, stdout } = await cli.run('projections', 'repair', '--realm', 'live');
+    expect(stdout).toMatch(/REWRITTEN\nlive +clean +v1 +\d+ +\d+ +1\n/);
+    expect(code).toBe(0);
+    expect(await read()).toEqual(['Kettle', 1]);
+    expect(await cli.json('projections', 'repair')).toMatchObject({
+      clean: true,
+      realms: [{}, { rewritten: 0 }, {}],
+    });
   });
 
   test('writes over HTTP and a concurrent import both succeed', async () => {

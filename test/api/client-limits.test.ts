@@ -137,6 +137,17 @@ describe('pages', () => {
     expect(read).toEqual(titles.toReversed());
   });
 
+  test('an iteration misses no item, although items before it are deleted meanwhile', async () => {
+    const titles = await createPublications(7);
+    const { client } = recordingClient(shop.secret);
+    const read: string[] = [];
+    for await (const { id, title } of client.publications.list({ limit: 3 })) {
+      read.push(title);
+      await client.publications.delete(id);
+    }
+    expect(read).toEqual(titles.toReversed());
+  });
+
   test('a page has its counts; an iteration starts at `page` of the query', async () => {
     const titles = await createPublications(5);
     const { client } = recordingClient(shop.secret);
@@ -144,6 +155,14 @@ describe('pages', () => {
     const { data, meta } = await list.page(3);
     expect(data.map(({ title }) => title)).toEqual(titles.slice(4));
     expect(meta.pagination).toEqual({ page: 3, limit: 2, total_pages: 3, total_items: 5 });
+    const { next_cursor } = (await list.page()).meta.pagination;
+    const last = client.publications.list({
+      ...{ limit: 2, cursor: next_cursor },
+      sort: 'created_at',
+      order: 'asc',
+    });
+    expect((await last.page()).data).toEqual(data);
+    expect(await last.all()).toEqual(data);
     expect((await list.page()).meta.page).toBe(2);
     expect((await list.all()).map(({ title }) => title)).toEqual(titles.slice(2));
     expect(await client.publications.list({ page: 9 }).all()).toEqual([]);

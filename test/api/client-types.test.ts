@@ -142,6 +142,12 @@ const USES: Readonly<Record<string, string>> = {
   'listings.restore': `
     const restored: Listing = await client.listings.restore('id');
     console.log(restored.name);`,
+  'publications.revision': `
+    const { price_amount } = await client.publications.revision('id', 2, { expand: ['variants'] });
+    console.log(price_amount);`,
+  'listings.revision': `
+    const { name } = await client.listings.revision('id', 1);
+    console.log(name);`,
   'listings.history': `
     for await (const { type } of client.listings.history('id')) console.log(type);`,
   'publications.variants': `
@@ -195,6 +201,32 @@ const USES: Readonly<Record<string, string>> = {
   'reviews.delete': `
     const deleted: DeletedReview = await client.reviews.delete('id');
     console.log(deleted.deleted);`,
+  'webhooks.create': `
+    const webhook: Webhook = await client.webhooks.create({ url: 'https://erp.example', events: [{ type: 'listing.created' }] });
+    console.log(webhook.secret);`,
+  'webhooks.list': `
+    for await (const { status, pending_count } of client.webhooks.list()) console.log(status, pending_count);`,
+  'webhooks.get': `
+    const webhook: Webhook = await client.webhooks.get('id');
+    console.log(webhook.status_reason);`,
+  'webhooks.update': `
+    const webhook: Webhook = await client.webhooks.update('id', { status: 'active', description: null });
+    console.log(webhook.url);`,
+  'webhooks.delete': `
+    const { deleted } = await client.webhooks.delete('id');
+    console.log(deleted);`,
+  'webhooks.ping': `
+    const webhook: Webhook = await client.webhooks.ping('id');
+    console.log(webhook.id);`,
+  'webhooks.rotateSecret': `
+    const webhook: Webhook = await client.webhooks.rotateSecret('id');
+    console.log(webhook.secret);`,
+  'webhooks.replay': `
+    const webhook: Webhook = await client.webhooks.replay('id', { from: '-1' });
+    console.log(webhook.after);`,
+  'webhooks.deliveries': `
+    const attempts: Delivery[] = await client.webhooks.deliveries('id').all();
+    console.log(attempts[0]?.error, attempts[0]?.next_attempt_at);`,
   'tokens.current': `
     const token: string = await client.tokens.current();
     console.log(token);`,
@@ -217,9 +249,9 @@ const USES: Readonly<Record<string, string>> = {
 };
 
 const TYPES = `AnswerInfo, AnswerOf, Batch, Change, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
-  DeletedVariant, ErrorCode, FeaturedOrder, FetchOptions, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
+  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
   NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
-  QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch`;
+  QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch, Webhook`;
 
 const PROGRAM = `
 import type { ${TYPES} } from 'catalog-client';
@@ -265,9 +297,10 @@ function methodsOf(object: object): string[] {
 
 test('the program uses every method of the client', () => {
   const client = new CatalogClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'pk_test_x' });
-  const { store, listings, publications, media, reviews, tokens } = client;
-  const of_resources = Object.entries({ store, listings, publications, media, reviews, tokens }).flatMap(
-    ([name, resource]) => methodsOf(resource).map((method) => `${name}.${method}`),
+  const { store, listings, publications, media, reviews, webhooks, tokens } = client;
+  const resources = { store, listings, publications, media, reviews, webhooks, tokens };
+  const of_resources = Object.entries(resources).flatMap(([name, resource]) =>
+    methodsOf(resource).map((method) => `${name}.${method}`),
   );
   expect(Object.keys(USES).sort()).toEqual([...of_resources, ...methodsOf(client)].sort());
 });

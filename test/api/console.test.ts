@@ -1,5 +1,7 @@
 import { fetch } from '../support/fetch';
 import { type Harness, type Shop, startHarness } from '../support/harness';
+import { isSignedWith, Receiver } from '../support/receiver';
+import { waitFor } from '../support/wait-for';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250, quantity_available: 5 };
 
@@ -8,7 +10,7 @@ let shop: Shop;
 let cookie = '';
 
 beforeAll(async () => {
-  harness = await startHarness({ environment: { CONSOLE: 'on' } });
+  harness = await startHarness({ environment: { CONSOLE: 'on', WEBHOOKS: 'private' } });
 });
 afterAll(() => harness?.close());
 
@@ -268,6 +270,34 @@ test('listings, reviews and the store are edited', async () => {
   form.set('contact.phone', '+51 1 555 0123');
   expect((await open('/store', { form })).status).toBe(303);
   expect((await client().store.get({}, { consistent: true })).contact).toEqual({ phone: '+51 1 555 0123' });
+});
+
+test('webhooks are made, tried, paused and deleted', async () => {
+  await signIn();
+  const receiver = await Receiver.start();
+  try {
+    expect((await open('/webhooks', { form: { url: 'erp' } })).html).toContain('expected an https:// URL');
+    const made = await open('/webhooks', { form: { url: receiver.url } });
+    const secret = /whsec_[\w+/=]+/.exec(made.html)![0];
+    const path = /\/console(\/webhook\/[^"]+)/.exec(made.html)![1]!;
+    await open(path, { form: { action: 'ping' } });
+    const [ping] = await waitFor(() => receiver.received.length > 0 && receiver.received);
+    expect([ping!.type, isSignedWith(secret, ping!)]).toEqual(['webhook.ping', true]);
+    const page = await waitFor(async () => {
+      const { html } = await open('/webhooks');
+      return html.includes('webhook.ping') && html;
+    });
+    expect([page.includes('204'), page.includes('whsec_')]).toEqual([true, false]);
+    expect((await open(path, { form: { action: 'rotate' } })).html).toMatch(/whsec_/);
+    await open(path, { form: { action: 'pause' } });
+    expect((await open('/webhooks')).html).toContain('paused');
+    await open(path, { form: { action: 'activate' } });
+    expect((await open('/webhooks')).html).toContain('active ·');
+    await open(path, { form: { action: 'delete' } });
+    expect((await open('/webhooks')).html).toContain('No address hears of changes');
+  } finally {
+    receiver.close();
+  }
 });
 
 test('is off unless it is set, when there is no demo', async () => {

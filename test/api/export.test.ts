@@ -68,6 +68,10 @@ describe('the command', () => {
       free_shipping: some(fc.boolean()),
       quantity_available: quantity,
       listing: some(listing),
+      other_listings: fc.uniqueArray(
+        fc.record({ listing, featured_position: some(fc.integer({ min: 1, max: 9 })) }),
+        { selector: (other) => other.listing, maxLength: 3 },
+      ),
       vendor: some(text),
       tags: some(fc.uniqueArray(text, { minLength: 1, maxLength: 3 })),
       attributes: some(fc.dictionary(text, fc.oneof(text, amount, fc.boolean()), { minKeys: 1, maxKeys: 3 })),
@@ -209,6 +213,25 @@ describe('GET /api/export', () => {
   const create = async (path: string, body: object): Promise<string> =>
     (await send('POST', path, { body })).body.data.id;
   const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+
+  test('an own export imported again changes nothing, also with listings of one name', async () => {
+    const [first, second] = [
+      await create('/api/listing', { name: 'Sale' }),
+      await create('/api/listing', { name: 'Sale' }),
+    ];
+    await create('/api/publication', {
+      ...TEA,
+      external_id: 'tea',
+      listing_id: first,
+      listing_ids: [second],
+    });
+    await here.harness.settled();
+    const lines = (await send('GET', '/api/export')).text;
+    const cli = new InProcessCli(here.harness.data_dir);
+    const report = await imported(cli, here.shop.store_id, lines);
+    expect(report.listings).toMatchObject({ created: 0, updated: 0, unchanged: 2 });
+    expect((await send('GET', '/api/export')).text).toBe(lines);
+  });
 
   test('streams listings and publications, private ones too, but nothing deleted and nothing of another store', async () => {
     const top = await create('/api/listing', { name: 'Drinks', visibility: 'private' });

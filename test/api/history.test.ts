@@ -39,6 +39,34 @@ describe('a history', () => {
     expect((await historyOf(`publication/${id}`, `?actor=${UNKNOWN}`)).data).toEqual([]);
   });
 
+  test('has the whole resource after each change', async () => {
+    const id = await create('/api/publication', { ...TEA, description: 'Green' });
+    await patch(id, { price_amount: 900 });
+    await patch(id, { visibility: 'private', title: 'Mate' });
+    await send('DELETE', `/api/publication/${id}`);
+    const path = `/api/publication/${id}/history`;
+    const first = await send('GET', `${path}/1`);
+    expect([first.status, first.body.data]).toMatchObject([
+      200,
+      { id, ...TEA, description: 'Green', visibility: 'public' },
+    ]);
+    expect(first.body.data).not.toHaveProperty('stats');
+    const [created] = (await historyOf(`publication/${id}`)).data.slice(-1);
+    const at = new Date(first.headers.get('memento-datetime')!).getTime();
+    expect(at).toBe(Math.floor(Date.parse(created.occurred_at) / 1_000) * 1_000);
+    const client = here.harness.client(here.shop.secret);
+    expect(await client.publications.revision(id, 2)).toMatchObject({ title: 'Tea', price_amount: 900 });
+    const listing_id = await create('/api/listing', { name: 'Drinks' });
+    await send('PATCH', `/api/listing/${listing_id}`, { body: { name: 'Teas' } });
+    expect(await client.listings.revision(listing_id, 1)).toMatchObject({ name: 'Drinks' });
+    expectError(await send('GET', `${path}/5`), 404, 'PUBLICATION_NOT_FOUND');
+    expectError(await send('GET', `${path}/99`), 404, 'PUBLICATION_NOT_FOUND');
+    for (const wrong of ['0', '-1', 'last', '1.5'])
+      expectError(await send('GET', `${path}/${wrong}`), 400, 'VALIDATION_ERROR', 'revision');
+    const { token } = here.shop.public;
+    expectError(await send('GET', `${path}/1`, { token }), 403, 'INSUFFICIENT_PERMISSIONS');
+  });
+
   test('remains after a deletion, and belongs to its store', async () => {
     const listing_id = await create('/api/listing', { name: 'Drinks' });
     await send('PATCH', `/api/listing/${listing_id}`, { body: { name: 'Teas' } });

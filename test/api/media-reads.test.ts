@@ -353,6 +353,24 @@ describe('the media of a shop', () => {
       expect(all).toEqual(expect.arrayContaining(media_ids));
     });
 
+    test('of one resource are each on one page, although their order changes meanwhile', async () => {
+      const [first, second, third, late] = (await media.recordMany(4)) as [string, string, string, string];
+      const id = await media.publication({ media_ids: [first, second, third] });
+      const page = async (query: string) => publicRead(`/api/media?publication_id=${id}&limit=1&${query}`);
+      const before = await page('page=1');
+      expect(idsOf(before)).toEqual([first]);
+      const path = `/api/publication/${id}`;
+      const body = { media_ids: [late, third, first, second] };
+      expect((await media.harness.request('PATCH', path, { token: media.token, body })).status).toBe(200);
+      const rest: string[] = [];
+      for (let { next_cursor } = before.body.meta.pagination; next_cursor; ) {
+        const reply = await page(`cursor=${next_cursor}`);
+        rest.push(...idsOf(reply));
+        next_cursor = reply.body.meta.pagination.next_cursor;
+      }
+      expect(rest).toEqual([late, third, second]);
+    });
+
     test('has the paginated envelope, records, an ETag and HEAD', async () => {
       const reply = await publicRead(`/api/media?publication_id=${publication}&page=3&limit=20`);
       expect(reply.body.meta).toEqual({

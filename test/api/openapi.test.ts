@@ -42,6 +42,7 @@ let shop: StockedShop;
 let picture: Blob;
 let media: { id: string; url: string };
 let review_id: string;
+let webhook_id: string;
 // biome-ignore lint/suspicious/noExplicitAny: the tests read the document as a client without types
 let document: any;
 
@@ -52,6 +53,7 @@ beforeAll(async () => {
   const bytes = await flatPicture('jpeg', { width: 1_600, height: 1_200 });
   picture = new Blob([new Uint8Array(bytes)], { type: 'image/jpeg' });
   media = await readyMedia();
+  webhook_id = (await harness.client(shop.secret).webhooks.create({ url: 'https://erp.example' })).id;
   review_id = (await harness.client(shop.secret).reviews.list().all())[0]!.id;
 });
 afterAll(() => harness.close());
@@ -145,7 +147,7 @@ describe('a request made from the OpenAPI document', () => {
     const body = example === undefined ? {} : { body: example };
     return harness.request(
       method.toUpperCase(),
-      `${path === '/media/{environment}/{file}' ? media.url : path.replace('{id}', id).replace('{handle}', handleFor(path))}${query_text}`,
+      `${path === '/media/{environment}/{file}' ? media.url : path.replace('{id}', id).replace('{revision}', '1').replace('{handle}', handleFor(path))}${query_text}`,
       {
         ...token,
         ...body,
@@ -161,6 +163,7 @@ describe('a request made from the OpenAPI document', () => {
   const idFor = (path: string): string => {
     if (path.includes('/media/')) return media.id;
     if (path.includes('/review/')) return review_id;
+    if (path.includes('/webhook/')) return webhook_id;
     if (path.includes('/variant/')) return variant_id;
     return path.includes('/listing/') ? shop.listings.Shirts : shop.publications['Plain shirt']!;
   };

@@ -38,6 +38,31 @@ describe('GET /api/store/search', () => {
     expect(await find('árbol')).toEqual(['Arboles']);
   });
 
+  test('finds the publications of a listing that it names, after all others', async () => {
+    const own = await harness.newShop();
+    const { publications, listings } = harness.client(own.secret);
+    const publish = (title: string, fields: object) =>
+      publications.create({ title, price_currency: 'PEN', price_amount: 1, ...fields });
+    const tazas = (await listings.create({ name: 'Tazas' })).id;
+    const copas = (await listings.create({ name: 'Copas de vino' })).id;
+    const hidden = (await listings.create({ name: 'Ofertas', visibility: 'private' })).id;
+    await publish('Taza azul', {});
+    await publish('Jarro azul', { listing_id: tazas });
+    await publish('Jarro rojo', { listing_id: hidden, listing_ids: [tazas] });
+    await publish('Cristal', { listing_id: copas });
+    const find = (q: string, token = own.public.token) => search({ q }, token);
+    expect(await find('tazas')).toEqual(['Taza azul', 'Jarro rojo', 'Jarro azul']);
+    expect(await find('taza')).toEqual(['Taza azul', 'Jarro rojo', 'Jarro azul']);
+    expect(await find('tazas azul')).toEqual(['Taza azul', 'Jarro azul']);
+    expect(await find('copa de vino')).toEqual([]);
+    expect(await find('copas de vino')).toEqual(['Cristal']);
+    expect(await find('cristal copas de vino')).toEqual(['Cristal']);
+    expect(await find('oferta')).toEqual([]);
+    expect(await search({ q: 'oferta', visibility: 'all' }, own.secret.token)).toEqual(['Jarro rojo']);
+    const { meta } = (await get('/api/store/search?q=tazas&limit=1&facets=price', own.public.token)).body;
+    expect([meta.item_count, meta.facets[0].values[0].count]).toEqual([3, 3]);
+  });
+
   test('returns publications in the paginated envelope', async () => {
     const reply = await get('/api/store/search?q=shirt&limit=2&page=2&expand=listing');
     expect(reply.status).toBe(200);
@@ -49,8 +74,8 @@ describe('GET /api/store/search', () => {
         { object: 'publication' },
       ],
       meta: {
-        ...{ page: 2, take: 2, item_count: 4 },
-        pagination: { page: 2, total_pages: 2, total_items: 4, limit: 2 },
+        ...{ page: 2, take: 2, item_count: 6 },
+        pagination: { page: 2, total_pages: 3, total_items: 6, limit: 2 },
       },
     });
     expect(reply.headers.get('etag')).toEqual(expect.any(String));

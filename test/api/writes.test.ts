@@ -320,6 +320,7 @@ describe('fields', () => {
     const values: Record<string, unknown> = {
       ...{ description: 'Hot', description_html: '<b>Hot</b>', free_shipping: true, quantity_available: 1 },
       ...{ featured_position: 1, listing_id: await listings.make(), media_ids: [] },
+      ...{ listing_ids: [await listings.make()], featured_positions: {} },
       // Without prices, so that the publication keeps its own.
       variants: [{ option_values: { Talla: 'S' } }],
     };

@@ -112,6 +112,28 @@ function eventAppendsContract(name: string, open: () => Promise<EventStoreUnderT
       });
     });
 
+    test('a truncated stream has its last events, goes on, and has no snapshot', async () => {
+      const [stream, other] = [aStream(), aStream()];
+      const events = someEvents(4);
+      // First, because a log keeps its first event.
+      await appendOrThrow(other, NO_STREAM, someEvents(2));
+      await appendOrThrow(stream, NO_STREAM, events.slice(0, 3));
+      await store.snapshots!.write(stream, { schema: 's', revision: 1, event_id: events[1]!.id, state: {} });
+      await store.truncate(stream, 2);
+      expect((await store.readStream(stream)).map(({ revision, id }) => [revision, id])).toEqual([
+        [2, events[2]!.id],
+      ]);
+      expect(await store.readStream(stream, 0, 1)).toHaveLength(1);
+      expect(await store.snapshots!.read(stream)).toBeUndefined();
+      expect(await appendOrThrow(stream, 2, events.slice(3))).toMatchObject({ revision: 3 });
+      expect(await store.readStream(other)).toHaveLength(2);
+      await store.truncate(stream, 2);
+      const another = await under_test.openAnother();
+      expect((await another.readStream(stream)).map(({ revision }) => revision)).toEqual([2, 3]);
+      await store.truncate(stream, 3);
+      expect(await another.readStream(stream)).toHaveLength(1);
+    });
+
     describe('expected revision', () => {
       test('an append that expects no stream is refused if the stream exists, and writes nothing', async () => {
         const stream = aStream();

@@ -16,6 +16,7 @@ const PUBLICATION_KEYS: Record<string, Key> = {
   in_stock: 1,
   external_id: null,
   due_at: null,
+  places: null,
   deleted_in: null,
   deleted_at: null,
   discount_from: 8_640_000_000_000_000,

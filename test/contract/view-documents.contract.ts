@@ -131,6 +131,16 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect((await view.get('publications', 'p'))?.document?.keys).toEqual(aPublication().keys);
       });
 
+      test('a document that is removed leaves no tombstone, and can be written again', async () => {
+        await put(view, aWrite('publications', 'p', 1n, aPublication()));
+        await put(view, { ...aWrite('publications', 'p', 2n, null), is_removed: true });
+        expect(await view.get('publications', 'p')).toBeUndefined();
+        expect(await view.scan('publications', { limit: 10 })).toEqual([]);
+        expect(await view.count('publications', { store_id: 'store-1' })).toBe(0);
+        await put(view, { ...aWrite('publications', 'p', 3n, aPublication()), is_new: true });
+        expect(await view.count('publications', { store_id: 'store-1' })).toBe(1);
+      });
+
       test('getMany returns each document once, for any number of ids', async () => {
         const writes = Array.from({ length: 2_500 }, (_, n) =>
           aWrite('publications', `p${n}`, 1n, aPublication()),
@@ -335,7 +345,7 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
       });
 
       const [one, two, later] = [
-        aDeadLetter('one.$', 3, 8n),
+        { ...aDeadLetter('one.$', 3, 8n), cause: 'TypeError at projections/views/publication.js:88' },
         aDeadLetter('two', 0, 5n),
         aDeadLetter('one.$', 5, 9n),
       ];

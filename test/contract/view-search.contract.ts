@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import type { Key } from '../../shared/catalog/documents';
 import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partitions';
-import { compareByOrder, orderOf } from '../../shared/catalog/sorting';
+import { NOT_FEATURED } from '../../shared/catalog/publication/document';
+import { compareByOrder, featuredFirst, isAfter, orderOf, sortKeysOf } from '../../shared/catalog/sorting';
 import type {
   RelatedQuery,
   ViewVersion,
@@ -124,6 +125,27 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await search(tiers.slice(1, 2), { order: orderOf('created_at_asc') })).toEqual([
         ...['title-old', 'title-new', 'text-old', 'text-new'],
       ]);
+    });
+
+    test('a page of one tier begins after the place of a document, which need not exist', async () => {
+      const mugs = Array.from({ length: 12 }, (_, n) => ({
+        id: `p${n}`,
+        keys: {
+          ...{ created_at: `2026-01-0${1 + (n % 4)}`, price_up: n % 3, name_fold: `mug ${n % 5}` },
+          featured_rank: n % 6 === 0 ? 1 + (n % 5) : NOT_FEATURED,
+        },
+      }));
+      await publications(...mugs.map((one) => ({ ...one, words: ['mug'] })), { id: 'cup', words: ['cup'] });
+      const modes = ['created_at_desc', 'created_at_asc', 'price_asc', 'name_desc'] as const;
+      for (const order of modes.flatMap((mode) => [orderOf(mode), featuredFirst(mode)])) {
+        const sorted = mugs.toSorted((a, b) => compareByOrder(order, a, b));
+        for (const place of [...mugs, { id: 'p5+', keys: mugs[5]!.keys }]) {
+          const after = sortKeysOf(order, place) as WordSearch['after'] & {};
+          const rest = sorted.filter((one) => isAfter(order, one, after)).map(({ id }) => id);
+          const asked = { order, after, limit: 5, is_exhaustive: true } as const;
+          expect(await search([[[word('mug')]]], asked)).toEqual(rest.slice(0, 5));
+        }
+      }
     });
 
     test('finds only documents of the scope', async () => {

@@ -182,6 +182,23 @@ function viewVersionsContract(name: string, open: () => Promise<ViewStoreUnderTe
       });
     });
 
+    test('a pause has its first time and lasts until it ends, for every process and with other versions', async () => {
+      expect(await store.pausedSince()).toBeUndefined();
+      await store.setPaused(true);
+      const since = await store.pausedSince();
+      expect(new Date(since!).toISOString()).toBe(since);
+      under_test.advance(60_000);
+      const other = await under_test.openAnother();
+      await other.activate((await other.createVersion(1)).version);
+      await other.setPaused(true);
+      expect(await other.pausedSince()).toBe(since);
+      await other.setPaused(false);
+      await other.setPaused(false);
+      expect(await store.pausedSince()).toBeUndefined();
+      await store.setPaused(true);
+      expect(await store.pausedSince()).not.toBe(since);
+    });
+
     describe('leases', () => {
       const TTL_MS = 1_000;
 

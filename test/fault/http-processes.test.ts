@@ -11,6 +11,7 @@ import { Connection } from '../support/connection';
 import { freezeProcess } from '../support/freeze-process';
 import { createKeys, fetchToken } from '../support/merchant';
 import { noisePicture } from '../support/pictures';
+import { preload } from '../support/preload';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { waitFor, within } from '../support/wait-for';
@@ -42,10 +43,16 @@ afterAll(() => {
   folder.remove();
 });
 
-const start = (): Promise<RunningProcess> =>
+const start = (environment: Record<string, string> = {}): Promise<RunningProcess> =>
   startProcess(
     'services/boot/main.js',
-    { DATA_DIR: folder.path, WORKERS: '2', RATE_LIMIT_AUTH: '1000/1000', RATE_LIMIT_SECRET: HIGH },
+    {
+      DATA_DIR: folder.path,
+      WORKERS: '2',
+      RATE_LIMIT_AUTH: '1000/1000',
+      RATE_LIMIT_SECRET: HIGH,
+      ...environment,
+    },
     { keep_output: true },
   );
 
@@ -136,7 +143,8 @@ test('what is written through one process can be read through the other at once,
   expect(running.faults).toEqual([]);
 });
 
-test('a connection that a process was handed before it was killed is answered by another', async () => {
+/** Kills a process that has been handed connections, and expects that another process answers on all of them. */
+async function killWithConnections(): Promise<void> {
   await connectToBoth();
   const [stopped] = httpProcesses() as [number];
   process.kill(stopped, 'SIGSTOP');
@@ -146,7 +154,12 @@ test('a connection that a process was handed before it was killed is answered by
   process.kill(stopped, 'SIGKILL');
   const all = await within(Promise.all(answers), 'all connections to be answered');
   expect(all.map(({ status }) => status)).toEqual(answers.map(() => 200));
-});
+}
+
+test(
+  'a connection that a process was handed before it was killed is answered by another',
+  killWithConnections,
+);
 
 test('writes with an Idempotency-Key through both processes at once all succeed', async () => {
   const both = await connectToBoth();
@@ -333,4 +346,11 @@ test('if the service is killed, none of its processes is left', async () => {
   );
   await running.end('SIGKILL');
   await waitFor(() => !children.some(isRunning), { what: 'all processes to end' });
+});
+
+test('a connection is answered even if the exit of its process is noticed before the end of the channel', async () => {
+  running = await start({ NODE_OPTIONS: preload('keep-channel-open') });
+  await killWithConnections();
+  // No connection is handed to the killed process.
+  await connectToBoth();
 });

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { VIEW_SCHEMA } from '../../projections/engine/versions';
-import { deadLetters, retry, skip } from '../../projections/maintenance/dead-letters';
+import { deadLetters, groupDeadLetters, retry, skip } from '../../projections/maintenance/dead-letters';
 import { verify } from '../../projections/maintenance/verify';
+import { publicationView } from '../../projections/views/publication';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
@@ -221,14 +222,53 @@ describe('an event that cannot be projected', () => {
     await realm.appendRaw(broken, storeId(0), 'PublicationTeleported', {});
     await realm.append(onPublication(1, 'PublicationVisibilityChanged', { visibility: 'private' }));
     await pipeline.caughtUp();
-    expect(await retry(realm.parts, broken)).toMatchObject([{ projected: 0, dead_letter: { revision: 1 } }]);
+    expect(await retry(realm.parts, { stream: broken })).toMatchObject([
+      { projected: 0, dead_letter: { revision: 1 } },
+    ]);
     expect(await countOf(listingId(0))).toBe(3);
-    expect(await skip(realm.parts, broken)).toMatchObject([{ projected: 1, dead_letter: null }]);
+    expect(await skip(realm.parts, { stream: broken })).toMatchObject([{ projected: 1, dead_letter: null }]);
     expect(await deadLetters(realm.parts)).toEqual([]);
     expect(await countOf(listingId(0))).toBe(2);
     await realm.append(onPublication(1, 'PublicationVisibilityChanged', { visibility: 'public' }));
     await pipeline.caughtUp();
     expect(await countOf(listingId(0))).toBe(3);
+  });
+
+  test('is counted with others of its kind, which are retried or skipped at once', async () => {
+    const fold = jest.spyOn(publicationView, 'fold').mockImplementation((_before, _event, { id }) => {
+      throw new TypeError(`cannot read the size of ${id}`);
+    });
+    const pipeline = await realm.pipeline();
+    await realm.append(...shop, ...publications(2, 5));
+    await pipeline.caughtUp();
+    fold.mockRestore();
+    await realm.append(...publications(0, 2));
+    await realm.appendRaw(broken, storeId(0), 'PublicationTeleported', {});
+    await pipeline.caughtUp();
+    const [views, unknown, ...others] = groupDeadLetters(await deadLetters(realm.parts));
+    expect(others).toEqual([]);
+    const first = streamName('live', 'publication', publicationId(2));
+    expect(views).toMatchObject({
+      count: 3,
+      first: {
+        stream: first,
+        cause: expect.stringMatching(/^TypeError at projections\/engine\/fold\.[jt]s:\d+$/),
+      },
+    });
+    expect(unknown).toMatchObject({
+      count: 1,
+      first: {
+        stream: broken,
+        cause: expect.stringMatching(/^UnreadableEventError at shared\/catalog\/events\/codec/),
+      },
+    });
+
+    const retried = await retry(realm.parts, views!);
+    expect(retried).toMatchObject(Array(3).fill({ projected: 1, dead_letter: null }));
+    expect(retried[0]!.stream).toBe(first);
+    expect(await countOf(listingId(0))).toBe(5);
+    expect(await skip(realm.parts, unknown!)).toMatchObject([{ stream: broken, dead_letter: null }]);
+    expect(await deadLetters(realm.parts)).toEqual([]);
   });
 
   test('is not reported for an outage of the view store, and projection continues after the outage', async () => {
@@ -274,7 +314,7 @@ describe('an event that cannot be projected', () => {
     ]);
     expect(await countOf(listingId(0))).toBe(3);
     // With a store that accepts the document, a retry counts it once.
-    expect(await retry(realm.parts, stream)).toMatchObject([{ projected: 1, dead_letter: null }]);
+    expect(await retry(realm.parts, { stream })).toMatchObject([{ projected: 1, dead_letter: null }]);
     await waitFor(async () => (await countOf(listingId(0))) === 4);
     expect(await verify(realm.parts)).toMatchObject({ clean: true });
   });

@@ -295,7 +295,7 @@ describe('a poison event', () => {
     version.beforeWrite = () => {};
     const parts = { events, views, system: realSystem, log: pino({ level: 'silent' }) };
     for (const { stream } of await version.deadLetters())
-      expect(await retry(parts, stream)).toMatchObject([{ dead_letter: null }]);
+      expect(await retry(parts, { stream })).toMatchObject([{ dead_letter: null }]);
     await expectSameDocuments(version, await cleanFold(events.log));
   });
 

@@ -6,6 +6,7 @@ import {
   fetchToken,
   findMissingWrites,
   readListing,
+  waitForListings,
   waitForWrites,
   waitUntilProjected,
 } from '../support/merchant';
@@ -91,6 +92,7 @@ describeOnAll(SERVER_SETTINGS, 'two processes of each kind on their own servers'
       const queries = [fleet.url('query-1'), fleet.url('query-2')];
       const token = await fetchToken(commands[0]!, key);
       const listings = await Promise.all(LISTINGS.map((name) => createListing(commands[1]!, token, name)));
+      await waitForListings(queries, token, listings);
 
       const ledger = new Ledger();
       const stopping = new AbortController();

@@ -6,6 +6,7 @@ import {
   fetchToken,
   findMissingWrites,
   readListing,
+  waitForListings,
   waitForWrites,
   waitUntilProjected,
 } from '../support/merchant';
@@ -50,6 +51,7 @@ test('no acknowledged write is missing after workers were killed and stopped in 
     const queries = [fleet.url('query-1'), fleet.url('query-2')];
     const token = await fetchToken(command, key);
     const listings = await Promise.all(LISTINGS.map((name) => createListing(command, token, name)));
+    await waitForListings(queries, token, listings);
 
     const ledger = new Ledger();
     const stopping = new AbortController();

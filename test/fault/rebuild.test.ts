@@ -5,7 +5,7 @@ import { deadLetters } from '../../projections/maintenance/dead-letters';
 import type { Progress } from '../../projections/maintenance/progress';
 import { rebuild, rollback } from '../../projections/maintenance/rebuild';
 import { dropRetiredVersions } from '../../projections/maintenance/retention';
-import { verify } from '../../projections/maintenance/verify';
+import { verify, verifyVersion } from '../../projections/maintenance/verify';
 import { SqliteViewVersion } from '../../shared/adapters/sqlite/view-version';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
@@ -426,5 +426,23 @@ describe('a verification', () => {
     writing = false;
     await within(writer, 'the writer to stop');
     expect(await statuses()).toEqual(['active']);
+  });
+
+  test('compares a document that workers write between each look at the checkpoints and each read', async () => {
+    const pipeline = await realm.pipeline();
+    await realm.append(...history);
+    await pipeline.caughtUp();
+    const active = await realm.active();
+    const changing = Object.create(active, {
+      partition: {
+        value: async (partition: number) => {
+          const state = await active.partition(partition);
+          await realm.append(onPublication(2, 'PublicationViewed', { count: 1 }));
+          await pipeline.caughtUp();
+          return state;
+        },
+      },
+    }) as typeof active;
+    expect(await verifyVersion({ ...realm.parts, version: changing })).toMatchObject({ clean: true });
   });
 });

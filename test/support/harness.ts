@@ -4,6 +4,7 @@ import { createAccount } from '../../services/command/account';
 import { createApiKey } from '../../services/command/api-key';
 import type { ControlDeps, WriteContext } from '../../services/command/execute';
 import { createStore } from '../../services/command/store';
+import type { TIMES } from '../../services/webhooks/sender';
 import type { Environment } from '../../shared/catalog/realm';
 import type { KeyType, Permission } from '../../shared/catalog/vocabulary';
 import { CatalogClient, type ClientOptions } from '../../shared/client';
@@ -80,6 +81,8 @@ export interface HarnessOptions {
    * that make servers unreachable, because nothing is projected then.
    */
   readonly waits_for_late?: boolean;
+  /** Default: those of Standard Webhooks. */
+  readonly webhook_times?: Partial<typeof TIMES>;
 }
 
 type Fetch = typeof fetch;
@@ -104,7 +107,9 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const system = options.system ?? realSystem;
   const late = new LateWrites();
   const service = await within(
-    startAllInOne(config, pino({ level: 'warn' }, late), system),
+    startAllInOne(config, pino({ level: 'warn' }, late), system, {
+      webhook_times: options.webhook_times,
+    }),
     'the service to start',
   );
   // A start on servers returns before the projections have caught up.

@@ -151,8 +151,9 @@ export const publicationCreated = (n: number, fields: JsonObject = {}): Step =>
 /** Undoes a deletion. */
 export const publicationRestored = (n: number, fields: JsonObject = {}): Step => {
   const { data, ...step } = publicationCreated(n, fields);
-  const { store_id, listing_id, media_ids } = data as JsonObject;
-  return { ...step, type: 'PublicationRestored', data: { store_id, listing_id, media_ids } as JsonObject };
+  const { store_id, listing_id, media_ids, listing_ids = [] } = data as JsonObject;
+  const references = { store_id, listing_id, media_ids, listing_ids } as JsonObject;
+  return { ...step, type: 'PublicationRestored', data: references };
 };
 
 export const reviewPosted = (n: number, publication_n: number, rating: number): Step => ({
@@ -209,6 +210,19 @@ const featured = fc.option(fc.integer({ min: 1, max: 4 }));
 const stock = fc.option(fc.integer({ min: 0, max: 2 }));
 const anyListing = (n: number): fc.Arbitrary<string | null> =>
   fc.option(fc.constantFrom(...(n < SECOND_STORE_FROM ? [0, 0, 1, 2] : [LATE_LISTING])).map(listingId));
+/** Some other listings, possibly the main one among them, and positions in some of these. */
+const someListings = (n: number) =>
+  fc
+    .tuple(
+      fc.shuffledSubarray((n < SECOND_STORE_FROM ? [0, 1, 2, 4] : [LATE_LISTING]).map(listingId)),
+      fc.array(featured, { minLength: 4, maxLength: 4 }),
+    )
+    .map(([listing_ids, positions]) => ({
+      listing_ids,
+      featured_positions: Object.fromEntries(
+        listing_ids.flatMap((id, index) => (positions[index] ? [[id, positions[index]]] : [])),
+      ),
+    }));
 /** Few parents, so that moves make deep trees and circles. */
 const anyParent = (n: number): fc.Arbitrary<string | null> =>
   n === LATE_LISTING
@@ -302,6 +316,7 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
         publication(n, 'PublicationMovedToListing', { listing_id }),
       ),
     },
+    { weight: 3, arbitrary: someListings(n).map((data) => publication(n, 'PublicationPlaced', data)) },
     { weight: 3, arbitrary: price.map((data) => publication(n, 'PublicationPriced', data)) },
     {
       weight: 3,
@@ -318,8 +333,14 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
     { weight: 2, arbitrary: fc.constant(publication(n, 'PublicationViewed', { count: 1 })) },
     { weight: 3, arbitrary: fc.constant(publication(n, 'PublicationDeleted', {})) },
     {
+      weight: 1,
+      arbitrary: fc.constant(publication(n, 'PublicationErased', { store_id: storeOfPublication(n) })),
+    },
+    {
       weight: 3,
-      arbitrary: someMediaIds.map(({ media_ids }) => publicationRestored(n, { media_ids })),
+      arbitrary: fc
+        .tuple(someMediaIds, someListings(n))
+        .map(([{ media_ids }, { listing_ids }]) => publicationRestored(n, { media_ids, listing_ids })),
     },
     {
       weight: 2,
@@ -386,6 +407,7 @@ const onSomeListing = fc.integer({ min: 0, max: LISTINGS - 1 }).chain((n) =>
     },
     { weight: 1, arbitrary: seo.map((data) => listing(n, 'ListingSeoSet', { seo: data })) },
     { weight: 2, arbitrary: fc.constant(listing(n, 'ListingDeleted', {})) },
+    { weight: 1, arbitrary: fc.constant(listing(n, 'ListingErased', { store_id: storeOfListing(n) })) },
     { weight: 2, arbitrary: someMediaIds.map(({ media_ids }) => listingRestored(n, { media_ids })) },
   ),
 );

@@ -72,6 +72,10 @@ export class MemoryEventStore implements EventStore {
     return this.log.filter((event) => event.stream === stream && event.revision >= from).slice(0, count);
   }
 
+  truncate(): Promise<void> {
+    throw new Error('only stores remove events');
+  }
+
   async *subscribe(options: {
     after: Position;
     signal: AbortSignal;

@@ -13,4 +13,8 @@ export class MemorySnapshotStore implements SnapshotStore {
   async write(stream: StreamName, snapshot: Snapshot): Promise<void> {
     this.stored.set(stream, JSON.stringify(snapshot));
   }
+
+  async delete(stream: StreamName): Promise<void> {
+    this.stored.delete(stream);
+  }
 }

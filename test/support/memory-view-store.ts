@@ -1,7 +1,7 @@
 import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../shared/catalog/documents';
 import { type Position, START, type StreamName } from '../../shared/catalog/events/envelope';
 import { PARTITION_COUNT } from '../../shared/catalog/events/partitions';
-import { compareByOrder } from '../../shared/catalog/sorting';
+import { compareByOrder, isAfter } from '../../shared/catalog/sorting';
 import type { LogMark } from '../../shared/ports/event-store';
 import type {
   CheckpointMove,
@@ -98,8 +98,9 @@ export class MemoryViewVersion implements ViewVersion {
   }
 
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
-    const { where, order, skip = 0, limit } = query;
+    const { where, order, after, skip = 0, limit } = query;
     return this.matching(collection, where)
+      .filter((stored) => !after || isAfter(order, sortable(stored), after))
       .sort((a, b) => compareByOrder(order, sortable(a), sortable(b)))
       .slice(skip, skip + limit)
       .map((stored) => onlyParts(stored, query.parts ?? []));
@@ -174,7 +175,8 @@ export class MemoryViewVersion implements ViewVersion {
     const documents = this.collection(collection);
     const stored = documents.get(id);
     if (stored && position <= stored.position) throw new Error(`${collection} ${id} does not move on`);
-    documents.set(id, { id, position, document: frozenCopy(document) });
+    if (write.is_removed) documents.delete(id);
+    else documents.set(id, { id, position, document: frozenCopy(document) });
   }
 
   private step(): void {
@@ -251,6 +253,14 @@ export class MemoryViewStore implements ViewStore {
     const opened = this.opened.get(version);
     if (!opened) throw new Error(`there is no view version ${version}`);
     return opened;
+  }
+
+  async pausedSince(): Promise<undefined> {
+    return undefined;
+  }
+
+  async setPaused(): Promise<never> {
+    throw new Error('the memory store is never paused');
   }
 
   async lease(name: string, owner: string, ttl_ms: number): Promise<boolean> {

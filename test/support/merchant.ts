@@ -54,6 +54,18 @@ export async function createListing(url: string, token: string, name: string): P
   return ((await reply.json()) as { data: { id: string } }).data.id;
 }
 
+/**
+ * Waits until query processes show listings. A creation is answered even if its projection takes too long, as it does
+ * while workers start on a busy machine.
+ */
+export async function waitForListings(urls: string[], token: string, ids: string[]): Promise<void> {
+  for (const url of urls)
+    for (const id of ids) {
+      const isShown = async () => (await get(`${url}/api/listing/${id}`, token)).status === 200;
+      await waitFor(isShown, { what: `${url} to show the listing ${id}` });
+    }
+}
+
 /** Waits until the newest acknowledged write is projected. */
 export async function waitUntilProjected(url: string, token: string, ledger: Ledger): Promise<void> {
   const headers = { 'x-catalog-min-position': String(ledger.position) };

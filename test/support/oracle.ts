@@ -32,6 +32,8 @@ export interface Expected {
   readonly reviews: ReadonlyMap<string, unknown>;
   /** `<media id>.<id of the item that refers to it>`. */
   readonly media_uses: readonly string[];
+  /** `<listing id>.<id of the publication that has it among its other listings>`. */
+  readonly places: readonly string[];
 }
 
 const exists = (one: Publication | Deleted<Publication>): one is Publication => !('tag' in one);
@@ -81,6 +83,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       const { type, data } = event as ReviewEvent;
       const before = reviews.get(id);
       if (type === 'ReviewPosted') reviews.set(id, before ?? data);
+      else if (type === 'ReviewErased') reviews.set(id, 'deleted');
       else if (before !== undefined && before !== 'deleted')
         reviews.set(id, type === 'ReviewDeleted' ? 'deleted' : { ...before, status: data.status });
     } else if (!['listing', 'publication', 'media'].includes(category)) {
@@ -89,6 +92,12 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   }
   const alive = [...products.values()].filter(exists);
   const inListing = (id: string): Publication[] => alive.filter((product) => product.listing_id === id);
+  const placedIn = (id: string): Publication[] => alive.filter(({ listing_ids }) => listing_ids.includes(id));
+  /** All publications of a listing, with their positions in it. */
+  const membersOf = (id: string): Publication[] => [
+    ...inListing(id),
+    ...placedIn(id).map((one) => ({ ...one, featured_position: one.featured_positions[id] ?? null })),
+  ];
   const keptReviews = [...reviews].filter((entry): entry is [string, ReviewFields] => entry[1] !== 'deleted');
   const present = [...media.values()].filter((one): one is Media => one !== 'deleted');
   const mediaOf = ({ media_ids, store_id }: Pick<Publication, 'media_ids' | 'store_id'>) =>
@@ -99,7 +108,11 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const publicationBody = (publication: Publication) => {
     const { listing_id } = publication;
     const is_shown = listing_id !== null && listings.get(listing_id)?.visibility === 'public';
-    const shown = { listing_id: is_shown ? listing_id : null, media_ids: mediaIds(publication) };
+    const listing_ids = publication.listing_ids.filter((id) => listings.get(id)?.visibility === 'public');
+    const shown = {
+      ...{ listing_id: is_shown ? listing_id : null, listing_ids },
+      media_ids: mediaIds(publication),
+    };
     const views = publication.view_count + (page_views.get(publication.id) ?? 0);
     return publicationResource(publication, shown, views);
   };
@@ -112,10 +125,11 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     return { public: countOf('public'), private: countOf('private') };
   };
   const visibilityOf = (one: Media) => (usesOf(one).public > 0 ? 'public' : 'private');
-  const entry = (product: Publication) => ({
-    id: product.id,
-    body: { ...publicationBody(product), listing_id: product.listing_id },
-  });
+  const entryIn = (listing_id: string) => (product: Publication) => {
+    const whole = alive.find(({ id }) => id === product.id)!;
+    const main = product.listing_id === listing_id && { listing_id };
+    return { id: product.id, body: { ...publicationBody(whole), ...main } };
+  };
 
   const childrenOf = ({ id }: Listing) => {
     const children = [...listings.values()].filter(({ parent_id }) => parent_id === id);
@@ -127,7 +141,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     ...listingResource(listing),
     stats: {
       media_count: mediaOf(listing).length,
-      publication_count: inListing(listing.id).filter(({ visibility }) => visibility === 'public').length,
+      publication_count: membersOf(listing.id).filter(({ visibility }) => visibility === 'public').length,
     },
     media_ids: mediaIds(listing),
     ...(childrenOf(listing).public > 0 && { children_count: childrenOf(listing).public }),
@@ -165,14 +179,15 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     }),
     listings: mapValues(listings, (listing) => {
       const first = (visibility: string) =>
-        inListing(listing.id)
+        membersOf(listing.id)
           .filter((product) => product.visibility === visibility)
           .sort((a, b) => naiveOrder(listing.default_sort_mode, a, b))
           .slice(0, 20)
-          .map(entry);
+          .map(entryIn(listing.id));
       return {
         body: listingBody(listing),
         facets: countsOf(inListing(listing.id)),
+        placed: visibilitiesIn(placedIn(listing.id)),
         children: childrenOf(listing),
         parent_id: listing.parent_id,
         entries: { public: first('public'), private: first('private') },
@@ -190,6 +205,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         media: shownMedia(product),
         variants: product.variants.slice(0, 50),
         listing_id: product.listing_id,
+        listings: product.listing_ids.filter((id) => listings.has(id)),
         due_at: dueAtOf(product),
         listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
         reviews: { count: about.length, sum: about.reduce((sum, [, { rating }]) => sum + rating, 0) },
@@ -214,6 +230,9 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     media_uses: [...alive, ...listings.values()]
       .flatMap(({ id, media_ids }) => media_ids.map((media_id) => `${media_id}.${id}`))
       .sort(),
+    places: alive
+      .flatMap(({ id, listing_ids }) => listing_ids.map((listing_id) => `${listing_id}.${id}`))
+      .sort(),
   };
 }
 
@@ -223,7 +242,8 @@ function dueAtOf({ publish_at, unpublish_at }: Publication): number | null {
 }
 
 /** Returns the terms by which lists are filtered. */
-function labelsOf({ vendor, product_type, tags, attributes, options, variants }: Publication): string[] {
+function labelsOf(publication: Publication): string[] {
+  const { vendor, product_type, tags, attributes, options, variants } = publication;
   const labels: string[] = [];
   if (vendor !== null) labels.push(labelTerm('vendor', vendor));
   if (product_type !== null) labels.push(labelTerm('product_type', product_type));
@@ -235,8 +255,18 @@ function labelsOf({ vendor, product_type, tags, attributes, options, variants }:
     for (const value of values) labels.push(labelTerm(`option.${name}`, value));
   for (const { sku } of variants) if (sku !== null) labels.push(labelTerm('sku', sku));
   for (const { barcode } of variants) if (barcode !== null) labels.push(labelTerm('barcode', barcode));
+  const { listing_id, listing_ids, featured_position, featured_positions } = publication;
+  const positions = { ...featured_positions, [listing_id ?? '']: featured_position ?? undefined };
+  const all = [...(listing_id === null ? [] : [listing_id]), ...listing_ids];
+  for (const id of all) if (positions[id]) labels.push(labelTerm('featured_in', id));
+  for (const id of all) if (!positions[id]) labels.push(labelTerm('listed_in', id));
   return [...new Set(labels)];
 }
+
+const visibilitiesIn = (products: readonly Publication[]) => ({
+  public: products.filter(({ visibility }) => visibility === 'public').length,
+  private: products.filter(({ visibility }) => visibility === 'private').length,
+});
 
 function countsOf(products: readonly Publication[]): Record<string, number> {
   const counts: Record<string, number> = {};

@@ -118,7 +118,10 @@ export function warmAnswersEqualColdOnes(namesOf?: () => OwnNames): void {
     ...listings.flatMap((id) => [`/api/listing/${id}`, `/api/listing/${id}/publications`]),
   ];
   const read = async (url: string, path: string, { token }: TestKey): Promise<string> => {
-    const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    let response: Response;
+    // 503 is no answer: the database of a busy machine took too long, and the client should try again.
+    do response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } });
+    while (response.status === 503);
     const etag = response.headers.get('etag');
     return JSON.stringify([response.status, etag, response.ok ? await response.text() : '']);
   };

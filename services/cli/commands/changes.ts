@@ -1,15 +1,8 @@
 import type { Command } from 'commander';
-import { OFFSET } from '../../../shared/catalog/changes';
+import { CHANGE_OFFSET } from '../../../shared/catalog/changes';
 import { streamName } from '../../../shared/catalog/events/envelope';
-import {
-  allChangesOf,
-  ChangeCollector,
-  type Entry,
-  Feed,
-  markOf,
-  POLL_MS,
-  withKeyNames,
-} from '../../query/changes';
+import { markOf } from '../../../shared/ports/log-offset';
+import { allChangesOf, ChangeCollector, type Entry, Feed, POLL_MS, withKeyNames } from '../../query/changes';
 import { CliError, EXIT, printAnswer, stopSignal, withRuntime } from '../invocation';
 import { storeOption } from '../options';
 import { printable } from '../table';
@@ -37,7 +30,7 @@ export function changesCommands(program: Command): void {
     .option('--json', 'Print each change as one line of JSON')
     .action(
       withRuntime<ChangesOptions>(async ({ runtime }, { store, after, follow, json }): Promise<void> => {
-        if (!OFFSET.test(after))
+        if (!CHANGE_OFFSET.test(after))
           throw new CliError(`Invalid --after "${after}": expected the id of a change, or now.`, EXIT.usage);
         const { id: store_id, environment } = await requireStore(runtime, store);
         const events = runtime.events[environment];

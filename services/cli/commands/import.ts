@@ -225,6 +225,7 @@ async function findListing(
       name_fold: foldText(name),
     },
     order: [['id', 'asc']],
+    parts: ['state'],
     limit: 100,
   });
   const same = found?.find(({ id, document }) => {

@@ -1,8 +1,10 @@
 import { type Command, Option } from 'commander';
 import { PoisonError } from '../../../projections/engine/errors';
+import { FOLLOWING_WITHIN_MS } from '../../../projections/engine/versions';
 import {
   type DeadLetterInVersion,
   deadLetters,
+  groupDeadLetters,
   type RetryResult,
   retry,
   skip,
@@ -11,16 +13,23 @@ import { dropUnused, rebuild, rollback } from '../../../projections/maintenance/
 import { type PipelineStatus, readStatus } from '../../../projections/maintenance/status';
 import { verify } from '../../../projections/maintenance/verify';
 import { parseStreamName, type StreamName } from '../../../shared/catalog/events/envelope';
-import type { Realm } from '../../../shared/catalog/realm';
+import { REALMS, type Realm } from '../../../shared/catalog/realm';
 import { pause } from '../../../shared/kernel/async';
 import type { Runtime } from '../../boot/runtime';
 import { findMissingFiles, type MissingFile } from '../../media/stored-files';
-import { catchUpBeforeRead } from '../catch-up';
+import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { CliError, EXIT, type ExitCode, stopSignal, withRuntime } from '../invocation';
 import { realmOption, realmsOf, verb } from '../options';
 import { projectionProgress } from '../progress';
-import { rebuildTable, statusTable, verifyText } from '../projection-tables';
-import { right, table } from '../table';
+import {
+  deadLettersTable,
+  groupsTable,
+  rebuildTable,
+  resultTable,
+  statusTable,
+  verifyText,
+} from '../projection-tables';
+import { table } from '../table';
 
 const WATCH_EVERY_MS = 1_000;
 const CLEAR_SCREEN = '\u001b[H\u001b[2J';
@@ -56,7 +65,11 @@ export function projectionCommands(program: Command): void {
     );
 
   rebuildCommand(projections);
-  verifyCommand(projections);
+  verifyCommand(projections, 'verify');
+  verifyCommand(projections, 'repair');
+
+  pauseCommand(projections, 'pause', 'Stop projecting in every process until "projections resume"');
+  pauseCommand(projections, 'resume', 'Continue projecting after "projections pause"');
 
   verb(projections, 'rollback', 'Switch back to the view version before the last rebuild')
     .addOption(realmOption())
@@ -155,12 +168,14 @@ export async function rebuildRealms(
   return { realms, exit_code: has_drifted ? EXIT.failure : ended };
 }
 
-function verifyCommand(projections: Command): void {
-  verb(
-    projections,
-    'verify',
-    'Compare every stored document with a new fold of the log, and look for missing picture files',
-  )
+const VERIFY = {
+  verify: 'Compare every stored document with a new fold of the log, and look for missing picture files',
+  repair: 'Rewrite the documents that "projections verify" finds different; the service may run',
+} as const;
+
+function verifyCommand(projections: Command, name: keyof typeof VERIFY): void {
+  const repairs = name === 'repair';
+  verb(projections, name, VERIFY[name])
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options): Promise<ExitCode> => {
@@ -168,7 +183,7 @@ function verifyCommand(projections: Command): void {
         await catchUpBeforeRead(runtime, ...realmsOf(options));
         const realms = await perRealm(options, async (realm) => {
           const progress = projectionProgress(realm);
-          const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show };
+          const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show, repairs };
           return { realm, ...(await verify(parts).finally(progress.clear)) };
         });
         if (signal.aborted)
@@ -180,8 +195,31 @@ function verifyCommand(projections: Command): void {
         for (const realm of realmsOf(options))
           if (realm !== 'control') missing_files.push(...(await findMissingFiles(runtime, realm)));
         const clean = realms.every((realm) => realm.clean) && missing_files.length === 0;
-        await print({ clean, realms, missing_files }, () => verifyText(realms, missing_files));
+        await print({ clean, realms, missing_files }, () => verifyText(realms, missing_files, repairs));
         return clean ? EXIT.ok : EXIT.failure;
+      }),
+    );
+}
+
+/** Adds `pause` or `resume`. Each ends when every process has noticed it. */
+function pauseCommand(projections: Command, name: 'pause' | 'resume', description: string): void {
+  verb(projections, name, description)
+    .addOption(realmOption())
+    .action(
+      withRuntime<RealmOptions>(async ({ runtime, print }, options) => {
+        for (const realm of realmsOf(options)) await runtime.viewStores[realm].setPaused(name === 'pause');
+        await pause(FOLLOWING_WITHIN_MS);
+        if (name === 'resume') await waitForWrites(runtime, ...realmsOf(options));
+        const realms = await perRealm(options, async (realm) => {
+          const paused_since = (await runtime.viewStores[realm].pausedSince()) ?? null;
+          return { realm, paused_since };
+        });
+        await print({ realms }, () =>
+          table(
+            ['realm', 'paused since'],
+            realms.map(({ realm, paused_since }) => [realm, paused_since ?? '-']),
+          ),
+        );
       }),
     );
 }
@@ -230,53 +268,53 @@ function deadLetterCommands(projections: Command): void {
   verb(projections, 'dead-letters', 'List the streams with an event that could not be projected')
     .alias('parked')
     .addOption(realmOption())
+    .option('--by-error', 'Count them by kind of error, with the first of each kind')
     .action(
-      withRuntime<RealmOptions>(async ({ runtime, print }, options) => {
+      withRuntime<RealmOptions & { byError?: true }>(async ({ runtime, print }, options) => {
         const found: (DeadLetterInVersion & { readonly realm: Realm })[] = [];
         for (const realm of realmsOf(options))
           for (const entry of await deadLetters({ views: runtime.viewStores[realm] }))
             found.push({ realm, ...entry });
+        const groups = groupDeadLetters(found);
+        const tableText = (): string => (options.byError ? groupsTable(groups) : deadLettersTable(found));
         // `parked` is the old name of `dead_letters`, kept for one release.
-        await print({ dead_letters: found, parked: found }, () =>
-          found.length === 0
-            ? 'The dead-letter list is empty.\n'
-            : table(
-                ['stream', 'version', 'event', 'since', 'reason'],
-                found.map(({ stream, version, revision, failed_at, reason }) => [
-                  stream,
-                  `v${version}`,
-                  revision,
-                  failed_at,
-                  reason,
-                ]),
-              ),
+        await print(options.byError ? { groups } : { dead_letters: found, parked: found }, () =>
+          found.length === 0 ? 'The dead-letter list is empty.\n' : tableText(),
         );
       }),
     );
 
-  verb(projections, 'retry', 'Project the waiting events of a stream on the dead-letter list')
-    .argument('<stream>', 'Stream name as "projections dead-letters" prints it')
-    .action(releaseAction(retry));
-  verb(
+  releaseCommand(projections, 'retry', 'Project the waiting events of a stream on the dead-letter list');
+  releaseCommand(
     projections,
     'skip',
     'Leave the event that cannot be projected out of the documents; the next rebuild meets it again',
-  )
-    .argument('<stream>', 'Stream name as "projections dead-letters" prints it')
-    .action(releaseAction(skip));
+  );
 }
 
-/** Returns an action that retries or skips. It exits with a failure if an event of the stream fails again. */
-function releaseAction(release: typeof retry) {
-  return withRuntime(async ({ runtime, print }, _options, [stream]): Promise<ExitCode> => {
-    const versions = await release(partsOf(runtime, realmOfStream(stream!)), stream as StreamName);
-    if (versions.length === 0)
-      throw new CliError(
-        `${stream} is not on the dead-letter list. List it with "catalog projections dead-letters".`,
-      );
-    await print({ stream, versions }, () => resultTable(versions));
-    return versions.every((version) => version.dead_letter === null) ? EXIT.ok : EXIT.failure;
-  });
+/** Adds `retry` or `skip`. It exits with a failure if an event fails again. */
+function releaseCommand(projections: Command, name: 'retry' | 'skip', description: string): void {
+  const release = { retry, skip }[name];
+  verb(projections, name, description)
+    .argument('[stream]', 'Stream name as "projections dead-letters" prints it')
+    .option('--group <group>', 'All streams of a group that "projections dead-letters --by-error" prints')
+    .action(
+      withRuntime<{ group?: string }>(async ({ runtime, print }, { group }, [stream]): Promise<ExitCode> => {
+        if ((stream === undefined) === (group === undefined))
+          throw new CliError('Give either a stream or --group.', EXIT.usage);
+        const realms = group === undefined ? [realmOfStream(stream!)] : REALMS;
+        const waiting = group === undefined ? { stream: stream as StreamName } : { group };
+        const versions: RetryResult[] = [];
+        for (const realm of realms) versions.push(...(await release(partsOf(runtime, realm), waiting)));
+        if (versions.length === 0)
+          throw new CliError(
+            `${stream ?? `Group ${group}`} is not on the dead-letter list. List it with "catalog projections ` +
+              `dead-letters${group === undefined ? '' : ' --by-error'}".`,
+          );
+        await print({ ...waiting, versions }, () => resultTable(versions));
+        return versions.every((version) => version.dead_letter === null) ? EXIT.ok : EXIT.failure;
+      }),
+    );
 }
 
 /** Returns the realm in the name of a stream. Throws `CliError` if it is no name of a stream. */
@@ -288,14 +326,4 @@ export function realmOfStream(stream: string): Realm {
       EXIT.usage,
     );
   return realm;
-}
-
-function resultTable(versions: readonly RetryResult[]): string {
-  return table(
-    ['version', right('projected'), 'fails again'],
-    versions.map(({ version, projected, dead_letter }) => [
-      ...[`v${version}`, projected],
-      dead_letter ? `at event ${dead_letter.revision}: ${dead_letter.reason}` : 'no',
-    ]),
-  );
 }

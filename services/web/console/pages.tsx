@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Change, Listing, Publication, Review, Store } from '../../../shared/client';
+import type { Change, Delivery, Listing, Publication, Review, Store, Webhook } from '../../../shared/client';
 import { formatAmount, Pager, Picture } from '../shop/parts';
 import { TEXTS } from '../shop/texts';
 import type { Planned } from './bulk';
@@ -26,6 +26,7 @@ const SECTIONS = [
   ['/console/products', 'Products'],
   ['/console/listings', 'Listings'],
   ['/console/reviews', 'Reviews'],
+  ['/console/webhooks', 'Webhooks'],
   ['/console/store', 'Store'],
 ] as const;
 
@@ -675,6 +676,97 @@ export function Reviews({ reviews, status }: { reviews: readonly Review[]; statu
     </>
   );
 }
+
+/** A webhook with its last attempts to deliver. */
+export interface ShownWebhook extends Webhook {
+  readonly deliveries: readonly Delivery[];
+}
+
+export function Webhooks({ webhooks, secret }: { webhooks: readonly ShownWebhook[]; secret?: string }) {
+  return (
+    <>
+      <h1>Webhooks</h1>
+      {secret && (
+        <div class="panel">
+          <h2>Secret</h2>
+          <p class="note">It signs the messages. Copy it now: it is not shown again.</p>
+          <code>{secret}</code>
+        </div>
+      )}
+      {webhooks.length === 0 && <p class="empty">No address hears of changes yet.</p>}
+      {webhooks.map((webhook) => (
+        <WebhookPanel key={webhook.id} {...webhook} />
+      ))}
+      <form class="panel" method="post" action="/console/webhooks">
+        <h2>New webhook</h2>
+        <label>
+          <span>Address that all changes are sent to</span>
+          <input name="url" type="url" placeholder="https://" required />
+        </label>
+        <p>
+          <button type="submit">Create</button>
+        </p>
+      </form>
+    </>
+  );
+}
+
+function WebhookPanel({ id, url, status, status_reason, pending_count, deliveries }: ShownWebhook) {
+  const is_active = status === 'active';
+  const actions = [
+    ...(is_active ? ([['ping', 'Ping']] as const) : []),
+    is_active ? (['pause', 'Pause'] as const) : (['activate', 'Activate'] as const),
+    ['rotate', 'New secret'] as const,
+    ['delete', 'Delete'] as const,
+  ];
+  return (
+    <section class="panel">
+      <h2>{url}</h2>
+      <p class="note">
+        {`${status}${status_reason ? ` (${status_reason})` : ''} · ${pending_count} to be sent again`}
+      </p>
+      <div class="tags">
+        {actions.map(([action, label]) => (
+          <Button
+            key={action}
+            action={`/console/webhook/${id}`}
+            label={label}
+            name={url}
+            values={{ action }}
+          />
+        ))}
+      </div>
+      {deliveries.length > 0 && (
+        <div class="scroll">
+          <table>
+            <thead>
+              <tr>
+                <th>Time</th>
+                <th>Message</th>
+                <th class="number">Attempt</th>
+                <th>Answer</th>
+                <th>Next attempt</th>
+              </tr>
+            </thead>
+            <tbody>
+              {deliveries.map((delivery) => (
+                <tr key={`${delivery.id} ${delivery.attempt}`}>
+                  <td>{secondOf(delivery.at)}</td>
+                  <td>{delivery.type}</td>
+                  <td class="number">{delivery.attempt}</td>
+                  <td>{delivery.error ?? delivery.response_status}</td>
+                  <td>{delivery.next_attempt_at && secondOf(delivery.next_attempt_at)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </section>
+  );
+}
+
+const secondOf = (time: string): string => time.slice(0, 19).replace('T', ' ');
 
 /** The fields of a store, `contact.` for those of its contact. */
 export const STORE_FIELDS: readonly FormField[] = [

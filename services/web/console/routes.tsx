@@ -26,6 +26,7 @@ import {
   SignIn,
   STORE_FIELDS,
   StorePage,
+  Webhooks,
 } from './pages';
 import { STYLE } from './style';
 
@@ -109,6 +110,8 @@ export function consoleRoutes(connect: () => string | undefined): PublicRoute[] 
     route('/console/listing/:id', undefined, renameListing),
     route('/console/reviews', reviewsPage),
     route('/console/review/:id', undefined, moderate),
+    route('/console/webhooks', (each) => webhooksPage(each), createWebhook),
+    route('/console/webhook/:id', undefined, changeWebhook),
     route(
       '/console/store',
       async ({ store }) => ({ title: 'Store', body: <StorePage store={store} /> }),
@@ -396,7 +399,7 @@ const deleteProduct: Page = async ({ client, id }) => {
   return { location: HOME, saved: `Deleted ${title}.` };
 };
 
-// --- Listings, reviews, store ---
+// --- Listings, reviews, webhooks, store ---
 
 const listingsPage: Page = async ({ client }) => {
   const found = await take(client.listings.list({ visibility: 'all' }, { consistent: true }), LISTINGS_MAX);
@@ -453,6 +456,51 @@ const moderate: Page = async ({ client, id, form }) => {
   else await client.reviews.update(id, { status: status === 'published' ? 'published' : 'rejected' });
   const shown = STATUSES.find((each) => each === form.get('shown')) ?? 'pending';
   return { location: `/console/reviews?status=${shown}`, saved: `The review is ${status}.` };
+};
+
+/** How many attempts to deliver are shown of each webhook. */
+const DELIVERIES = 10;
+
+/** Shows the webhooks. `secret`: that of one that was just made. */
+const webhooksPage = async ({ client }: Visit, secret?: string): Promise<Shown> => {
+  const { data } = await client.webhooks.list({ limit: LIMIT }, { consistent: true }).page();
+  const webhooks = await Promise.all(
+    data.map(async (webhook) => {
+      const { data: deliveries } = await client.webhooks.deliveries(webhook.id, { limit: DELIVERIES }).page();
+      return { ...webhook, deliveries };
+    }),
+  );
+  return { title: 'Webhooks', body: <Webhooks webhooks={webhooks} {...(secret && { secret })} /> };
+};
+
+const createWebhook: Page = async (each) =>
+  unlessInvalid(
+    each,
+    (visit) => webhooksPage(visit),
+    async () => {
+      const { secret } = await each.client.webhooks.create({ url: each.form.get('url') ?? '' });
+      return webhooksPage(each, secret);
+    },
+  );
+
+const changeWebhook: Page = async (each) => {
+  const { client, id, form } = each;
+  const location = '/console/webhooks';
+  switch (form.get('action')) {
+    case 'ping':
+      await client.webhooks.ping(id);
+      return { location, saved: 'A ping is on its way.' };
+    case 'rotate':
+      return webhooksPage(each, (await client.webhooks.rotateSecret(id)).secret);
+    case 'delete':
+      await client.webhooks.delete(id);
+      return { location, saved: 'Deleted.' };
+    default: {
+      const status = form.get('action') === 'pause' ? 'paused' : 'active';
+      await client.webhooks.update(id, { status });
+      return { location, saved: `The webhook is ${status}.` };
+    }
+  }
 };
 
 const saveStore: Page = async (each) => {

@@ -78,6 +78,17 @@ export class EventStoreDbEventStore implements EventStore {
     return readStream(this.connection, this.names, stream, from, count);
   }
 
+  /** Keeps the other metadata of the stream, such as its access rights. */
+  async truncate(stream: StreamName, before: number): Promise<void> {
+    const name = this.names.stored(stream);
+    await this.connection.call(async ({ client }, deadline) => {
+      const options = { deadline, requiresLeader: true };
+      const { metadata = {} } = await client.getStreamMetadata(name, options);
+      await client.setStreamMetadata(name, { ...metadata, truncateBefore: before }, options);
+    });
+    await this.snapshots.delete(stream);
+  }
+
   subscribe(options: {
     after: Position;
     signal: AbortSignal;

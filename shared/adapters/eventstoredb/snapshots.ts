@@ -42,4 +42,12 @@ export class EventStoreDbSnapshots implements SnapshotStore {
       client.appendToStream(name, event, { expectedRevision: ANY, deadline, requiresLeader: true }),
     );
   }
+
+  async delete(stream: StreamName): Promise<void> {
+    const name = this.names.snapshots(stream);
+    if (!(await readLast(this.connection, name))) return;
+    await this.connection.call(({ client }, deadline) =>
+      client.deleteStream(name, { expectedRevision: ANY, deadline, requiresLeader: true }),
+    );
+  }
 }

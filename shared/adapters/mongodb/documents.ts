@@ -179,6 +179,26 @@ function matchesNull(term: unknown): boolean {
   return (other !== undefined && other !== null) || (values?.includes(null) ?? false);
 }
 
+/** Returns the filter for what matches `filter` and comes after `after`. Each of its parts is a range of the index of the order. */
+export function filterAfter(
+  collection: StoredCollection,
+  filter: Filter<MongoDocument>,
+  { order, after }: Pick<ViewQuery, 'order' | 'after'>,
+): Filter<MongoDocument> {
+  if (!after) return filter;
+  const parts = order.map(([, direction], n) =>
+    Object.fromEntries(
+      order
+        .slice(0, n + 1)
+        .map(([key], m) => [
+          fieldOf(collection, key),
+          m < n ? after[m] : { [direction === 'asc' ? '$gt' : '$lt']: after[m] },
+        ]),
+    ),
+  );
+  return { $or: parts.map((part) => ({ $and: [filter, part] })) };
+}
+
 /**
  * Returns the argument of `sort`. Like `compareByOrder`, MongoDB compares texts by their UTF-8 bytes and puts nulls
  * first.

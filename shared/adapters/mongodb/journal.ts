@@ -11,6 +11,8 @@ export interface JournalWrite {
   readonly document: MongoDocument;
   /** Whether no document with this id was stored before the batch. */
   readonly is_new: boolean;
+  /** Whether the document is removed. Absent in a journal of an earlier release. */
+  readonly is_removed?: boolean;
 }
 
 /** Names a journal: the documents of one batch, in chunks. */

@@ -195,10 +195,11 @@ const changeOf = ({ checkpoint, dead_letters, mark }: WriteBatch): PartitionChan
   ...(mark && { mark }),
 });
 
-const toStored = ({ stream, revision, position, reason, failed_at }: DeadLetter): Document => ({
+const toStored = ({ stream, revision, position, reason, cause, failed_at }: DeadLetter): Document => ({
   stream,
   revision,
   position,
   reason,
+  ...(cause !== undefined && { cause }),
   parked_at: failed_at,
 });

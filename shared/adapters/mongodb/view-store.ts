@@ -164,6 +164,16 @@ export class MongoViewStore implements ViewStore {
     return view_version;
   }
 
+  async pausedSince(): Promise<string | undefined> {
+    return (await this.read()).paused_at ?? undefined;
+  }
+
+  async setPaused(is_paused: boolean): Promise<void> {
+    await this.list.change(({ paused_at }) => ({
+      paused_at: is_paused ? (paused_at ?? timestamp(this.now())) : null,
+    }));
+  }
+
   lease(name: string, owner: string, ttl_ms: number): Promise<boolean> {
     return this.leases.take(name, owner, ttl_ms);
   }
@@ -287,9 +297,11 @@ interface VersionsDocument extends Document {
   readonly next: number;
   /** Newest first. */
   readonly versions: readonly ListedVersion[];
+  /** When the realm was paused. Absent or null if it is not. */
+  readonly paused_at?: string | null;
 }
 
-type VersionsChange = Partial<Pick<VersionsDocument, 'next' | 'versions'>>;
+type VersionsChange = Partial<Pick<VersionsDocument, 'next' | 'versions' | 'paused_at'>>;
 
 class VersionList {
   private readonly connection: MongoConnection;

@@ -44,6 +44,7 @@ import { BatchSize } from './batch-size';
 import { isDuplicateKey, type MongoConnection } from './connection';
 import {
   documentsName,
+  filterAfter,
   filterOf,
   fromStored,
   type MongoDocument,
@@ -196,8 +197,9 @@ export class MongoViewVersion implements ViewVersion {
   }
 
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
-    const filter = filterOf(this.collection(collection), query.where);
-    const sort = sortOf(this.collection(collection), query.order);
+    const stored = this.collection(collection);
+    const filter = filterAfter(stored, filterOf(stored, query.where), query);
+    const sort = sortOf(stored, query.order);
     // MongoDB treats a limit of 0 as no limit.
     if (query.limit <= 0) return [];
     const { skip = 0, limit } = query;
@@ -235,6 +237,7 @@ export class MongoViewVersion implements ViewVersion {
   }
 
   private async bestFirst(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
+    const stored = this.collection(collection);
     const filters = this.filtersOf(collection, query);
     const found: StoredDocument[] = [];
     let { skip = 0 } = query;
@@ -245,8 +248,8 @@ export class MongoViewVersion implements ViewVersion {
       const filter = {
         $and: [...filters, termsFilter(terms), ...(previous ? [{ $nor: [termsFilter(previous)] }] : [])],
       };
-      const page = await this.list(collection, filter, query.parts ?? [], {
-        sort: sortOf(this.collection(collection), query.order),
+      const page = await this.list(collection, filterAfter(stored, filter, query), query.parts ?? [], {
+        sort: sortOf(stored, query.order),
         skip,
         limit: query.limit - found.length,
       });
@@ -429,13 +432,13 @@ export class MongoViewVersion implements ViewVersion {
    * After the batch is decided, this would be too late.
    */
   private toJournalWrite(write: DocumentWrite): JournalWrite {
-    const { collection, id, is_new = false } = write;
+    const { collection, id, is_new = false, is_removed = false } = write;
     const stored = this.collection(collection);
     try {
       const document = toStored(stored, write);
       const size = BSON.calculateObjectSize(document);
       if (size > DOCUMENT_BYTES_MAX) throw new Error(`the document is too large: ${size} bytes`);
-      return { collection, document, is_new };
+      return { collection, document, is_new, is_removed };
     } catch (cause) {
       throw new UnstorableDocumentError(`${collection} ${id}: ${(cause as Error).message}`, { cause });
     }
@@ -503,8 +506,9 @@ export class MongoViewVersion implements ViewVersion {
 }
 
 /** Replaces a stored document if its position is lower. An upsert for a new one would look for it first. */
-function toOperation({ document, is_new }: JournalWrite): AnyBulkWriteOperation<MongoDocument> {
+function toOperation({ document, is_new, is_removed }: JournalWrite): AnyBulkWriteOperation<MongoDocument> {
   if (is_new) return { insertOne: { document } };
   const { _id, ...replacement } = document;
-  return { replaceOne: { filter: { _id, position: { $lt: document.position } }, replacement, upsert: true } };
+  const filter = { _id, position: { $lt: document.position } };
+  return is_removed ? { deleteOne: { filter } } : { replaceOne: { filter, replacement, upsert: true } };
 }

@@ -357,6 +357,12 @@ export class SqliteConnection {
     return this.reopened * 2 ** 32 + Number(this.value('PRAGMA data_version'));
   }
 
+  /** Writes the file anew, without what was deleted. Pages may have copies of that, also if it was overwritten. */
+  vacuum(): void {
+    this.database.exec('VACUUM');
+    this.all('PRAGMA wal_checkpoint(TRUNCATE)');
+  }
+
   close(): void {
     if (this.closed) return;
     try {

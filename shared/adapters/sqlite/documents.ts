@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Key, StoredDocument, ViewDocument } from '../../catalog/documents';
 import type { JsonObject } from '../../catalog/events/envelope';
 import { JsonText } from '../../catalog/json-text';
-import { compareByOrder, type SortOrder } from '../../catalog/sorting';
+import { compareByOrder, type SortDirection, type SortOrder } from '../../catalog/sorting';
 import { TextDocument } from '../../catalog/stored-document';
 import { LRUCache } from '../../kernel/cache';
 import { UnstorableDocumentError } from '../../kernel/errors';
@@ -219,6 +219,8 @@ export function writeDocument(
   const entry = has_entry ? readEntry(connection, table, write.id) : undefined;
   store(connection, table, write, values, indexed);
   if (has_entry) updateEntry(connection, table, write.id, entry, values);
+  // After the tombstone, which is in no index.
+  if (write.is_removed) connection.run(`DELETE FROM ${table.name} WHERE id = ?`, [write.id]);
 }
 
 function store(
@@ -291,12 +293,37 @@ type Where = ViewQuery['where'];
 export function pageQuery(table: Table, query: ViewQuery): Query {
   const order = query.order.map(([key, direction]) => `${column(table, key)} ${direction.toUpperCase()}`);
   const condition = conditionSql(table, query.where);
+  const after = afterSql(
+    query.order.map(([key]) => column(table, key)),
+    query.order.map(([, direction]) => direction),
+    query.after,
+  );
   return {
     sql: `SELECT ${selectionOf(table, query.parts).columns}
-      FROM (SELECT rowid AS row_id FROM ${table.name} WHERE ${condition.sql} ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?)
+      FROM (SELECT rowid AS row_id FROM ${table.name} WHERE ${condition.sql} AND ${after.sql} ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?)
       AS page CROSS JOIN ${table.name} AS d ON d.rowid = page.row_id`,
-    parameters: [...condition.parameters, query.limit, query.skip ?? 0],
+    parameters: [...condition.parameters, ...after.parameters, query.limit, query.skip ?? 0],
   };
+}
+
+/** Returns the condition for documents after `after`. `columns`: those of the keys of the order. */
+export function afterSql(
+  columns: readonly string[],
+  directions: readonly SortDirection[],
+  after: ViewQuery['after'],
+): Query {
+  if (!after) return { sql: 'true', parameters: [] };
+  const conditionFrom = (n: number): Query => {
+    const sign = directions[n] === 'asc' ? '>' : '<';
+    if (n === columns.length - 1) return { sql: `${columns[n]} ${sign} ?`, parameters: [after[n]!] };
+    const next = conditionFrom(n + 1);
+    return {
+      // An index is read from the first condition on.
+      sql: `${columns[n]} ${sign}= ? AND (${columns[n]} ${sign} ? OR (${next.sql}))`,
+      parameters: [after[n]!, after[n]!, ...next.parameters],
+    };
+  };
+  return conditionFrom(0);
 }
 
 /** Builds the query that counts the documents. */

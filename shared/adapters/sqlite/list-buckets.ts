@@ -16,6 +16,8 @@ const ENTRIES_AT_START = 512;
 export interface Place {
   readonly key: SqlValue;
   readonly id: SqlValue;
+  /** Whether the place is right behind the entry, instead of right before it. */
+  readonly is_behind?: boolean;
 }
 
 /** Where the first bucket of a list begins: in the table of buckets, before all numbers and texts. */
@@ -38,16 +40,30 @@ export function entriesSql(
   table: Table,
   list: List,
   scope: SqlValue,
-  { from, to }: { readonly from?: Place | undefined; readonly to?: Place | undefined },
+  bounds: Bounds,
 ): { sql: string; parameters: SqlInput[] } {
+  const { sql, parameters } = boundsSql(list, bounds);
+  return {
+    sql: `FROM ${table.name} INDEXED BY ${list.name} WHERE ${list.scope} = ? ${sql}`,
+    parameters: [scope, ...parameters],
+  };
+}
+
+export interface Bounds {
+  readonly from?: Place | undefined;
+  readonly to?: Place | undefined;
+}
+
+/** Returns the conditions for the entries of a list within the bounds. Each begins with `AND`. */
+export function boundsSql(list: List, { from, to }: Bounds): { sql: string; parameters: SqlInput[] } {
   const start = from && from.key !== FIRST.key ? from : undefined;
   const bounds = [
-    ...(start ? [`AND (${list.key}, id) >= (?, ?)`] : []),
-    ...(to ? [`AND (${list.key}, id) < (?, ?)`] : []),
+    ...(start ? [`AND (${list.key}, id) ${start.is_behind ? '>' : '>='} (?, ?)`] : []),
+    ...(to ? [`AND (${list.key}, id) ${to.is_behind ? '<=' : '<'} (?, ?)`] : []),
   ];
   return {
-    sql: `FROM ${table.name} INDEXED BY ${list.name} WHERE ${list.scope} = ? ${bounds.join(' ')}`,
-    parameters: [scope, ...[start, to].flatMap((place) => (place ? [place.key, place.id] : []))],
+    sql: bounds.join(' '),
+    parameters: [start, to].flatMap((place) => (place ? [place.key, place.id] : [])),
   };
 }
 

@@ -3,8 +3,8 @@ import { compareByOrder, type SortDirection, type SortOrder } from '../../catalo
 import { endLongTurn } from '../../kernel/async';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
-import { conditionSql, selectionOf } from './documents';
-import { bucketsTable, entriesSql, type Place } from './list-buckets';
+import { afterSql, conditionSql, selectionOf } from './documents';
+import { type Bounds, boundsSql, bucketsTable, entriesSql, type Place } from './list-buckets';
 import { column, type List, type RankedIndex, type Table } from './tables';
 
 /** A page that ends within this many entries of the start of its list is looked for without reading the buckets. */
@@ -15,18 +15,18 @@ const SORTED_MAX = 2_000;
 type Where = ViewQuery['where'];
 
 /** The entries of a list that match a query. */
-interface Entries {
+interface Entries extends Bounds {
   readonly list: List;
   readonly scope: SqlValue;
   readonly facets: readonly number[];
-  readonly from?: Place | undefined;
-  readonly to?: Place | undefined;
 }
 
 interface Part extends Entries {
   readonly direction: SortDirection;
   /** Set if the part has the ranked rows only, in the order of this index. */
   readonly ranked?: RankedIndex;
+  /** Of ranked rows: where the page begins. */
+  readonly after?: ViewQuery['after'];
   /** Conditions that neither the facet nor the order expresses. */
   readonly others: Where;
 }
@@ -53,7 +53,7 @@ export class ListReader {
   async page(table: Table, query: ViewQuery): Promise<SqlRow[] | undefined> {
     const scopes = scopesOf(table, query.where);
     if (scopes) return this.mergedPage(table, query, scopes);
-    const parts = partsOf(table, query.where, query.order);
+    const parts = partsOf(table, query);
     if (!parts) return undefined;
     if (hasAny(parts[0]!.others)) {
       const row_ids = await this.filteredPage(table, parts[0]!, query);
@@ -83,7 +83,7 @@ export class ListReader {
       CROSS JOIN ${table.name} AS d ON d.rowid = page.value`;
     const first: { row_id: SqlValue; id: string; keys: Record<string, Key> }[] = [];
     for (const where of scopes) {
-      const parts = partsOf(table, where, order);
+      const parts = partsOf(table, { ...query, where });
       if (!parts || hasAny(parts[0]!.others)) return undefined;
       await endLongTurn();
       const rows = await this.snapshot(() => {
@@ -173,11 +173,12 @@ export class ListReader {
 
   private rankedRows(table: Table, part: Part, ranked: RankedIndex, skip: number, limit: number): RowIds {
     const { name, scope, rank, key, descending } = ranked;
+    const after = afterSql([rank, key, 'id'], ['asc', part.direction, part.direction], part.after);
     const direction = descending ? 'DESC' : 'ASC';
     const sql = `SELECT rowid FROM ${table.name} INDEXED BY ${name}
-      WHERE ${scope} = ? AND ${rank} < ${ranked.limit} AND ${facetIn(part)}
+      WHERE ${scope} = ? AND ${rank} < ${ranked.limit} AND ${facetIn(part)} AND ${after.sql}
       ORDER BY ${rank}, ${key} ${direction}, id ${direction} LIMIT ? OFFSET ?`;
-    return this.rows(sql, [part.scope, limit, skip]);
+    return this.rows(sql, [part.scope, ...after.parameters, limit, skip]);
   }
 
   /** Returns the number of matching entries. */
@@ -271,8 +272,13 @@ export class ListReader {
     if (range === undefined || total! > SORTED_MAX) return undefined;
     if (skip >= total!) return [];
     const { sql, parameters } = entriesSql(table, range.list, range.scope, range);
+    const within = boundsSql(part.list, part);
     const order = `${orderOf(part.list, part.direction)} LIMIT ? OFFSET ?`;
-    return this.rows(`SELECT rowid ${sql} AND ${facetIn(part)} ${order}`, [...parameters, limit, skip]);
+    return this.rows(`SELECT rowid ${sql} AND ${facetIn(part)} ${within.sql} ${order}`, [
+      ...parameters,
+      ...within.parameters,
+      ...[limit, skip],
+    ]);
   }
 
   /** Looks for the page bucket by bucket, because buckets do not count the entries that match all conditions. */
@@ -282,15 +288,16 @@ export class ListReader {
     );
     const spans = buckets.map((from, index) => ({ from, to: buckets[index + 1] }));
     const others = conditionSql(table, part.others);
+    const within = boundsSql(part.list, part);
     const found = new Set<SqlValue>();
     let to_skip = skip;
     for (const span of part.direction === 'asc' ? spans : spans.reverse()) {
       if (span.from.size === 0) continue;
       await endLongTurn();
       const { sql, parameters } = entriesSql(table, part.list, part.scope, span);
-      const matching = `SELECT rowid ${sql} AND ${facetIn(part)} AND ${others.sql} ${orderOf(part.list, part.direction)}`;
+      const matching = `SELECT rowid ${sql} AND ${facetIn(part)} AND ${others.sql} ${within.sql} ${orderOf(part.list, part.direction)}`;
       const row_ids = await this.connection.attempt(() =>
-        this.rows(matching, [...parameters, ...others.parameters]),
+        this.rows(matching, [...parameters, ...others.parameters, ...within.parameters]),
       );
       for (const row_id of row_ids.slice(to_skip, to_skip + limit - found.size)) found.add(row_id);
       to_skip = Math.max(0, to_skip - row_ids.length);
@@ -311,9 +318,23 @@ function scopesOf(table: Table, where: Where): Where[] | undefined {
 }
 
 /** Returns the lists that the sequence of a query consists of; undefined if there are none. */
-function partsOf(table: Table, where: Where, order: SortOrder): readonly Part[] | undefined {
+function partsOf(table: Table, { where, order, after }: ViewQuery): readonly Part[] | undefined {
   const part = partOf(table, where, order);
-  return part ? [part] : rankedParts(table, where, order);
+  if (part) return [after ? partAfter(part, after) : part];
+  const parts = rankedParts(table, where, order);
+  if (!parts || !after) return parts;
+  const [{ ranked }, others] = parts;
+  const [rank, ...place] = after;
+  return Number(rank) < ranked!.limit ? [{ ...parts[0], after }, others] : [partAfter(others, place)];
+}
+
+/** Narrows the part to the entries after the one with this key and this id. Bounds that it has are numbers. */
+function partAfter(part: Part, after: NonNullable<ViewQuery['after']>): Part {
+  const place = { key: after[0]!, id: after.at(-1)! };
+  const { direction, from, to } = part;
+  if (direction === 'asc')
+    return from && place.key < from.key! ? part : { ...part, from: { ...place, is_behind: true } };
+  return to && place.key >= to.key! ? part : { ...part, to: place };
 }
 
 function partOf(table: Table, where: Where, order: SortOrder): Part | undefined {
@@ -334,7 +355,7 @@ function partOf(table: Table, where: Where, order: SortOrder): Part | undefined 
 }
 
 /** Returns the ranked rows and then all others, if that is the order. */
-function rankedParts(table: Table, where: Where, [first, ...rest]: SortOrder): Part[] | undefined {
+function rankedParts(table: Table, where: Where, [first, ...rest]: SortOrder): [Part, Part] | undefined {
   const key = listKeyOf(rest);
   if (!first || !key || where[first[0]] !== undefined || first[1] !== 'asc') return undefined;
   const [rank, list_key] = [column(table, first[0]), column(table, key.name)];

@@ -43,6 +43,13 @@ export class SqliteSnapshotStore implements SnapshotStore {
     await (await this.open()).attempt((connection) => connection.write(sql, [stream, body]));
   }
 
+  async delete(stream: StreamName): Promise<void> {
+    const snapshots = await this.open();
+    const sql = 'DELETE FROM snapshots WHERE stream = ?';
+    const { changes } = await snapshots.attempt((connection) => connection.write(sql, [stream]));
+    if (changes > 0) await snapshots.attempt((connection) => connection.vacuum());
+  }
+
   async close(): Promise<void> {
     this.closed = true;
     const snapshots = await this.opening?.catch(() => undefined);

@@ -24,6 +24,8 @@ const SCHEMA = `
 
 /** The setting with the Unix milliseconds at which a version was retired. */
 const RETIRED_AT = "'retired_at_ms ' || version";
+/** The setting with the Unix milliseconds at which the realm was paused. */
+const PAUSED_AT = 'paused_at_ms';
 
 const FORMAT = 1;
 const CLOCK_SLACK_MS = 60_000;
@@ -239,6 +241,24 @@ export class SqliteViewStore implements ViewStore {
     opened.close();
     this.files.remove(version);
     throw unknownVersion(version);
+  }
+
+  async pausedSince(): Promise<string | undefined> {
+    const paused_at_ms = await this.list.attempt((connection) =>
+      connection.value('SELECT value FROM settings WHERE name = ?', [PAUSED_AT]),
+    );
+    return typeof paused_at_ms === 'number' ? timestamp(paused_at_ms) : undefined;
+  }
+
+  async setPaused(is_paused: boolean): Promise<void> {
+    await this.list.attempt((connection) =>
+      is_paused
+        ? connection.write('INSERT OR IGNORE INTO settings (name, value) VALUES (?, ?)', [
+            PAUSED_AT,
+            this.now(),
+          ])
+        : connection.write('DELETE FROM settings WHERE name = ?', [PAUSED_AT]),
+    );
   }
 
   async lease(name: string, owner: string, ttl_ms: number): Promise<boolean> {

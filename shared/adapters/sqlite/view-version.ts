@@ -409,10 +409,12 @@ export class SqliteViewVersion implements ViewVersion {
     this.connection.run(sql, [partition, position, event_id]);
   }
 
-  private addDeadLetter({ stream, partition, revision, position, reason, failed_at }: DeadLetter): void {
+  /** Stores the cause as a second line of the reason, because another column would be another format. */
+  private addDeadLetter(dead_letter: DeadLetter): void {
+    const { stream, partition, revision, position, reason, cause, failed_at } = dead_letter;
     this.connection.run(
       'INSERT OR REPLACE INTO parked (stream, lane, revision, position, reason, parked_at) VALUES (?, ?, ?, ?, ?, ?)',
-      [stream, partition, revision, position, reason, failed_at],
+      [stream, partition, revision, position, cause ? `${reason}\n${cause}` : reason, failed_at],
     );
   }
 
@@ -443,13 +445,15 @@ export class SqliteViewVersion implements ViewVersion {
   }
 }
 
-function toDeadLetter([stream, partition, revision, position, reason, failed_at]: SqlRow): DeadLetter {
+function toDeadLetter([stream, partition, revision, position, text, failed_at]: SqlRow): DeadLetter {
+  const [reason, cause] = String(text).split('\n');
   return {
     stream: stream as StreamName,
     partition: Number(partition),
     revision: Number(revision),
     position: BigInt(position!),
-    reason: String(reason),
+    reason: reason!,
+    ...(cause !== undefined && { cause }),
     failed_at: String(failed_at),
   };
 }

@@ -17,7 +17,15 @@ import type {
 } from '../../ports/view-store';
 import { wordScope } from '../stored-collections';
 import type { SqliteConnection, SqlRow, SqlValue } from './connection';
-import { checkWord, conditionSql, matchesNothing, scopeHash, selectionOf, toDocuments } from './documents';
+import {
+  afterSql,
+  checkWord,
+  conditionSql,
+  matchesNothing,
+  scopeHash,
+  selectionOf,
+  toDocuments,
+} from './documents';
 import type { ListReader } from './list-pages';
 import { column, type Table } from './tables';
 import {
@@ -74,7 +82,7 @@ export async function searchPage(
   const is_empty = query.tiers.length === 0 || matchesNothing(query.where);
   const index = is_empty ? undefined : await WordReader.open(connection, table, query);
   if (!index) return { documents: [], total: 0, is_complete: true };
-  if (isByAge(table, query.order, 'desc')) return index.bestFirst(query);
+  if (isByAge(table, query.order, 'desc') && !query.after) return index.bestFirst(query);
   if (query.tiers.length === 1) return index.sorted(query);
   throw new Error('a search with several tiers returns the newest documents first');
 }
@@ -258,9 +266,10 @@ class WordReader {
     const newest = await matches.highest(sorted_max);
     const is_complete = !matches.is_cut && newest.length < sorted_max;
     const end = Math.min(skip + limit, total_max);
-    const ranks = isByAge(this.table, order, 'asc')
-      ? newest.toReversed()
-      : await this.sortBy(skip < newest.length ? newest : [], order, end);
+    const ranks =
+      isByAge(this.table, order, 'asc') && !query.after
+        ? newest.toReversed()
+        : await this.sortBy(skip < newest.length ? newest : [], query, end);
     const documents = await this.documents(ranks.slice(skip, end), query);
     return { documents, total: Math.min(newest.length, total_max), is_complete };
   }
@@ -312,17 +321,27 @@ class WordReader {
     return rows.map(([rank]) => Number(rank));
   }
 
-  /** Returns the first `count` of the ranks in the order. */
-  private async sortBy(ranks: readonly number[], order: SortOrder, count: number): Promise<number[]> {
+  /** Returns the first `count` of the ranks in the order, after `after`. */
+  private async sortBy(
+    ranks: readonly number[],
+    query: Pick<ViewQuery, 'order' | 'after'>,
+    count: number,
+  ): Promise<number[]> {
+    const { order } = query;
     const { ranges } = this.table.spec.words!;
     const columns = order.map(([key]) => `${ranges.includes(key) ? 'e' : 'd'}.${column(this.table, key)}`);
-    const terms = order.map(([, direction], n) => `${n + 2} ${direction.toUpperCase()}`);
+    const directions = order.map(([, direction]) => direction);
+    const terms = directions.map((direction, n) => `${n + 2} ${direction.toUpperCase()}`);
+    const after = afterSql(columns, directions, query.after);
     const sql = `SELECT m.value, ${columns.join(', ')} FROM json_each(?) AS m
       CROSS JOIN ${this.names.entries} AS e ON e.rank = m.value
-      CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row ORDER BY ${terms.join(', ')} LIMIT ?`;
+      CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row
+      WHERE ${after.sql} ORDER BY ${terms.join(', ')} LIMIT ?`;
     const first: { rank: number; id: string; keys: Record<string, Key> }[] = [];
     for (const some of inChunks(ranks, SORTED_AT_ONCE)) {
-      const rows = await this.run(() => this.connection.all(sql, [JSON.stringify(some), count]));
+      const rows = await this.run(() =>
+        this.connection.all(sql, [JSON.stringify(some), ...after.parameters, count]),
+      );
       for (const [rank, ...values] of rows) {
         const keys = Object.fromEntries(order.map(([key], n) => [key, values[n]!]));
         first.push({ rank: Number(rank), id: String(keys.id), keys });
@@ -455,7 +474,8 @@ class WordReader {
   private anyOf(matches: readonly WordMatch[]): string[] {
     const terms = this.tags.flatMap((tag) => {
       const of_scope = new Set(matches.flatMap((match) => this.termsOf(tag, match)));
-      return [...of_scope].slice(0, GROUP_WORDS_MAX);
+      // Words that are given are never left out, only those that prefixes stand for.
+      return [...of_scope].slice(0, Math.max(GROUP_WORDS_MAX, matches.length));
     });
     // Without matches, no document must be found. A tag alone finds none, because no term is empty.
     return terms.length === 0 ? [`"${tagText(this.tags[0]!)}"`] : terms;

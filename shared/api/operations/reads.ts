@@ -4,6 +4,7 @@ import { answers } from '../components';
 import type { ResponseHeader } from '../headers';
 import {
   changesSchema,
+  deliveriesSchema,
   existingListingsSchema,
   exportSchema,
   historySchema,
@@ -18,6 +19,8 @@ import {
   searchSchema,
   storeReviewsSchema,
   variantsSchema,
+  webhookSchema,
+  webhooksSchema,
 } from '../requests/reads';
 import * as examples from '../responses/examples';
 import type { ApiOperation, Unnamed } from './operation';
@@ -91,6 +94,7 @@ const mediaRecord = read({
 const range_headers = ['ETag', 'Accept-Ranges', 'Content-Range'] as const;
 
 const publications = { tag: 'Publications', permission: 'read:publications' } as const;
+const webhooks = { tag: 'Webhooks', permission: 'write:webhooks' } as const;
 const listings = { tag: 'Listings', permission: 'read:listings' } as const;
 const history = {
   query: historySchema,
@@ -98,6 +102,12 @@ const history = {
   description:
     'Newest first, also of a deleted resource. Covers 1,000 revisions: those before `before`, or the newest. Requires a secret key.',
 };
+const revision = {
+  query: readSchema,
+  headers: ['Memento-Datetime'],
+  description:
+    'Without `stats`, whatever its visibility, also if it is deleted now. `Memento-Datetime` says when the revision was written. Requires a secret key.',
+} as const;
 const listingPage = { query: existingListingsSchema, answer: answers.ListingPage };
 
 /** The permissions that the feed of changes requires. */
@@ -189,6 +199,14 @@ export const reads = withIds({
     summary: 'List the changes of a listing',
     not_found: 'listing_not_found',
   }),
+  getListingRevision: read({
+    ...listings,
+    ...revision,
+    path: '/api/listing/:id/history/:revision',
+    summary: 'Retrieve a listing as it was at a revision',
+    answer: answers.ListingAnswer,
+    not_found: 'listing_not_found',
+  }),
   listListingPublications: read({
     tag: 'Listings',
     permission: 'read:publications',
@@ -246,6 +264,14 @@ export const reads = withIds({
     summary: 'List the changes of a publication and its variants',
     not_found: 'publication_not_found',
   }),
+  getPublicationRevision: read({
+    ...publications,
+    ...revision,
+    path: '/api/publication/:id/history/:revision',
+    summary: 'Retrieve a publication as it was at a revision',
+    answer: answers.PublicationAnswer,
+    not_found: 'publication_not_found',
+  }),
   listVariants: read({
     ...publications,
     answer: answers.VariantPage,
@@ -283,6 +309,32 @@ export const reads = withIds({
     description: 'For moderation: reviews of every status, newest first. Requires a secret key.',
     query: storeReviewsSchema,
     answer: answers.StoreReviewPage,
+  }),
+  listWebhooks: read({
+    ...webhooks,
+    path: '/api/webhooks',
+    summary: 'List the webhooks of a store',
+    description: 'Oldest first.',
+    query: webhooksSchema,
+    answer: answers.WebhookPage,
+  }),
+  getWebhook: read({
+    ...webhooks,
+    path: '/api/webhook/:id',
+    summary: 'Retrieve a webhook',
+    query: webhookSchema,
+    answer: answers.WebhookAnswer,
+    not_found: 'webhook_not_found',
+  }),
+  listDeliveries: read({
+    ...webhooks,
+    path: '/api/webhook/:id/deliveries',
+    summary: 'List the deliveries of a webhook',
+    description:
+      'The last 100 attempts, newest first: all that failed, and of the others at least the last of each second.',
+    query: deliveriesSchema,
+    answer: answers.DeliveryPage,
+    not_found: 'webhook_not_found',
   }),
   listMedia: read({
     path: '/api/media',
@@ -326,7 +378,11 @@ export const reads = withIds({
       200: {
         description: 'The changes after `offset`, at most 100, or server-sent events with them.',
         headers: ['Stream-Next-Offset', 'Stream-Cursor', 'Stream-Up-To-Date', 'X-Catalog-Position'],
-        content: { 'application/json': { schema: answers.Changes }, 'text/event-stream': {} },
+        content: {
+          'application/json': { schema: answers.Changes },
+          'application/cloudevents-batch+json': {},
+          'text/event-stream': {},
+        },
       },
       204: {
         description: 'A long poll ended without a change.',

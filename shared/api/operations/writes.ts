@@ -139,6 +139,7 @@ const listing = { tag: 'Listings', permission: 'write:listings' } as const;
 const publication = { tag: 'Publications', permission: 'write:publications' } as const;
 const media = { tag: 'Media', permission: 'write:media' } as const;
 const review = { tag: 'Publications', permission: 'write:reviews' } as const;
+const webhook = { tag: 'Webhooks', permission: 'write:webhooks' } as const;
 const reviewSample = { rating: 5, author_name: 'Diego', verified_purchase: true };
 const mediaPatch = { alt: 'A bag of coffee from Jaén', focal_point: { x: 0.5, y: 0.4 } };
 const storePatch = { contact: { phone: '+51 1 555 0199' } };
@@ -399,4 +400,62 @@ export const writes = withIds({
     answer: answers.DeletedReviewAnswer,
     not_found: 'review_not_found',
   }),
+  createWebhook: create({
+    ...webhook,
+    path: '/api/webhook',
+    summary: 'Create a webhook',
+    description:
+      'Sends the changes of the store from now on, as Standard Webhooks 1.0 says. The answer has the secret that signs them.',
+    schema: requests.newWebhookBody,
+    sample: { url: examples.webhook.url, events: examples.webhook.events },
+    answer: answers.NewWebhookAnswer,
+    refusals: ['invalid_url'],
+  }),
+  updateWebhook: update({
+    ...webhook,
+    path: '/api/webhook/:id',
+    summary: 'Update a webhook',
+    description: 'Changes the fields in the body and keeps all others.',
+    schema: requests.webhookPatchBody,
+    sample: { status: 'active' },
+    answer: answers.WebhookAnswer,
+    not_found: 'webhook_not_found',
+    refusals: ['invalid_url'],
+  }),
+  deleteWebhook: remove({
+    ...webhook,
+    path: '/api/webhook/:id',
+    summary: 'Delete a webhook',
+    answer: answers.DeletedWebhookAnswer,
+    not_found: 'webhook_not_found',
+  }),
+  pingWebhook: act({
+    ...webhook,
+    path: '/api/webhook/:id/ping',
+    summary: 'Send a ping',
+    description: 'Sends a message of the type `webhook.ping`, once. The deliveries show what became of it.',
+    answer: answers.WebhookAnswer,
+    not_found: 'webhook_not_found',
+  }),
+  rotateWebhookSecret: act({
+    ...webhook,
+    path: '/api/webhook/:id/rotate-secret',
+    summary: 'Replace the secret of a webhook',
+    description: 'Both secrets sign the messages of the next 24 hours. The answer has the new one.',
+    answer: answers.WebhookAnswer,
+    example: examples.answer(examples.newWebhook),
+    not_found: 'webhook_not_found',
+  }),
+  replayWebhook: {
+    ...act({
+      ...webhook,
+      path: '/api/webhook/:id/replay',
+      summary: 'Send changes again',
+      description: 'Begins again after a change. What is pending comes again with the changes after it.',
+      answer: answers.WebhookAnswer,
+      not_found: 'webhook_not_found',
+      refusals: [...FIELD_CONDITIONS, 'offset_of_other_log'],
+    }),
+    body: { required: true, content: json(requests.replayBody) },
+  },
 });

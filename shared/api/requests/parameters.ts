@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { EXAMPLE_CURSOR } from '../responses/envelopes';
 
 /**
  * Types of query parameters. Values arrive as strings. The OpenAPI document takes the type of the parsed value from
@@ -23,11 +24,16 @@ function wholeNumber(max: number, default_value: number, expected: string) {
     .meta({ type: 'integer', minimum: 1, maximum: max });
 }
 
-/** `page` and `limit` (docs/interface.md#pagination). Values above the maximum are rejected, not reduced. */
+/** `page`, `cursor` and `limit` (docs/interface.md#pagination). Values above the maximum are rejected, not reduced. */
 export const paginationSchema = z.object({
   page: wholeNumber(PAGE_MAX, 1, `an integer from 1 to ${PAGE_MAX}`).describe(
     'Page number, starting at 1. A page after the last one is empty.',
   ),
+  cursor: z.string().optional().meta({
+    description:
+      'The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write.',
+    example: EXAMPLE_CURSOR,
+  }),
   limit: wholeNumber(LIMIT_MAX, LIMIT_DEFAULT, `an integer from 1 to ${LIMIT_MAX}`).describe(
     'Number of items per page.',
   ),
@@ -55,12 +61,19 @@ export function parameterList(declared: readonly string[], max: number, descript
   return listOfNames(isAllowed, declared, { type: 'string' }, description, max);
 }
 
+/** The same for any names. */
+export function nameList(description: string, example: readonly string[]) {
+  const isAny = (text: string): text is string => text !== undefined;
+  return listOfNames(isAny, [], { type: 'string' }, description, Number.POSITIVE_INFINITY, example);
+}
+
 function listOfNames<Value extends string>(
   isAllowed: (text: string) => text is Value,
   allowed: readonly string[],
   items: { readonly type: 'string'; readonly enum?: string[] },
   description: string | undefined,
   max = allowed.length,
+  example?: readonly string[],
 ): z.ZodType<Value[], string | undefined> {
   const schema = z
     .string()
@@ -75,6 +88,7 @@ function listOfNames<Value extends string>(
       type: 'array',
       items,
       ...(description === undefined ? {} : { description }),
+      ...(example === undefined ? {} : { example }),
     });
   comma_lists.add(schema);
   return schema;

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { CHANGE_VERBS, CHANGED_RESOURCES, OFFSET } from '../../catalog/changes';
+import { CHANGE_TYPES, CHANGED_RESOURCES, OFFSET } from '../../catalog/changes';
 import { reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
 import {
   anyNames,
   commaList,
   flag,
+  nameList,
   paginationSchema,
   parameterList,
   priceBound,
@@ -60,9 +61,9 @@ export const exportSchema = readSchema.pick({ store_id: true }).extend({
 
 /** Parameters of `GET /api/changes`. */
 export const changesSchema = readSchema.pick({ store_id: true }).extend({
-  offset: z.string().regex(OFFSET, '-1, now or a Stream-Next-Offset').optional().meta({
+  offset: z.string().regex(OFFSET, '-1, now, snapshot or a Stream-Next-Offset').optional().meta({
     description:
-      'Where to begin: after the changes of an earlier answer, from the beginning (`-1`, the default), or after all changes until now (`now`).',
+      'Where to begin: after the changes of an earlier answer, from the beginning (`-1`, the default), after all changes until now (`now`), or with the creation of all that exists now (`snapshot`).',
     example: '00000000000000001042-0195d4a2',
   }),
   live: z
@@ -76,20 +77,10 @@ export const changesSchema = readSchema.pick({ store_id: true }).extend({
     example: '89424',
   }),
   resource: commaList(CHANGED_RESOURCES, 'Return only changes of these resources.'),
-  type: commaList(
-    CHANGED_RESOURCES.flatMap((resource) => CHANGE_VERBS.map((verb) => `${resource}.${verb}` as const)),
-    'Return only changes of these types.',
-  ),
-  fields: z
-    .string()
-    .prefault('')
-    .transform((text) => text.split(',').filter((name) => name !== ''))
-    .meta({
-      type: 'array',
-      items: { type: 'string' },
-      description: 'Return only changes of one of these fields, besides deletions and restorations.',
-      example: ['price_amount'],
-    }),
+  type: commaList(CHANGE_TYPES, 'Return only changes of these types.'),
+  fields: nameList('Return only changes of one of these fields, besides deletions and restorations.', [
+    'price_amount',
+  ]),
 });
 
 const queryTime = z.iso.datetime({ offset: true, error: 'an ISO 8601 time with a time zone' });
@@ -151,7 +142,7 @@ const withDeleted = (plural: string) =>
     .enum([...VISIBILITY_FILTERS, 'deleted'])
     .default('public')
     .describe(
-      `Which ${plural} to return: \`public\` ones, \`private\` ones, or \`all\`; or those that were \`deleted\` in the last 30 days, the last one first, for which only \`page\` and \`limit\` apply. \`private\`, \`all\` and \`deleted\` require a secret key.`,
+      `Which ${plural} to return: \`public\` ones, \`private\` ones, or \`all\`; or those that were \`deleted\` in the last 30 days, the last one first, for which only \`page\`, \`cursor\` and \`limit\` apply. \`private\`, \`all\` and \`deleted\` require a secret key.`,
     );
 
 /** Parameters of a list of listings that exist. */
@@ -345,6 +336,15 @@ export const storeReviewsSchema = listSchema.extend({
 });
 
 export type ReviewsQuery = z.infer<typeof reviewsSchema>;
+
+/** Parameters of `GET /api/webhook/:id`. */
+export const webhookSchema = readSchema.pick({ store_id: true });
+
+/** Parameters of `GET /api/webhooks`. */
+export const webhooksSchema = webhookSchema.extend(paginationSchema.shape);
+
+/** Parameters of `GET /api/webhook/:id/deliveries`. */
+export const deliveriesSchema = webhooksSchema.omit({ cursor: true });
 
 const Q_LENGTH_MAX = 200;
 

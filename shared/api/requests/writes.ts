@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CHANGE_OFFSET, CHANGE_TYPES } from '../../catalog/changes';
 import { newShape, patchShape } from '../../catalog/fields';
 import { idField, idsField, lineField, textField, timeField } from '../../catalog/input-rules';
 import { listingFields } from '../../catalog/listing/fields';
@@ -105,6 +106,7 @@ export const revertBody = z.strictObject({
 
 /** Maximum number of items of a batch. */
 const BATCH_MAX = 500;
+const BATCH_LISTINGS_MAX = 100;
 
 /** `POST /api/publications/batch`. */
 export const batchQuerySchema = writeQuerySchema.extend({
@@ -141,6 +143,15 @@ export const publicationBatchItem = z
         description: 'The body that the action has as a request of its own.',
         example: { price_amount: 3600 },
       }),
+    listing_external_id: lineField(255).optional().meta({
+      description:
+        'External id of the main listing, which may be among `listings`. Instead of `listing_id` in the body.',
+      example: 'erp-group-7',
+    }),
+  })
+  .refine(({ body, listing_external_id: name }) => name === undefined || (body && !('listing_id' in body)), {
+    path: ['listing_external_id'],
+    error: 'none unless the item has a body without listing_id',
   })
   .refine(({ action, id }) => (action === 'update' || action === 'delete') === (id !== undefined), {
     path: ['id'],
@@ -152,7 +163,25 @@ export const publicationBatchItem = z
   });
 export type PublicationBatchItem = z.output<typeof publicationBatchItem>;
 
+export const batchListing = z.strictObject({
+  external_id: lineField(255).meta({ description: 'External id of the listing.', example: 'erp-group-7' }),
+  body: z.record(z.string(), z.unknown()).meta({
+    description: 'The body that the PUT by external id has as a request of its own.',
+    example: { name: 'Chemises' },
+  }),
+});
+
 export const publicationBatchBody = z.strictObject({
+  listings: z
+    .array(batchListing)
+    .max(BATCH_LISTINGS_MAX)
+    .refine((listings) => new Set(listings.map(({ external_id }) => external_id)).size === listings.length, {
+      error: 'each listing once',
+    })
+    .optional()
+    .meta({
+      description: `Listings to create or update before the items, in this order: at most ${BATCH_LISTINGS_MAX}.`,
+    }),
   items: z
     .array(publicationBatchItem)
     .min(1)
@@ -169,6 +198,7 @@ export const publicationBatchBody = z.strictObject({
     })
     .meta({ description: `What to write: at most ${BATCH_MAX} items, each for another publication.` }),
 });
+export type PublicationBatch = z.output<typeof publicationBatchBody>;
 
 /** The external id in a path. */
 export const externalIdPath = z.strictObject({ external_id: lineField(255) });
@@ -200,6 +230,69 @@ export const reviewPatchBody = z.strictObject({
     example: 'published',
   }),
   ...patchStoreId,
+});
+
+const webhookShape = {
+  url: z
+    .url({ protocol: /^https?$/, error: 'an https:// URL', abort: true })
+    .max(2_048, 'at most 2,048 characters')
+    .refine(isAddress, {
+      params: { condition: 'invalid_url' },
+      error: 'a URL without a user name, password or fragment',
+    })
+    .meta({
+      description: 'Where the changes are sent to: an https:// URL on the public internet.',
+      example: examples.webhook.url,
+    }),
+  description: lineField(255).nullish().meta({ description: 'For people.', example: 'ERP' }),
+  events: z
+    .array(
+      z.strictObject({
+        type: z
+          .enum(CHANGE_TYPES)
+          .meta({ description: 'What happened to what.', example: 'publication.updated' }),
+        fields: z
+          .array(lineField(100))
+          .max(50)
+          .exactOptional()
+          .meta({ description: 'Only changes of one of these fields.', example: ['price_amount'] }),
+      }),
+    )
+    .max(50)
+    .meta({ description: 'The changes that are sent. None: all changes.', example: examples.webhook.events }),
+};
+
+function isAddress(text: string): boolean {
+  const { username, password, hash } = new URL(text);
+  return username + password + hash === '';
+}
+
+/** `POST /api/webhook`. */
+export const newWebhookBody = z.strictObject({
+  ...webhookShape,
+  events: webhookShape.events.optional(),
+  ...newStoreId,
+});
+
+/** `PATCH /api/webhook/:id`. All fields are optional. */
+export const webhookPatchBody = z
+  .strictObject({ ...webhookShape })
+  .partial()
+  .extend({
+    status: z
+      .enum(['active', 'paused'])
+      .optional()
+      .meta({ description: '`active`: what was not delivered is tried again at once.', example: 'active' }),
+    ...patchStoreId,
+  });
+
+/** `POST /api/webhook/:id/replay`. */
+export const replayBody = z.strictObject({
+  from: z.string().regex(CHANGE_OFFSET, '-1, now or the id of a change').meta({
+    description:
+      'The changes after the one with this id are sent again: from the first one (`-1`), or none (`now`).',
+    example: '-1',
+  }),
 });
 
 const alt = lineField(ALT_MAX)

@@ -42,7 +42,24 @@ export const pageCutsShape = {
       'Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none.',
     ),
 };
+/** Example: a cursor of a list that is sorted by `created_at`. */
+export const EXAMPLE_CURSOR =
+  'WyJxMFpiM2tUMXhZY0EiLDIwLCIyMDI2LTAyLTAxVDA5OjMwOjAwLjAwMFoiLCIwMTk1ZDRhMi03YzMxLTdlNmItOWE1NS0zZjFmMGM4ZTJiMTAiXQ';
+
+/** Where the next page begins (docs/interface.md#cursors). */
+export const nextCursorShape = {
+  next_cursor: z
+    .string()
+    .optional()
+    .meta({ examples: [EXAMPLE_CURSOR] })
+    .describe(
+      'Value of `cursor` for the next page. Missing on the last page, and in a search and in related publications without `sort`.',
+    ),
+};
+
 export type PageCuts = Readonly<Partial<Record<keyof typeof pageCutsShape, number>>>;
+/** What the answer with a page says besides its number and the totals. */
+export type PageEnd = PageCuts & { readonly next_cursor?: string };
 
 const facetValue = {
   value: z.string().meta({ description: 'The value.', examples: ['Taller Rímac'] }),
@@ -83,6 +100,7 @@ export const pageMetaSchema = z.strictObject({
       total_pages: count.describe('Number of pages; 0 if there are no items.'),
       total_items,
       limit,
+      ...nextCursorShape,
       ...pageCutsShape,
     })
     .describe('The same numbers, and the number of pages.'),

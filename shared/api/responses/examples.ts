@@ -7,6 +7,7 @@ import { variantFields } from '../../catalog/publication/variants';
 import { storeFields } from '../../catalog/store/fields';
 import { permissionsOf } from '../../catalog/vocabulary';
 import type {
+  Delivery,
   FeaturedOrder,
   Listing,
   ListingPublications,
@@ -16,6 +17,7 @@ import type {
   Review,
   Store,
   Variant,
+  Webhook,
 } from './resources';
 import type { validationSchema } from './service';
 
@@ -31,6 +33,7 @@ export const ids = {
   api_key: '0195d4a2-8a05-7c1e-9f31-5b0c7a6e1d06',
   payment_method: '0195d4a2-8a06-7c1e-9f31-5b0c7a6e1d07',
   review: '0195d4a2-8a07-7c1e-9f31-5b0c7a6e1d08',
+  webhook: '0195d4a2-8a08-7c1e-9f31-5b0c7a6e1d09',
 };
 
 /** Returns the example of a successful response. */
@@ -219,6 +222,32 @@ export const notReady = {
     message: 'The service is temporarily unavailable',
     details: { waiting_for: ['event_store'], rate_limiter: 'ok' },
   },
+};
+
+export const webhook: Webhook = {
+  id: ids.webhook,
+  object: 'webhook',
+  url: 'https://erp.example/catalog',
+  description: 'ERP',
+  events: [{ type: 'publication.updated', fields: ['price_amount'] }, { type: 'publication.deleted' }],
+  status: 'active',
+  after: '00000000000000001042-7b0c4a2e',
+  pending_count: 0,
+  ...times,
+};
+
+export const newWebhook: Webhook = { ...webhook, secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD' };
+
+export const delivery: Delivery = {
+  id: '00000000000000001042-7b0c4a2e',
+  type: 'publication.updated',
+  resource_id: ids.publication,
+  attempt: 1,
+  at: '2026-02-01T12:00:00.000Z',
+  duration_ms: 87,
+  response_status: 503,
+  error: 'status 503',
+  next_attempt_at: '2026-02-01T12:00:05.000Z',
 };
 
 export const change = {

@@ -4,7 +4,11 @@ import { answerShape } from '../../catalog/fields';
 import { LISTING_MEDIA_MAX, LISTING_RESPONSE_NAMES, listingFields } from '../../catalog/listing/fields';
 import { LISTING_LEVELS_MAX } from '../../catalog/listing/tree';
 import { mediaFields } from '../../catalog/media/fields';
-import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../catalog/publication/fields';
+import {
+  OTHER_LISTINGS_MAX,
+  PUBLICATION_MEDIA_MAX,
+  publicationFields,
+} from '../../catalog/publication/fields';
 import { OPTIONS_MAX, SHOWN_VARIANTS_MAX, variantFields } from '../../catalog/publication/variants';
 import { storeFields } from '../../catalog/store/fields';
 import {
@@ -16,7 +20,7 @@ import {
   storeStatusSchema,
   variantNameSchema,
 } from '../../catalog/vocabulary';
-import { facetsShape, pageCutsShape } from './envelopes';
+import { facetsShape, nextCursorShape, pageCutsShape } from './envelopes';
 import { errorInfoSchema } from './errors';
 
 // Resources in responses (docs/interface.md#resources). Objects are strict: other fields are never sent. An optional
@@ -142,6 +146,16 @@ export const publicationSchema = z
       example: true,
     }),
     media_ids: z.array(id).max(PUBLICATION_MEDIA_MAX).describe('The ids of all its media, in display order.'),
+    listing_ids: z.array(id).min(1).max(OTHER_LISTINGS_MAX).optional().meta({
+      description:
+        'The ids of the other listings that contain it. Without those that are hidden. Omitted if there are none.',
+      example: publicationFields.listing_ids.example,
+    }),
+    featured_positions: z.record(z.string(), z.int().min(1)).optional().meta({
+      description:
+        'Its rank among the featured publications of each of its `listing_ids` in which it is featured, by the id of the listing. Omitted if it is featured in none of them.',
+      example: publicationFields.featured_positions.example,
+    }),
     listing_id: id
       .optional()
       .describe('The id of its listing. Omitted if it has none, and if the listing is hidden.'),
@@ -230,6 +244,9 @@ export const batchItemSchema = z.strictObject({
     .describe('What became of the publication. Absent if the item failed.'),
   error: errorInfoSchema.optional().describe('Why the item failed.'),
 });
+export const batchListingSchema = batchItemSchema
+  .omit({ action: true })
+  .extend({ external_id: z.string().describe('External id of the listing.') });
 export const batchSchema = z.strictObject({
   dry_run: z
     .boolean()
@@ -241,6 +258,10 @@ export const batchSchema = z.strictObject({
   unchanged: count.describe('Number of updates and puts that changed nothing.'),
   deleted: count.describe('Number of publications that were deleted.'),
   failed: count.describe('Number of items that failed.'),
+  listings: z
+    .array(batchListingSchema)
+    .optional()
+    .describe('What became of each listing, in their order. Absent if none was sent.'),
   items: z.array(batchItemSchema).describe('What became of each item, in their order.'),
 });
 
@@ -262,7 +283,7 @@ export const putPublicationSchema = publicationSchema.extend({ result: putResult
 /** `POST /api/publication/:id/revert`. */
 export const revertedPublicationSchema = publicationSchema.extend({
   not_restored: z
-    .array(z.enum(['listing_id', 'media_ids']))
+    .array(z.enum(['listing_id', 'listing_ids', 'media_ids']))
     .describe('Fields that were not restored, or only in part, because what they refer to was deleted.'),
 });
 
@@ -355,6 +376,7 @@ export const listingPublicationsSchema = z.strictObject({
           limit: z.int().min(1).max(50).describe('Maximum number of publications on a page.'),
           total: count.describe('Number of publications on all pages, featured ones included.'),
           total_pages: count.describe('Number of pages.'),
+          ...nextCursorShape,
           ...pageCutsShape,
         })
         .describe('Position of this page in the whole sequence.'),
@@ -400,6 +422,64 @@ export const changeSchema = z.strictObject({
     }),
 });
 
+/** `GET /api/webhook/:id` (docs/webhooks.md). */
+export const webhookSchema = z.strictObject({
+  id,
+  object: typeOf('webhook'),
+  url: z.string().describe('Where the changes are sent to.'),
+  description: z.string().optional().describe('For people.'),
+  events: z
+    .array(
+      z.strictObject({
+        type: z.string().meta({ description: 'What happened to what.', example: 'publication.updated' }),
+        fields: z
+          .array(z.string())
+          .optional()
+          .meta({ description: 'Only changes of one of these fields.', example: ['price_amount'] }),
+      }),
+    )
+    .describe('The changes that are sent. None: all changes.'),
+  status: z
+    .enum(['active', 'paused', 'disabled'])
+    .describe(
+      '`paused` also after the last attempt to deliver a change. `disabled`: the receiver has answered 410.',
+    ),
+  status_reason: z
+    .string()
+    .optional()
+    .meta({ description: 'Why the service has paused or disabled it.', example: 'status 500' }),
+  after: z.string().describe('The changes until this offset are delivered, or pending.'),
+  pending_count: count.describe('Number of messages that will be tried again, or wait for such a one.'),
+  secret: z.string().optional().meta({
+    description: 'The secret that signs the messages. Only after a creation or a rotation.',
+    example: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD',
+  }),
+  created_at,
+  updated_at,
+});
+
+export const deletedWebhookSchema = deletedOf('webhook');
+
+/** An attempt of `GET /api/webhook/:id/deliveries`. */
+export const deliverySchema = z.strictObject({
+  id: z.string().describe('The `webhook-id` of the message: the id of the change.'),
+  type: z.string().describe('What happened to what, or `webhook.ping`.'),
+  resource_id: id.describe('Id of the resource.'),
+  attempt: z.int().min(1).describe('Number of the attempt, from 1.'),
+  at: timestamp.describe('When it was made: ISO 8601 in UTC with milliseconds.'),
+  duration_ms: z.number().min(0).describe('How long it took, in milliseconds.'),
+  response_status: z
+    .int()
+    .optional()
+    .describe('Status that the receiver has answered. From 200 to 299, the message is delivered.'),
+  error: z.string().optional().meta({ description: 'Why it failed.', example: 'status 500' }),
+  next_attempt_at: timestamp
+    .optional()
+    .describe('When it is tried again. Absent if it was delivered, or is not tried again.'),
+});
+
+export type Webhook = z.infer<typeof webhookSchema>;
+export type Delivery = z.infer<typeof deliverySchema>;
 export type Media = z.infer<typeof mediaSchema>;
 export type Publication = z.infer<typeof publicationSchema>;
 export type Variant = z.infer<typeof variantSchema>;

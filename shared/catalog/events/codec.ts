@@ -7,6 +7,7 @@ import { type PageViewEvent, pageViewEvents } from '../publication/page-views';
 import { type PublicationEvent, publicationEvents } from '../publication/publication';
 import { type ReviewEvent, reviewEvents } from '../review/review';
 import { type StoreEvent, storeEvents } from '../store/store';
+import { type WebhookEvent, webhookEvents } from '../webhook/webhook';
 import type { EncodedEvent, JsonObject, RecordedEvent } from './envelope';
 import type { EventDefinition } from './event-definition';
 
@@ -19,7 +20,8 @@ export type DomainEvent =
   | PageViewEvent
   | MediaEvent
   | ReviewEvent
-  | NameEvent;
+  | NameEvent
+  | WebhookEvent;
 
 const eventDefinitions: readonly EventDefinition[] = [
   ...accountEvents,
@@ -31,6 +33,7 @@ const eventDefinitions: readonly EventDefinition[] = [
   ...mediaEvents,
   ...reviewEvents,
   ...nameEvents,
+  ...webhookEvents,
 ];
 
 const byType = new Map(eventDefinitions.map((definition) => [definition.type, definition]));
@@ -71,4 +74,13 @@ export function decodeEvent(stored: Pick<RecordedEvent, 'type' | 'schema_version
   if (!parsed.success)
     throw new UnreadableEventError(`${stored.type} does not match its schema: ${parsed.error.message}`);
   return { type: stored.type, data: parsed.data } as DomainEvent;
+}
+
+/** Decodes an event. Returns undefined if this release cannot read it. For reads that leave such an event out. */
+export function decodeIfReadable(stored: Parameters<typeof decodeEvent>[0]): DomainEvent | undefined {
+  try {
+    return decodeEvent(stored);
+  } catch {
+    return undefined;
+  }
 }

@@ -15,6 +15,7 @@ export type Category =
   | ('account' | 'api_key')
   | ('store' | 'listing' | 'publication' | 'review' | 'media')
   | 'name'
+  | 'webhook'
   | 'views';
 
 export function streamName(realm: Realm, category: Category, id: string): StreamName {

@@ -1,10 +1,10 @@
 import { foldText } from '../../kernel/text';
 import type { Deleted } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
-import type { MediaEmbed } from '../media/document';
-import type { Facets } from '../publication/facets';
+import type { EmbeddingResource, MediaEmbed } from '../media/document';
+import { countFacets, type Facets } from '../publication/facets';
 import { dueAt } from '../schedule';
-import type { CollectionSpec, Document, Entries, KeysOf } from '../stored-document';
+import type { CollectionSpec, Document, Entries, KeysOf, Nothing } from '../stored-document';
 import { type SortMode, type Visibility, visibilitySchema } from '../vocabulary';
 import type { Listing } from './listing';
 
@@ -81,8 +81,10 @@ export interface ListingDocumentState {
   readonly listing: Listing | null;
   /** Set if the listing is deleted. The document is a placeholder then, and becomes one again if it is restored. */
   readonly deleted: Deleted<Listing> | null;
-  /** Counts of the publications in the listing. */
+  /** Counts of the publications whose main listing this is. */
   readonly facets: Facets;
+  /** Numbers of the publications that have the listing among their `listing_ids`. */
+  readonly placed: Readonly<Record<Visibility, number>>;
   /** Numbers of the listings directly below this one. */
   readonly children: Readonly<Record<Visibility, number>>;
   /** Revision of the last event of the listing's own stream that is in this document. */
@@ -108,3 +110,29 @@ export interface ListingEmbed {
   readonly visibility: Visibility;
   readonly body: JsonObject;
 }
+
+/** What the document of a publication contains of each of its other listings. The body is empty. */
+export type PlaceEmbed = ListingEmbed;
+
+/** Returns the number of publications in the listing, in all or of some visibilities. */
+export function publicationCount(
+  { facets, placed }: Pick<ListingDocumentState, 'facets' | 'placed'>,
+  visibilities: readonly Visibility[] = visibilitySchema.options,
+): number {
+  const others = visibilities.reduce((sum, visibility) => sum + (placed?.[visibility] ?? 0), 0);
+  return countFacets(facets, visibilities) + others;
+}
+
+const place_keys = { store_id: 'text', listing_id: 'text' } as const;
+
+/** The reverse index from listings to the publications that have them among their `listing_ids`. */
+export const placeCollection: CollectionSpec<typeof place_keys> = {
+  keys: place_keys,
+  indexes: [['store_id', 'listing_id', 'id']],
+};
+
+export type PlaceDocument = Document<
+  KeysOf<typeof place_keys>,
+  { readonly used_by: EmbeddingResource },
+  Nothing
+>;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ListingId, MediaId } from '../../kernel/ids';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
-import { type FieldCommand, type FieldResource, fieldAggregate } from '../field-aggregate';
+import { ERASED, type FieldCommand, type FieldResource, fieldAggregate } from '../field-aggregate';
 import { type Changes, changeEvents, resourceOf, storedShape } from '../fields';
 import { withInitialVisibility } from '../schedule';
 import { LISTING_CHANGES, LISTING_RESPONSE_NAMES, listingFields } from './fields';
@@ -16,6 +16,7 @@ export const listingEvents = [
   ...fieldEvents,
   // With the fields of the relations, as the creation has them: the listing comes back to them.
   defineEvent('ListingRestored', z.object({ store_id, parent_id, media_ids })),
+  defineEvent('ListingErased', ERASED),
   defineEvent('ListingDeleted', z.object({})),
 ] as const;
 
@@ -43,6 +44,7 @@ export const listingAggregate = fieldAggregate<typeof listingFields, Listing, Li
   events: listingEvents,
   changes: fieldEvents,
   restored: 'ListingRestored',
+  erased: 'ListingErased',
   complete: (sent, _id, before) => (before ? sent : withInitialVisibility(sent)),
 });
 

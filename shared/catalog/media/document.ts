@@ -86,7 +86,7 @@ export const mediaReferenceCollection: CollectionSpec<typeof reference_keys> = {
 /** `store_id` is the store of the publication or listing. It embeds only media of the same store. */
 export type MediaReferenceKeys = KeysOf<typeof reference_keys>;
 
-/** The publication or listing that embeds a media. */
+/** The publication or listing that embeds a media, or the publication that is in a listing. */
 export interface EmbeddingResource {
   readonly collection: 'publications' | 'listings';
   readonly id: string;

@@ -5,6 +5,7 @@ import type { MediaId, StoreId } from '../../kernel/ids';
 import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
+import { ERASED, type EraseCommand } from '../field-aggregate';
 import { type Changes, changeEvents, changesOf, type Values, withoutNulls } from '../fields';
 import type { Environment } from '../realm';
 import { imageTypeSchema, variantNameSchema } from '../vocabulary';
@@ -35,6 +36,7 @@ export const mediaEvents = [
   ),
   defineEvent('MediaFailed', z.object({ reason: z.enum(['damaged', 'too_large']) })),
   ...fieldEvents,
+  defineEvent('MediaErased', ERASED),
   defineEvent('MediaDeleted', z.object({})),
 ] as const;
 
@@ -68,6 +70,7 @@ function evolve(state: State<Media>, event: MediaEvent, id: MediaId, occurred_at
     const own = { id, store_id, focal_point: null, progress: { status: 'processing' }, version: 1 } as const;
     return present({ ...event.data, ...own, ...times });
   }
+  if (event.type === 'MediaErased') return { tag: 'deleted', store_id: event.data.store_id as StoreId };
   if (state.tag !== 'present') return state;
   const before = state.resource;
   const changed = (values: Partial<Media>) =>
@@ -92,7 +95,8 @@ export type MediaCommand =
   | { readonly type: 'RecordPictures'; readonly pictures: MediaPictures }
   | { readonly type: 'RecordFailure'; readonly reason: MediaFailure }
   | { readonly type: 'Update'; readonly changes: Changes<typeof mediaFields> }
-  | { readonly type: 'Delete' };
+  | { readonly type: 'Delete' }
+  | EraseCommand;
 
 function decide(state: State<Media>, command: MediaCommand): Decision<MediaEvent> {
   const is_processing = state.tag === 'present' && state.resource.progress.status === 'processing';
@@ -107,6 +111,9 @@ function decide(state: State<Media>, command: MediaCommand): Decision<MediaEvent
     case 'Update':
       if (state.tag !== 'present') return reject('media_not_found');
       return accept(...changesOf(fieldEvents, state.resource, command.changes));
+    case 'Erase':
+      if (state.tag !== 'deleted') return reject('lost_race');
+      return accept({ type: 'MediaErased', data: { store_id: command.store_id } });
     case 'Delete':
       if (state.tag !== 'present') return reject('media_not_found');
       return accept({ type: 'MediaDeleted', data: {} });

@@ -1,7 +1,7 @@
 import { foldText } from '../../kernel/text';
 import type { Deleted } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
-import type { ListingEmbed } from '../listing/document';
+import type { ListingEmbed, PlaceEmbed } from '../listing/document';
 import type { MediaEmbed } from '../media/document';
 import { dueAt } from '../schedule';
 import type { CollectionSpec, Document, KeysOf } from '../stored-document';
@@ -14,6 +14,8 @@ const keys = {
   store_id: 'text',
   /** Null if the publication is in no listing. The listing with this id may be deleted. */
   listing_id: 'text',
+  /** The other listings, and the positions in them, as `placesText` writes them. Null if there are none. */
+  places: 'text',
   visibility: 'text',
   featured_rank: 'integer',
   created_at: 'text',
@@ -55,7 +57,10 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     aggregate: 'publication',
     fields: [...Object.keys(publicationFields), 'id', 'store_id', 'version', 'created_at', 'updated_at'],
     // If free shipping is unknown, the body has no `free_shipping`. The default must be null, because the key is 0 then.
-    aggregate_defaults: { free_shipping: null, view_count: 0, options: [], variants: [] },
+    aggregate_defaults: {
+      ...{ free_shipping: null, view_count: 0, options: [], variants: [] },
+      ...{ listing_ids: [], featured_positions: {} },
+    },
     state_defaults: { deleted: null, reviews: NO_REVIEWS, page_views: 0, revision: 0 },
   },
   lists: {
@@ -126,12 +131,45 @@ function discountOf(publication: Publication): { discount_from: number; discount
   };
 }
 
+/** Returns the places as one text: `<listing id>=<position>`, without a position `<listing id>=`, with spaces between them. */
+function placesText({ listing_ids, featured_positions }: Publication): string | null {
+  const places = listing_ids.map((id) => `${id}=${featured_positions[id] ?? ''}`);
+  return places.length === 0 ? null : places.join(' ');
+}
+
+/** Returns the position in each of the other listings, in their order, null without one. */
+export function placesOf({ places }: Pick<PublicationKeys, 'places'>): Map<string, number | null> {
+  return new Map(
+    (places ?? '')
+      .split(' ')
+      .filter((place) => place !== '')
+      .map((place) => {
+        const [id, position] = place.split('=') as [string, string];
+        return [id, position === '' ? null : Number(position)];
+      }),
+  );
+}
+
+/** Returns the keys without these listings. */
+export function keysWithoutListings(keys: PublicationKeys, ids: ReadonlySet<string>): PublicationKeys {
+  const listing_id = keys.listing_id !== null && ids.has(keys.listing_id) ? null : keys.listing_id;
+  const places = (keys.places ?? '').split(' ').filter((place) => !ids.has(place.split('=')[0]!));
+  return { ...keys, listing_id, places: places.join(' ') || null };
+}
+
+/** Returns the keys with the position in this listing, its main one or another. */
+export function keysInListing(keys: PublicationKeys, listing_id: string): PublicationKeys {
+  if (keys.listing_id === listing_id) return keys;
+  return { ...keys, featured_rank: placesOf(keys).get(listing_id) ?? NOT_FEATURED };
+}
+
 /** Returns the keys. `listing_id` is null if the publication is in no listing of its store. */
 export function publicationKeys(publication: Publication, listing_id: string | null): PublicationKeys {
   const { price_active, price_amount, quantity_available, variants } = publication;
   return {
     store_id: publication.store_id,
     listing_id,
+    places: placesText(publication),
     visibility: publication.visibility,
     featured_rank: publication.featured_position ?? NOT_FEATURED,
     created_at: publication.created_at,
@@ -155,6 +193,8 @@ export type PublicationBody = JsonObject & {
   readonly handle?: string;
   /** Absent if the publication is in no listing that exists, or if its listing is private. */
   readonly listing_id?: string;
+  /** The other listings that are public. Absent if there are none. */
+  readonly listing_ids?: string[];
   /** The ids of the media in `expansions`. */
   readonly media_ids: string[];
   readonly stats: { readonly media_count: number; readonly view_count: number };
@@ -190,6 +230,8 @@ export interface PublicationDocumentState {
 export interface PublicationExpansions {
   /** Null if the publication is in no listing that exists. */
   readonly listing: ListingEmbed | null;
+  /** The other listings that exist, in the order of `listing_ids`. */
+  readonly listings: readonly PlaceEmbed[];
   /** All media of the publication that exist, in the order of its `media_ids`. */
   readonly media: readonly MediaEmbed[];
   /** The first `LISTED_VARIANTS_MAX` variants. All of them are in the state. */

@@ -8,6 +8,7 @@ import {
   currencyField,
   handleField,
   idField,
+  idsField,
   LABEL_MAX,
   lineField,
   linesField,
@@ -34,6 +35,9 @@ import {
 export const HTML_MAX = 50_000;
 export const PUBLICATION_MEDIA_MAX = 50;
 const TAGS_MAX = 250;
+/** Maximum number of listings besides the main one. */
+export const OTHER_LISTINGS_MAX = 20;
+const positionField = z.int().min(1).max(10_000);
 /**
  * The events that change fields, in the order in which a write appends them. The variants come before the price and the
  * stock, which follow from them while there are any: a write that removes all variants can set both.
@@ -47,6 +51,7 @@ export const PUBLICATION_CHANGES = [
   'PublicationFeatured',
   'PublicationVisibilityChanged',
   'PublicationMovedToListing',
+  'PublicationPlaced',
   'PublicationMediaArranged',
   'PublicationClassified',
   'PublicationSaleSet',
@@ -123,7 +128,7 @@ export const publicationFields = {
   }),
   featured_position: field(z.int().min(1).nullable(), {
     event: 'PublicationFeatured',
-    input: z.int().min(1).max(10_000).nullable(),
+    input: positionField.nullable(),
     initial: null,
     doc: 'Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured.',
     example: 1,
@@ -135,6 +140,29 @@ export const publicationFields = {
     answer: false,
     doc: 'The id of the listing that contains the publication. Must be a listing of the same store. Null removes the publication from its listing.',
     example: '0195d4a2-8a01-7c1e-9f31-5b0c7a6e1d02',
+  }),
+  listing_ids: field(z.array(z.string()), {
+    event: 'PublicationPlaced',
+    input: idsField(OTHER_LISTINGS_MAX)
+      .nullable()
+      .transform((ids) => ids ?? []),
+    initial: [],
+    added: true,
+    answer: false,
+    doc: `The ids of other listings that contain the publication, too, at most ${OTHER_LISTINGS_MAX}. Must be listings of the same store. The one in \`listing_id\` is left out. Null removes the publication from all of them.`,
+    example: ['0195d4a2-8a04-7c1e-9f31-5b0c7a6e1d05'],
+  }),
+  featured_positions: field(z.record(z.string(), z.int().min(1)), {
+    event: 'PublicationPlaced',
+    input: z
+      .record(idField, positionField)
+      .nullable()
+      .transform((positions) => positions ?? {}),
+    initial: {},
+    added: true,
+    answer: false,
+    doc: 'The rank among the featured publications of each of the `listing_ids` in which it is featured, by the id of the listing. Replaced as a whole. A listing that is removed from `listing_ids` loses its position.',
+    example: { '0195d4a2-8a04-7c1e-9f31-5b0c7a6e1d05': 3 },
   }),
   media_ids: field(z.array(z.string()), {
     event: 'PublicationMediaArranged',

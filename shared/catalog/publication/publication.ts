@@ -6,7 +6,7 @@ import { isSameValue } from '../../kernel/same-value';
 import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
-import { type FieldCommand, type FieldResource, fieldAggregate } from '../field-aggregate';
+import { ERASED, type FieldCommand, type FieldResource, fieldAggregate } from '../field-aggregate';
 import { type Changes, changeEvents, type Input, resourceOf, responseNames, storedShape } from '../fields';
 import { withInitialVisibility } from '../schedule';
 import { PUBLICATION_CHANGES, publicationFields } from './fields';
@@ -22,7 +22,7 @@ import {
 const fieldEvents = changeEvents(publicationFields, PUBLICATION_CHANGES);
 
 const created = { store_id: z.string(), ...storedShape(publicationFields) };
-const { listing_id, media_ids } = created;
+const { listing_id, media_ids, listing_ids } = created;
 
 export const publicationEvents = [
   defineEvent('PublicationCreated', z.object(created)),
@@ -37,7 +37,11 @@ export const publicationEvents = [
   /** Only in logs of earlier releases. Views are now in streams of their own (`page-views.ts`). */
   defineEvent('PublicationViewed', z.object({ count: z.int().min(1) })),
   /** With the references, because the projection loads the documents that an event names. */
-  defineEvent('PublicationRestored', z.object({ store_id: created.store_id, listing_id, media_ids })),
+  defineEvent(
+    'PublicationRestored',
+    z.object({ store_id: created.store_id, listing_id, media_ids, listing_ids }),
+  ),
+  defineEvent('PublicationErased', ERASED),
   defineEvent('PublicationDeleted', z.object({})),
 ] as const;
 
@@ -80,12 +84,16 @@ const withFields = fieldAggregate<typeof publicationFields, Publication, Publica
   events: publicationEvents,
   changes: fieldEvents,
   restored: 'PublicationRestored',
+  erased: 'PublicationErased',
   initial: { view_count: 0 },
   evolveOther: (before, event) =>
     event.type === 'PublicationViewed'
       ? { ...before, view_count: before.view_count + event.data.count }
       : undefined,
-  complete: (sent, id, before) => completeVariants(before ? sent : withInitialVisibility(sent), id, before),
+  complete: (sent, id, before) => {
+    const placed = completePlaces(before ? sent : withInitialVisibility(sent), before);
+    return 'ok' in placed ? placed : completeVariants(placed, id, before);
+  },
 });
 
 export const publicationAggregate: Aggregate<
@@ -98,6 +106,9 @@ export const publicationAggregate: Aggregate<
   evolve: (state, event, id, occurred_at) => {
     const after = withFields.evolve(state, asReplacement(state, event), id, occurred_at);
     if (after.tag !== 'present') return after;
+    const { listing_id, listing_ids } = after.resource;
+    if (listing_id !== null && listing_ids.includes(listing_id))
+      return present({ ...after.resource, ...withoutListing(after.resource, listing_id) });
     const summary = summaryOf(after.resource.variants);
     if (!summary) return after;
     const { price_range, quantity_available } = summary;
@@ -170,6 +181,27 @@ const fault = (field: string, constraint: string): Fault => ({
 });
 const withoutUndefined = <Values extends object>(values: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values;
+
+/** Returns the places without this listing. A publication that moves to one of its other listings has it once. */
+function withoutListing({ listing_ids, featured_positions }: Publication, listing_id: string) {
+  const { [listing_id]: _, ...positions } = featured_positions;
+  return { listing_ids: listing_ids.filter((id) => id !== listing_id), featured_positions: positions };
+}
+
+/** Leaves the main listing out of the others, and positions out that are of none of them. Rejects a sent position of that kind. */
+function completePlaces(sent: PublicationChanges, before?: Publication): PublicationChanges | Rejection {
+  const { listing_ids, featured_positions: positions } = sent;
+  if (!listing_ids && !positions) return sent;
+  const main = sent.listing_id === undefined ? before?.listing_id : sent.listing_id;
+  const wanted = listing_ids ?? before?.listing_ids ?? [];
+  const unknown = Object.keys(positions ?? {}).filter((id) => !wanted.includes(id));
+  if (unknown.length > 0)
+    return rejectFaults(unknown.map((id) => fault(`featured_positions.${id}`, 'one of the listing_ids')));
+  const others = wanted.filter((id) => id !== main);
+  const all = Object.entries(positions ?? before?.featured_positions ?? {});
+  const kept = Object.fromEntries(all.filter(([id]) => others.includes(id)));
+  return { ...sent, listing_ids: others, featured_positions: kept };
+}
 
 /**
  * Completes options and variants, and leaves out a price and a stock that follow from the variants. Rejects another price
@@ -247,6 +279,8 @@ const RESPONSE_NAMES = responseNames(publicationFields);
 export interface ShownReferences {
   /** Null if the listing does not exist or is hidden. */
   readonly listing_id: string | null;
+  /** Those of the other listings that exist and are not hidden. */
+  readonly listing_ids: readonly string[];
   readonly media_ids: readonly string[];
 }
 
@@ -256,7 +290,7 @@ export interface ShownReferences {
  */
 export function publicationResource(
   publication: Publication,
-  { listing_id, media_ids }: ShownReferences,
+  { listing_id, listing_ids, media_ids }: ShownReferences,
   view_count: number | undefined,
 ): JsonObject {
   const resource = resourceOf('publication', RESPONSE_NAMES, publication);
@@ -270,6 +304,19 @@ export function publicationResource(
   }
   if (view_count !== undefined) resource.stats = { media_count: media_ids.length, view_count };
   resource.media_ids = [...media_ids];
+  Object.assign(resource, placesIn(listing_ids, publication.featured_positions));
   if (listing_id !== null) resource.listing_id = listing_id;
   return resource;
+}
+
+/** Returns the fields with the other listings, and with the positions in them. No fields if there are none. */
+export function placesIn(
+  listing_ids: readonly string[],
+  positions: Readonly<Record<string, number>>,
+): JsonObject {
+  const shown = listing_ids.filter((id) => positions[id] !== undefined).map((id) => [id, positions[id]!]);
+  return {
+    ...(listing_ids.length > 0 && { listing_ids: [...listing_ids] }),
+    ...(shown.length > 0 && { featured_positions: Object.fromEntries(shown) }),
+  };
 }

@@ -5,6 +5,7 @@ import type { ReviewId, StoreId } from '../../kernel/ids';
 import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
+import { ERASED, type EraseCommand } from '../field-aggregate';
 import { withoutNulls } from '../fields';
 import { type ReviewStatus, reviewStatusSchema } from '../vocabulary';
 
@@ -27,6 +28,7 @@ export const reviewEvents = [
   ),
   /** `publication_id`: the publication, which counts the review from now on, or no longer. */
   defineEvent('ReviewModerated', z.object({ publication_id: z.string(), status: reviewStatusSchema })),
+  defineEvent('ReviewErased', ERASED),
   defineEvent('ReviewDeleted', z.object({})),
 ] as const;
 
@@ -46,6 +48,7 @@ function evolve(state: State<Review>, event: ReviewEvent, id: ReviewId): State<R
     const store_id = event.data.store_id as StoreId;
     return state.tag === 'absent' ? present({ id, ...event.data, store_id, version: 1 }) : state;
   }
+  if (event.type === 'ReviewErased') return { tag: 'deleted', store_id: event.data.store_id as StoreId };
   if (state.tag !== 'present') return state;
   const before = state.resource;
   switch (event.type) {
@@ -62,11 +65,16 @@ export type ReviewCommand =
   /** Ignored if the review exists or was deleted: an import derives the id of a review from its content. */
   | { readonly type: 'PostReview'; readonly review: ReviewFields }
   | { readonly type: 'Update'; readonly changes: { readonly status?: ReviewStatus | undefined } }
-  | { readonly type: 'Delete' };
+  | { readonly type: 'Delete' }
+  | EraseCommand;
 
 function decide(state: State<Review>, command: ReviewCommand): Decision<ReviewEvent> {
   if (command.type === 'PostReview')
     return state.tag === 'absent' ? accept({ type: 'ReviewPosted', data: command.review }) : accept();
+  if (command.type === 'Erase')
+    return state.tag === 'deleted'
+      ? accept({ type: 'ReviewErased', data: { store_id: command.store_id } })
+      : reject('lost_race');
   if (state.tag !== 'present') return reject('review_not_found');
   switch (command.type) {
     case 'Update': {

@@ -66,13 +66,35 @@ export interface SearchedText {
 }
 
 /** The fields by which lists are filtered (docs/interface.md#filters). */
-export interface Labelled {
+export interface Labelled extends Placed {
   readonly vendor?: string | null;
   readonly product_type?: string | null;
   readonly tags?: readonly string[] | null;
   readonly options?: readonly { readonly name: string; readonly values: readonly string[] }[];
   readonly variants?: readonly { readonly sku: string | null; readonly barcode: string | null }[];
   readonly attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null;
+}
+
+/** The fields that name the listings of a publication. */
+interface Placed {
+  readonly listing_id?: string | null;
+  readonly listing_ids?: readonly string[];
+  readonly featured_position?: number | null;
+  readonly featured_positions?: Readonly<Record<string, number>>;
+}
+
+/** Labels of the listings in which a publication is featured, and of those in which it is not. No filter has these names. */
+const FEATURED_IN = 'featured_in';
+const LISTED_IN = 'listed_in';
+
+export const featuredIn = (listing_id: string): string => labelTerm(FEATURED_IN, listing_id);
+export const listedIn = (listing_id: string): string => labelTerm(LISTED_IN, listing_id);
+
+function placesOf({ listing_id, listing_ids = [], featured_position, featured_positions = {} }: Placed) {
+  const all = [...(listing_id ? [listing_id] : []), ...listing_ids];
+  const is_featured = (id: string) =>
+    id === listing_id ? typeof featured_position === 'number' : featured_positions[id] !== undefined;
+  return { [FEATURED_IN]: all.filter(is_featured), [LISTED_IN]: all.filter((id) => !is_featured(id)) };
 }
 
 /** Returns the labels of a publication, as filters name them. */
@@ -84,6 +106,7 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
     ...{ ...prefixed('attributes.', attributes ?? {}), ...prefixed('option.', of_options) },
     sku: variants.flatMap(({ sku }) => sku ?? []),
     barcode: variants.flatMap(({ barcode }) => barcode ?? []),
+    ...placesOf(publication),
   };
   return Object.entries(all).flatMap(([name, values]) =>
     [values ?? []].flat().map((value): [string, string] => [name, String(value)]),
@@ -93,26 +116,37 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
 const prefixed = <Value>(prefix: string, values: Readonly<Record<string, Value>>): Record<string, Value> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [prefix + name, value]));
 
-/** The fields of a publication that its terms are made of, besides the codes of its variants. */
-export const TERM_FIELDS = [
-  ...(['title', 'description', 'description_html'] as const),
+/** The fields of a publication that the terms of its texts are made of. */
+export const TEXT_FIELDS = ['title', 'description', 'description_html'] as const;
+/** The fields that its labels are made of, besides the codes of its variants. */
+export const LABEL_FIELDS = [
   ...(['vendor', 'product_type', 'tags', 'attributes', 'options'] as const),
+  ...(['listing_id', 'listing_ids', 'featured_position', 'featured_positions'] as const),
 ];
 
-/**
- * Returns the terms of a publication, without duplicates, in text order: title first, then description. Its labels are the
- * last ones.
- */
-export function publicationWords(publication: SearchedText & Labelled): string[] {
-  const { title, description, description_html } = publication;
+/** Returns the terms of a publication: those of its texts, then its labels. */
+export const publicationWords = (publication: SearchedText & Labelled): string[] => [
+  ...textWords(publication),
+  ...labelWords(publication),
+];
+
+/** Returns the terms of the labels, without duplicates. */
+export const labelWords = (publication: Labelled): string[] => [
+  ...new Set(labelsOf(publication).map(([name, value]) => labelTerm(name, value))),
+];
+
+/** Returns whether the term is of a text. Otherwise it is of a label. */
+export const isTextWord = (term: string): boolean => !term.startsWith(START + START);
+
+/** Returns the terms of the texts, without duplicates, in text order: title first, then description. */
+function textWords({ title, description, description_html }: SearchedText): string[] {
   const title_words = new Set(wordsOf(title));
   const html_words = description_html === null ? [] : wordsOf(textOf(description_html));
   const words = new Set([...title_words, ...wordsOf(description), ...html_words]);
   const tokens = distinctQueryTokens(title);
   const starts = tokens.slice(0, TITLE_START_MAX).map((_, index) => titleStart(tokens.slice(0, index + 1)));
   const full = tokens.length > 0 ? [fullTitle(tokens)] : [];
-  const labels = new Set(labelsOf(publication).map(([name, value]) => labelTerm(name, value)));
-  return [...full, ...starts, ...[...title_words].map(titleWord), ...words, ...labels];
+  return [...full, ...starts, ...[...title_words].map(titleWord), ...words];
 }
 
 /** Splits a query into tokens, in order: `Men’s T-shirts` gives `mens`, `t`, `shirts`. */

@@ -131,7 +131,7 @@ describe('a publication', () => {
   const deleted: PublicationEvent = { type: 'PublicationDeleted', data: {} };
   const restored: PublicationEvent = {
     type: 'PublicationRestored',
-    data: { store_id, listing_id, media_ids },
+    data: { store_id, listing_id, media_ids, listing_ids: [] },
   };
   const restore = (days: number) =>
     ({ type: 'Restore', now_ms: Date.parse(AT) + days * 24 * 3_600_000 }) as const;

@@ -1,11 +1,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import {
-  FetchError,
-  type FetchOptions,
-  fetchImage,
-  isPublicAddress,
-} from '../../../services/import/fetch-image';
+import { FetchError, type FetchOptions, fetchImage } from '../../../services/import/fetch-image';
+import { isPublicAddress } from '../../../shared/http/outgoing';
 import { waitFor } from '../../support/wait-for';
 
 const OPTIONS: FetchOptions = { allow_private: true, size_bytes_max: 1_000, timeout_ms: 60_000 };

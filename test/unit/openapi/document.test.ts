@@ -163,3 +163,10 @@ describe('the examples of the OpenAPI document', () => {
     expect(checked).toBeGreaterThan(300);
   });
 });
+
+test('docs/interface.md lists every endpoint', () => {
+  const rows = readFileSync('docs/interface.md', 'utf8').matchAll(/^\| `([A-Z]+ )?(\/(?:api|auth)\/\S+)` /gm);
+  const documented = [...rows].map(([, method = 'GET ', path]) => method + path);
+  const actual = operations.map(({ method, path }) => `${method} ${path}`);
+  expect(documented.sort()).toEqual(actual.filter((each) => / \/(api|auth)\//.test(each)).sort());
+});

@@ -34,6 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/metrics': SHARED,
   'services/tracing': [...SHARED, 'projections/engine'],
   'services/media': [...SHARED, 'shared/images', 'projections/engine', 'services/command'],
+  'services/webhooks': [...SHARED, 'projections/engine', 'services/command', 'services/query'],
   'services/import': [...SHARED, 'services/command'],
   'services/demo': [...SHARED, 'projections/engine', 'services/command', 'services/import'],
   'services/web': [...SHARED, 'shared/client'],
@@ -42,7 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...SHARED,
     ...['shared/adapters', 'shared/images'],
     ...['projections/engine', 'projections/maintenance', 'projections/pipeline'],
-    ...['auth', 'command', 'demo', 'docs', 'edge', 'media', 'metrics', 'query', 'tracing'].map(
+    ...['auth', 'command', 'demo', 'docs', 'edge', 'media', 'metrics', 'query', 'tracing', 'webhooks'].map(
       (name) => `services/${name}`,
     ),
   ],

@@ -1,4 +1,4 @@
-import { documentAfter } from '../../support/folding';
+import { documentAfter, given } from '../../support/folding';
 import {
   listingCreated,
   listingId,
@@ -62,6 +62,82 @@ describe('the document of a listing', () => {
     const document = await listing(...many(22), onPublication(20, 'PublicationDeleted', {}));
     const expected = [21, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1];
     expect(names(listed(document).public)).toEqual(expected);
+  });
+
+  test('counts and lists publications of other listings, at their positions in it', async () => {
+    const placed = (n: number, position?: number) => ({
+      listing_id: listingId(1),
+      listing_ids: [listingId(0)],
+      featured_positions: position === undefined ? {} : { [listingId(0)]: position },
+      featured_position: n,
+    });
+    const document = await listing(
+      listingCreated(1),
+      ...many(25, (n) => (n % 2 === 0 ? placed(n + 1, n === 4 ? 1 : undefined) : {})),
+      onPublication(24, 'PublicationDeleted', {}),
+      onPublication(22, 'PublicationPlaced', { listing_ids: [], featured_positions: {} }),
+      onPublication(20, 'PublicationVisibilityChanged', { visibility: 'private' }),
+    );
+    expect(document!.state.placed).toEqual({ public: 10, private: 1 });
+    expect(document!.body.stats).toMatchObject({ publication_count: 22 });
+    const newest = [23, 21, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 3, 2];
+    expect(names(listed(document).public)).toEqual([4, ...newest]);
+    expect(names(listed(document).private)).toEqual([20]);
+  });
+
+  test('counts publications of other listings that change while it is deleted', () => {
+    const placed = { listing_id: null, listing_ids: [listingId(0)] };
+    const counts = { state: { placed: { public: 3, private: 0 } } };
+    return given(
+      ...[storeCreated(0), listingCreated(0), ...many(3, () => placed)],
+      onListing(0, 'ListingDeleted', {}),
+    )
+      .when([onPublication(0, 'PublicationDeleted', {}), publicationCreated(3, placed), listingRestored(0)], {
+        times: 2,
+      })
+      .then({
+        listings: { [listingId(0)]: { ...counts, body: { stats: { publication_count: 3 } } } },
+        publications: {
+          [publicationId(0)]: { keys: { deleted_in: storeId(0), listing_id: null } },
+          [publicationId(1)]: { body: { listing_ids: [listingId(0)] } },
+          [publicationId(9)]: undefined,
+        },
+        places: { [`${listingId(0)}.${publicationId(0)}`]: null },
+      });
+  });
+
+  test('below another one counts a publication that enters or leaves it', async () => {
+    const tree = [storeCreated(0), listingCreated(2), listingCreated(1, { parent_id: listingId(2) })];
+    const place = (...listing_ids: string[]) =>
+      onPublication(0, 'PublicationPlaced', { listing_ids, featured_positions: {} });
+    const counted = (count: number) => ({
+      listings: { [listingId(1)]: { state: { placed: { public: count } } } },
+    });
+    const alone = publicationCreated(0, { listing_id: null });
+    await given(...tree, alone)
+      .when([place(listingId(1))], { times: 2 })
+      .then(counted(1));
+    await given(...tree, alone, place(listingId(1)))
+      .when([place()])
+      .then(counted(0));
+    await given(...tree, alone, place(listingId(1)))
+      .when([onPublication(0, 'PublicationVisibilityChanged', { visibility: 'private' })])
+      .then({ listings: { [listingId(1)]: { body: { stats: { publication_count: 0 } } } } });
+  });
+
+  test('is nothing once it is erased, and publications do not name it', () => {
+    const placed = { listing_id: listingId(0), listing_ids: [listingId(1)] };
+    const erased = (n: number) => onListing(n, 'ListingErased', { store_id: storeId(0) });
+    return given(storeCreated(0), listingCreated(0), listingCreated(1), publicationCreated(0, placed))
+      .when(
+        [0, 1].flatMap((n) => [onListing(n, 'ListingDeleted', {}), erased(n)]),
+        { times: 2 },
+      )
+      .then({
+        listings: { [listingId(0)]: null, [listingId(1)]: null },
+        publications: { [publicationId(0)]: { expansions: { listing: null, listings: [] } } },
+        stores: { [storeId(0)]: { body: { stats: { listing_count: 0 } } } },
+      });
   });
 
   test('lists another publication when a listed one sorts after it', async () => {

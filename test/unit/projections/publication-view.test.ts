@@ -56,7 +56,7 @@ describe('the document of a publication', () => {
     });
     expect(document!.body).not.toHaveProperty('description_html');
     expect(document!.keys).toEqual({
-      ...{ deleted_in: null, deleted_at: null },
+      ...{ deleted_in: null, deleted_at: null, places: null },
       store_id: storeId(0),
       listing_id: listingId(0),
       visibility: 'public',

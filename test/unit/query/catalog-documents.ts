@@ -145,7 +145,7 @@ function publicationDocument(item: Publication, listing: Listing | undefined): D
     keys: publicationKeys(item, listing),
     body: publicationResource(
       item,
-      { listing_id: listing?.visibility === 'public' ? listing.id : null, media_ids: item.media_ids },
+      { ...item, listing_id: listing?.visibility === 'public' ? listing.id : null },
       item.view_count,
     ),
     state: {

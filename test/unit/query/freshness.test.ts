@@ -102,7 +102,7 @@ test('every read is unavailable until an event was projected', () =>
           stores: [idOf('store')],
           permissions: permissionsOf('secret'),
         },
-        params: { id: idOf('shirt') },
+        params: { id: idOf('shirt'), revision: '1' },
         // Required by the search and ignored by the other reads.
         query: { q: ['shirt'] },
         body: {},

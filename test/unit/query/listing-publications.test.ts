@@ -60,12 +60,17 @@ describe('GET /api/listing/:id/publications', () => {
     'pages of %i divide one sequence of featured and other publications',
     async (limit) => {
       const walked: string[] = [];
+      let cursor: unknown;
       const pages = Math.ceil(16 / limit);
       for (let page = 1; page <= pages; page++) {
         const result = await ask(`page=${page}&limit=${limit}`);
         const items = [...result.featured, ...result.others];
         expect(items.length).toBe(Math.min(limit, 16 - (page - 1) * limit));
-        expect(result.meta.pagination).toEqual({ page, limit, total: 16, total_pages: pages });
+        if (cursor !== undefined) expect(await ask(`cursor=${cursor}&limit=${limit}`)).toEqual(result);
+        const { next_cursor, ...pagination } = result.meta.pagination;
+        expect(pagination).toEqual({ page, limit, total: 16, total_pages: pages });
+        expect(next_cursor === undefined).toBe(page === pages);
+        cursor = next_cursor;
         walked.push(...titles(items));
       }
       expect(walked).toEqual([...featuredInOrder, ...othersInOrder]);

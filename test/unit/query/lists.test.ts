@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { JsonObject } from '../../../shared/catalog/events/envelope';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { compareByOrder, orderOf } from '../../../shared/catalog/sorting';
 import type { SortMode, Visibility } from '../../../shared/catalog/vocabulary';
@@ -99,16 +100,25 @@ describe('lists', () => {
         const parameters = Object.entries(filters).filter(([, value]) => value !== undefined);
         const pages = Math.max(1, Math.ceil(expected.length / limit));
         const walked: string[] = [];
+        let cursor: unknown;
         for (let page = 1; page <= pages; page++) {
-          const query = new URLSearchParams([
-            ...parameters.map(([name, value]) => [name, String(value)] as [string, string]),
-            ['sort', sort!],
-            ['order', order!],
-            ['page', String(page)],
-            ['limit', String(limit)],
-          ]);
-          const answer = await world.ask('/api/publications', { query: String(query) });
-          expect(answer.meta).toEqual({
+          const read = async (start: [string, string]) => {
+            const query = new URLSearchParams([
+              ...parameters.map(([name, value]) => [name, String(value)] as [string, string]),
+              ['sort', sort!],
+              ['order', order!],
+              ['limit', String(limit)],
+              start,
+            ]);
+            return world.ask('/api/publications', { query: String(query) });
+          };
+          const answer = await read(['page', String(page)]);
+          // The page after a cursor is the page with the next number.
+          if (cursor !== undefined) expect(await read(['cursor', String(cursor)])).toEqual(answer);
+          const { next_cursor, ...pagination } = answer.meta!.pagination as JsonObject;
+          cursor = next_cursor;
+          expect(cursor === undefined).toBe(page === pages);
+          expect({ ...answer.meta, pagination }).toEqual({
             page,
             take: limit,
             item_count: expected.length,

@@ -102,12 +102,16 @@ export class ReadWorld {
     return parsed(answer);
   }
 
-  /** Writes all documents of the store, and advances the checkpoint of its partition by one. */
-  async fill(contents: StoreContents): Promise<Position> {
+  /**
+   * Writes all documents of the store, deletes the publications with the ids `deleted`, and advances the checkpoint of the
+   * store's partition by one.
+   */
+  async fill(contents: StoreContents, deleted: readonly string[] = []): Promise<Position> {
     const partition = partitionOf(contents.store.id, this.store.partition_count);
     const { checkpoint, revision } = await this.version.partition(partition);
     const to = checkpoint + 1n;
-    const writes = documentsOf(contents).map((one) => ({ ...one, position: to }));
+    const tombstones = deleted.map((id) => ({ collection: 'publications', id, document: null }) as const);
+    const writes = [...documentsOf(contents), ...tombstones].map((one) => ({ ...one, position: to }));
     const outcome = await this.version.apply({ partition, revision, checkpoint: to, writes });
     if (outcome !== 'applied') throw new Error(outcome);
     return to;

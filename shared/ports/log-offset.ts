@@ -1,0 +1,51 @@
+import { START } from '../catalog/events/envelope';
+import { CatalogError, LogMismatchError } from '../kernel/errors';
+import type { EventStore, LogMark } from './event-store';
+
+// The offsets of the feed of changes (docs/interface.md#changes).
+
+/**
+ * A place in the feed: after an event. With `existing`, among the resources that exist at this event, which a copy reads
+ * first: after the resource `after_id` of the category with this index. After all of them, there is no such category.
+ */
+export interface Place extends LogMark {
+  readonly existing?: { readonly index: number; readonly after_id: string };
+}
+
+/** Returns the offset of a place. It sorts by position, and names the log by the end of the event's id. */
+export function offsetOf({ position, event_id, existing }: Place): string {
+  const offset = `${String(position).padStart(20, '0')}-${event_id.slice(-8)}`;
+  return existing === undefined ? offset : `${offset}~${existing.index}${existing.after_id}`;
+}
+
+export const BEGINNING: LogMark = { position: START, event_id: '0'.repeat(8) };
+
+/** Returns the place after all events. */
+export async function tailOf(events: EventStore): Promise<LogMark> {
+  return (await events.markAt(await events.head())) ?? BEGINNING;
+}
+
+/** Reads the log. Throws `offset_of_other_log` if it does not contain an event that it should. */
+export async function unlessMismatch<Result>(read: () => Promise<Result>): Promise<Result> {
+  return read().catch((error: unknown) => {
+    throw error instanceof LogMismatchError ? new CatalogError('offset_of_other_log') : error;
+  });
+}
+
+/** Returns the place of an offset. Throws `offset_of_other_log` unless the log contains its event. */
+export async function markOf(events: EventStore, offset: string): Promise<Place> {
+  if (offset === '-1' || offset === offsetOf(BEGINNING)) return BEGINNING;
+  if (offset === 'now') return tailOf(events);
+  if (offset === 'snapshot') return { ...(await tailOf(events)), existing: { index: 0, after_id: '' } };
+  const [mark = '', resource] = offset.split('~');
+  const [digits = '', hash = ''] = mark.split('-');
+  const position = BigInt(digits);
+  const found = await unlessMismatch(async () =>
+    position > (await events.head()) ? undefined : events.markAt(position),
+  );
+  // A later event is found if an operator has erased this one.
+  const is_known = found && (found.position > position || found.event_id.endsWith(hash));
+  if (!is_known) throw new CatalogError('offset_of_other_log');
+  const existing = resource && { index: Number(resource[0]), after_id: resource.slice(1) };
+  return { position, event_id: hash, ...(existing && { existing }) };
+}

@@ -1,0 +1,76 @@
+import { Cli } from '../api/cli-run';
+import { fetch } from '../support/fetch';
+import { Fleet, type MemberName } from '../support/fleet';
+import { createListing, createSecretKey, fetchToken, waitForListings } from '../support/merchant';
+import { ownNames, serversOfEnvironment } from '../support/own-servers';
+import { endAll } from '../support/processes';
+import { readinessOf } from '../support/readiness';
+import { withTempDir } from '../support/temp-dir';
+
+/* On the embedded stores, or on the servers in EVENTSTORE_URL, REDIS_URL and MONGODB_URL. */
+
+afterEach(endAll);
+
+test('nothing is projected from a pause until its end, by no worker, and also after restarts', async () => {
+  await withTempDir(async (folder) => {
+    const servers = ownNames(serversOfEnvironment());
+    const settings = { DEMO: 'off', ...servers.settings, DATA_DIR: folder };
+    const key = await createSecretKey(settings);
+    const fleet = new Fleet(settings);
+    await fleet.start('command-1', 'query-1', 'worker-1', 'worker-2');
+    const [command, query] = [fleet.url('command-1'), fleet.url('query-1')];
+    const token = await fetchToken(command, key);
+    const cli = new Cli(folder, settings);
+    const write = (name: string): Promise<string> => createListing(command, token, name);
+    const statusOf = async (id: string, headers: Record<string, string> = {}): Promise<number> => {
+      const authorized = { authorization: `Bearer ${token}`, ...headers };
+      return (await fetch(`${query}/api/listing/${id}`, { headers: authorized })).status;
+    };
+    const healthOf = async (name: MemberName) => {
+      const { status, live, control } = await readinessOf({ url: fleet.url(name) });
+      return { status, live: live.paused_since, control: control.paused_since };
+    };
+    const before = await write('Before');
+    await waitForListings([query], token, [before]);
+
+    const paused = await cli.json('projections', 'pause', '--realm', 'live');
+    const { paused_since } = paused.realms[0];
+    expect(new Date(paused_since).toISOString()).toBe(paused_since);
+    // A write waits a second for its projection, as it does while no worker runs, and is then acknowledged.
+    const first = await write('During the pause');
+    expect(await statusOf(before)).toBe(200);
+    expect(await statusOf(first)).toBe(404);
+    for (const name of ['command-1', 'query-1', 'worker-1'] as const)
+      expect(await healthOf(name)).toEqual({ status: 200, live: paused_since, control: undefined });
+    const shown = await cli.run('projections', 'status');
+    expect(shown.stdout).toMatch(
+      `\nlive is paused since ${paused_since}. Continue with "catalog projections resume".\n`,
+    );
+    expect(await cli.json('projections', 'pause', '--realm', 'live')).toEqual(paused);
+
+    await fleet.end('worker-1', 'SIGKILL');
+    expect(await fleet.end('worker-2', 'SIGTERM')).toBe(0);
+    await fleet.start('worker-1', 'worker-2');
+    const second = await write('After the restart');
+    expect([await statusOf(first), await statusOf(second)]).toEqual([404, 404]);
+    expect((await healthOf('worker-2')).live).toBe(paused_since);
+    const verified = await cli.run('projections', 'verify');
+    expect(verified.code).toBe(0);
+    expect(verified.stderr).toMatch('the documents have not caught up with the log');
+
+    const resumed = await cli.json('projections', 'resume');
+    expect(resumed.realms.map((realm: { paused_since: null }) => realm.paused_since)).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    await waitForListings([query], token, [first, second]);
+    const third = await write('After the pause');
+    await waitForListings([query], token, [third]);
+    expect((await healthOf('worker-1')).live).toBeUndefined();
+    expect(await cli.run('projections', 'verify')).toMatchObject({ code: 0, stderr: '' });
+    expect(fleet.faults).toEqual([]);
+    await fleet.stop();
+    await servers.dispose();
+  });
+});
