@@ -1,6 +1,9 @@
 import { type DomainEvent, decodeEvent } from '../../shared/catalog/events/codec';
+import { isCorrection } from '../../shared/catalog/events/correction';
 import { type Category, parseStreamName, type RecordedEvent } from '../../shared/catalog/events/envelope';
 import type { Realm } from '../../shared/catalog/realm';
+import { withCorrections } from '../../shared/ports/corrections';
+import type { EventStore } from '../../shared/ports/event-store';
 
 /** A decoded event, with the parts of its stream's name. */
 export interface Decoded {
@@ -27,8 +30,9 @@ export function decoded(recorded: RecordedEvent): Decoded {
   return result;
 }
 
-/** Decodes an event. Returns undefined if it cannot be decoded. */
+/** Decodes an event. Returns undefined if it cannot be decoded, or is a correction, which changes no document. */
 export function decodedOrUndefined(recorded: RecordedEvent): Decoded | undefined {
+  if (isCorrection(recorded)) return undefined;
   try {
     return decoded(recorded);
   } catch {
@@ -46,3 +50,9 @@ function tryDecode(recorded: RecordedEvent): Decoded | Error {
     return error instanceof Error ? error : new Error(String(error));
   }
 }
+
+/** Returns the events with the corrections of those that cannot be decoded. */
+export const corrected = (
+  log: EventStore,
+  recorded: readonly RecordedEvent[],
+): Promise<readonly RecordedEvent[]> => withCorrections(log, recorded, decodedOrUndefined);

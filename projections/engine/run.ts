@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isCorrection } from '../../shared/catalog/events/correction';
 import type { Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import { timestamp } from '../../shared/kernel/system';
 import type { LogMark } from '../../shared/ports/event-store';
@@ -176,6 +177,7 @@ export class PartitionRun {
   }
 
   private fold(event: RecordedEvent, is_retry: boolean): void {
+    if (isCorrection(event)) return;
     this.unit.beginEvent();
     try {
       foldEvent(this.unit, event, decoded(event));

@@ -2,6 +2,7 @@ import type { Position, RecordedEvent } from '../../shared/catalog/events/envelo
 import { partitionOf } from '../../shared/catalog/events/partitions';
 import { greatest, least } from '../../shared/catalog/events/positions';
 import type { EventStore } from '../../shared/ports/event-store';
+import { corrected } from '../engine/decoded';
 import { readLog } from '../engine/read-log';
 import { PartitionRun, type RunOptions } from '../engine/run';
 
@@ -63,7 +64,7 @@ export class LogFold {
     let reached = after;
     const range = { after, to: greatest(to), batch_size: BATCH_SIZE, signal };
     for await (const batch of readLog(this.options.events, range)) {
-      const byPartition = this.byPartition(batch.events, to);
+      const byPartition = this.byPartition(await corrected(this.options.events, batch.events), to);
       await Promise.all(this.runs.map((run, partition) => run.take(byPartition[partition]!)));
       reached = batch.position;
       batches++;

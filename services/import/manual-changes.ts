@@ -1,5 +1,6 @@
 import { ABSENT, type Aggregate, type State } from '../../shared/catalog/events/aggregate';
 import { decodeEvent } from '../../shared/catalog/events/codec';
+import { isCorrection } from '../../shared/catalog/events/correction';
 import type { EventMetadata, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import { type Fields, initialValues } from '../../shared/catalog/fields';
 import type { Publication } from '../../shared/catalog/publication/publication';
@@ -10,6 +11,7 @@ import {
   type Variant,
 } from '../../shared/catalog/publication/variants';
 import { isSameValue } from '../../shared/kernel/same-value';
+import { readCorrected } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 
 /** The fields of an existing resource that a row of the file sets to another value. */
@@ -65,8 +67,9 @@ export class FieldHistory {
     const history = new FieldHistory(initialValues(fields));
     let state: State<object> = ABSENT;
     for (let from = 0; ; from += PAGE_EVENTS) {
-      const page = await events.readStream(stream, from, PAGE_EVENTS);
+      const page = await readCorrected(events, stream, from, PAGE_EVENTS);
       for (const [index, event] of page.entries()) {
+        if (isCorrection(event)) continue;
         const by_hand = event.metadata.source !== source;
         const before = valuesIn(state);
         state = aggregate.evolve(state, decodeEvent(event) as never, '' as never, event.metadata.occurred_at);

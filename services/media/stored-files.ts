@@ -7,6 +7,7 @@ import { pause } from '../../shared/kernel/async';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import { BLOB_AREAS, type BlobArea, type BlobHash, type BlobStore } from '../../shared/ports/blob-store';
+import { withCorrections } from '../../shared/ports/corrections';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { ViewStore } from '../../shared/ports/view-store';
@@ -94,7 +95,8 @@ async function readUsedFiles(
     for (const recorded of batch.events) {
       const stream = parseStreamName(recorded.stream);
       if (stream?.category !== 'media') continue;
-      const event = decodeEvent(recorded);
+      const [corrected] = await withCorrections(events, [recorded]);
+      const event = decodeEvent(corrected!);
       if (event.type === 'MediaUploaded') by_media.set(stream.id, [prefixOf(event.data.hash)]);
       if (event.type === 'MediaProcessed') {
         const { picture, variants } = event.data;

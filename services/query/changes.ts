@@ -12,11 +12,13 @@ import {
 } from '../../shared/catalog/changes';
 import type { State } from '../../shared/catalog/events/aggregate';
 import { decodeIfReadable } from '../../shared/catalog/events/codec';
+import { isCorrection } from '../../shared/catalog/events/correction';
 import { parseStreamName, type RecordedEvent, type StreamName } from '../../shared/catalog/events/envelope';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
+import { withCorrections } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 import {
   BEGINNING,
@@ -353,7 +355,8 @@ export class ChangeCollector {
     if (!aggregate || !id || !realm) return;
     const { events } = this;
     const ref = { aggregate, events, realm, id } as unknown as StreamRef<never>;
-    const decoded = decodeIfReadable(event);
+    if (isCorrection(event)) return;
+    const decoded = decodeIfReadable(event) ?? decodeIfReadable((await withCorrections(events, [event]))[0]!);
     if (!decoded) return;
     const before = await this.stateBefore(ref, event);
     const state = aggregate.evolve(before, decoded, id, event.metadata.occurred_at) as State<never>;

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ABSENT, type Aggregate, type State, stateSchemaOf } from '../catalog/events/aggregate';
 import { type DomainEvent, decodeEvent, decodeIfReadable } from '../catalog/events/codec';
+import { isCorrection } from '../catalog/events/correction';
 import {
   type Position,
   type RecordedEvent,
@@ -12,6 +13,7 @@ import type { Realm } from '../catalog/realm';
 import { LRUCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import type { AnyId } from '../kernel/ids';
+import { readCorrected, withCorrections } from './corrections';
 import { type EventStore, NO_STREAM } from './event-store';
 
 /** Loads the state of a stream: from memory, from a snapshot, and from the events after it. */
@@ -102,7 +104,7 @@ export async function load<Resource>(ref: StreamRef<Resource>): Promise<Loaded<R
   let loaded = (longStreams.get(ref.events)?.get(stream) as Loaded<Resource> | undefined) ?? NOTHING_LOADED;
   for (let count = PAGE_EVENTS; ; count = LONG_PAGE_EVENTS) {
     const recorded = await ref.events.readStream(stream, loaded.revision + 1, count);
-    loaded = fold(ref, recorded, loaded);
+    loaded = await foldCorrected(ref, recorded, loaded);
     if (recorded.length === count && loaded.snapshot_revision === undefined)
       loaded = await skipToSnapshot(ref, loaded);
     if (loaded.revision >= CACHED_REVISIONS_MIN) cacheState(ref.events, stream, loaded);
@@ -122,7 +124,7 @@ export async function loadUpTo<Resource>(
     const count = Math.min(revision - loaded.revision, PAGE_EVENTS);
     const recorded = await ref.events.readStream(streamNameOf(ref), loaded.revision + 1, count);
     if (recorded.length === 0) throw new Error(`${streamNameOf(ref)} has no revision ${revision}`);
-    loaded = fold(ref, recorded, loaded);
+    loaded = await foldCorrected(ref, recorded, loaded);
     await nextTurn();
   }
   return loaded;
@@ -145,7 +147,7 @@ export async function loadReadable<Resource>(
   }
   let loaded: Loaded<Resource> = NOTHING_LOADED;
   for (let from = 0; from <= to; ) {
-    const recorded = await ref.events.readStream(streamNameOf(ref), from, PAGE_EVENTS);
+    const recorded = await readCorrected(ref.events, streamNameOf(ref), from, PAGE_EVENTS);
     const last = recorded.at(-1);
     if (!last) break;
     const wanted = recorded.filter((event) => event.revision <= to && decodeIfReadable(event));
@@ -154,6 +156,19 @@ export async function loadReadable<Resource>(
     await nextTurn();
   }
   return loaded;
+}
+
+/** Returns the state after further events of the stream, which are corrected only if they cannot be read. */
+async function foldCorrected<Resource>(
+  ref: StreamRef<Resource>,
+  recorded: readonly RecordedEvent[],
+  before: Loaded<Resource>,
+): Promise<Loaded<Resource>> {
+  try {
+    return fold(ref, recorded, before);
+  } catch {
+    return fold(ref, await withCorrections(ref.events, recorded), before);
+  }
 }
 
 /** Returns the state after further events of the stream. */
@@ -166,7 +181,8 @@ export function fold<Resource>(
   if (last === undefined) return before;
   let { state } = before;
   for (const event of recorded)
-    state = aggregate.evolve(state, decodeEvent(event), id, event.metadata.occurred_at);
+    if (!isCorrection(event))
+      state = aggregate.evolve(state, decodeEvent(event), id, event.metadata.occurred_at);
   const operations = withOperations(before.operations, recorded);
   return {
     ...before,

@@ -24,6 +24,7 @@ import { rebuildTable } from '../projection-tables';
 import { fieldsTable, printable } from '../table';
 import { realmOfStream, rebuildRealms } from './projections';
 import { requireStore } from './store';
+import { supersedeCommand } from './supersede';
 
 interface TailOptions {
   readonly realm?: Realm;
@@ -100,6 +101,8 @@ export function eventCommands(program: Command): void {
         );
       }),
     );
+
+  supersedeCommand(events);
 
   verb(events, 'export', 'Write all events to a new file; a server may run')
     .argument('<file>', 'File to create')

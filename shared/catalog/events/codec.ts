@@ -8,7 +8,8 @@ import { type PublicationEvent, publicationEvents } from '../publication/publica
 import { type ReviewEvent, reviewEvents } from '../review/review';
 import { type StoreEvent, storeEvents } from '../store/store';
 import { type WebhookEvent, webhookEvents } from '../webhook/webhook';
-import type { EncodedEvent, JsonObject, RecordedEvent } from './envelope';
+import { type CorrectionEvent, correctionEvents } from './correction';
+import type { Category, EncodedEvent, JsonObject, RecordedEvent } from './envelope';
 import type { EventDefinition } from './event-definition';
 
 export type DomainEvent =
@@ -21,22 +22,33 @@ export type DomainEvent =
   | MediaEvent
   | ReviewEvent
   | NameEvent
-  | WebhookEvent;
+  | WebhookEvent
+  | CorrectionEvent;
 
-const eventDefinitions: readonly EventDefinition[] = [
-  ...accountEvents,
-  ...apiKeyEvents,
-  ...storeEvents,
-  ...listingEvents,
-  ...publicationEvents,
-  ...pageViewEvents,
-  ...mediaEvents,
-  ...reviewEvents,
-  ...nameEvents,
-  ...webhookEvents,
-];
+/** The events of each kind of stream. Any stream may have corrections. */
+const eventDefinitions: Readonly<Record<Category, readonly EventDefinition[]>> = {
+  account: accountEvents,
+  api_key: apiKeyEvents,
+  store: storeEvents,
+  listing: listingEvents,
+  publication: publicationEvents,
+  views: pageViewEvents,
+  media: mediaEvents,
+  review: reviewEvents,
+  name: nameEvents,
+  webhook: webhookEvents,
+};
 
-const byType = new Map(eventDefinitions.map((definition) => [definition.type, definition]));
+const byType = new Map(
+  [...Object.values(eventDefinitions).flat(), ...correctionEvents].map((definition) => [
+    definition.type,
+    definition,
+  ]),
+);
+
+/** Whether streams of the category have events of this type. */
+export const isEventOf = (category: Category, type: string): boolean =>
+  eventDefinitions[category].some((definition) => definition.type === type);
 
 /**
  * An event that this code cannot read or write: its type is unknown, its version is too new, or its data does not match

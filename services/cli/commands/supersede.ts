@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { retry } from '../../../projections/maintenance/dead-letters';
+import { decodeEvent, decodeIfReadable, encodeEvent, isEventOf } from '../../../shared/catalog/events/codec';
+import {
+  type EncodedEvent,
+  parseStreamName,
+  type RecordedEvent,
+  type StreamName,
+} from '../../../shared/catalog/events/envelope';
+import { timestamp } from '../../../shared/kernel/system';
+import { CliError, EXIT, type ExitCode, withRuntime } from '../invocation';
+import { verb, wholeNumberArgument } from '../options';
+import { resultTable } from '../projection-tables';
+import { realmOfStream } from './projections';
+
+/** What a file of `--with` contains. */
+const contentSchema = z.strictObject({
+  type: z.string(),
+  schema_version: z.int().min(1).default(1),
+  data: z.record(z.string(), z.json()),
+});
+
+type Content = z.infer<typeof contentSchema>;
+
+/** Adds the command that corrects an event that cannot be read, by an appended event (`withCorrections`). */
+export function supersedeCommand(events: Command): void {
+  verb(events, 'supersede', 'Append a correction of an event that cannot be read, and project its stream')
+    .argument('<stream>', 'Stream name as "events tail" prints it')
+    .argument(
+      '<revision>',
+      'Revision of the event, as "events show" prints it',
+      wholeNumberArgument('revision'),
+    )
+    .requiredOption(
+      '--with <file>',
+      'JSON file with what the event should have been: type, schema_version and data',
+    )
+    .requiredOption('--reason <text>', 'Why; stored in the log')
+    .action(
+      withRuntime<{ with: string; reason: string }>(
+        async ({ runtime, context, print }, options, [stream, number]): Promise<ExitCode> => {
+          const revision = Number(number);
+          const realm = realmOfStream(stream!);
+          if (realm === 'control')
+            throw new CliError(
+              'Events of accounts and API keys cannot be corrected. Create a new key instead.',
+            );
+          const log = runtime.events[realm];
+          const recorded = await log.readStream(stream as StreamName);
+          const event = recorded.find((each) => each.revision === revision);
+          if (!event) throw new CliError(`The stream ${stream} has no event ${revision}.`);
+          if (decodeIfReadable(event))
+            throw new CliError(
+              `Event ${revision} of ${stream} can be read. Only events that cannot are corrected.`,
+            );
+          const content = await readContent(options.with, event);
+          const partition_key = partitionKeyOf(recorded);
+          const correction = encodeEvent({
+            type: 'EventSuperseded',
+            data: { revision, ...content, reason: options.reason },
+          });
+          const { source, request_id } = context;
+          const occurred_at = timestamp(runtime.system.now());
+          const metadata: EncodedEvent['metadata'] = { occurred_at, partition_key, source, request_id };
+          const last = recorded.at(-1)!.revision;
+          const { outcome } = await log.append(stream as StreamName, last, [
+            { id: randomUUID(), ...correction, metadata },
+          ]);
+          if (outcome !== 'appended')
+            throw new CliError(`The stream ${stream} was changed meanwhile. Run the command again.`);
+          const { system } = runtime;
+          const parts = { events: log, views: runtime.viewStores[realm], system, log: runtime.log };
+          // Without its store's partition key, the event waits in a partition that must not write its documents.
+          const versions =
+            event.metadata.partition_key === partition_key
+              ? await retry(parts, { stream: stream as StreamName })
+              : [];
+          const next = `The correction is in the log. Documents that lack the event need "catalog projections rebuild".\n`;
+          await print({ stream, revision, correction: last + 1, versions }, () =>
+            versions.length > 0 ? resultTable(versions) : next,
+          );
+          return versions.every((version) => version.dead_letter === null) ? EXIT.ok : EXIT.failure;
+        },
+      ),
+    );
+}
+
+/** Reads the content of an event. Throws `CliError` if an event of this stream cannot have it. */
+async function readContent(path: string, { stream }: RecordedEvent): Promise<Content> {
+  try {
+    const content = contentSchema.parse(JSON.parse(await readFile(path, 'utf8')));
+    decodeEvent(content);
+    const { category } = parseStreamName(stream)!;
+    if (isEventOf(category, content.type)) return content;
+    throw new Error(`streams of the kind ${category} have no events of the type ${content.type}`);
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
+    throw new CliError(`${path}: ${reason.replaceAll(/\s*\n\s*/g, ' ')}`);
+  }
+}
+
+/** Returns the partition key of the stream. The metadata of an event that cannot be read may be lost. */
+function partitionKeyOf(recorded: readonly RecordedEvent[]): string {
+  const key = recorded
+    .map(({ stream, metadata }) => metadata.partition_key !== stream && metadata.partition_key)
+    .find(Boolean);
+  if (!key) throw new CliError('No event of the stream names its store, so it cannot be corrected.');
+  return key;
+}
