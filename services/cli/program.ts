@@ -7,6 +7,7 @@ import { changesCommands, historyCommand } from './commands/changes';
 import { completionCommands } from './commands/completion';
 import { configCommand } from './commands/config';
 import { demoCommands } from './commands/demo';
+import { docsCommand } from './commands/docs';
 import { eventCommands } from './commands/events';
 import { exportCommands } from './commands/export';
 import { importCommands } from './commands/import';
@@ -46,6 +47,7 @@ export function buildProgram(): Command {
   testDataCommands(program);
   demoCommands(program);
   configCommand(program);
+  docsCommand(program);
   completionCommands(program);
   rewordErrors(program);
   return program;

@@ -229,7 +229,7 @@ test('the React example of the documentation shows pictures by width, and prices
   const png = new Blob([new Uint8Array(await flatPicture('png', { width: 640, height: 480 }))]);
   await merchant.media.processed((await merchant.media.upload(png, { publication_id: id })).id);
   await harness.settled();
-  const [, example] = /```tsx\n([\s\S]+?)```/.exec(readFileSync('docs/client.md', 'utf8'))!;
+  const [, example] = /```tsx\n([\s\S]+?)```/.exec(readFileSync('docs/storefront.md', 'utf8'))!;
   const files = {
     'react.ts': REACT,
     'example.tsx': example!.replace(

@@ -17,8 +17,11 @@ interface Reference {
 
 const FOLDERS = ['.ci', 'docs', 'projections', 'services', 'shared', 'test'];
 
+/** Returns the files below a folder, without the packages and the output of the documentation's site. */
 function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name));
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => !/^docs\/site\/(node_modules|dist)\//.test(path));
 }
 
 const files = [...readdirSync('.'), ...FOLDERS.flatMap(filesBelow)];
