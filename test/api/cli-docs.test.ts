@@ -7,6 +7,8 @@ import { withTempDir } from '../support/temp-dir';
 import { within } from '../support/wait-for';
 import { Cli, expectFailure } from './cli-run';
 
+const HOST = '127.0.0.1';
+
 /** Serves the folder while `use` runs. */
 async function serving(folder: string, use: (url: string) => Promise<void>): Promise<void> {
   const stop = new AbortController();
@@ -17,7 +19,7 @@ async function serving(folder: string, use: (url: string) => Promise<void>): Pro
       return true;
     });
   });
-  const ended = serveSite(folder, 0, stop.signal);
+  const ended = serveSite(folder, HOST, 0, stop.signal);
   try {
     const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(await within(printed, 'the address to be printed'))!;
     await use(url);
@@ -47,14 +49,14 @@ test('catalog docs serves the built site, and its own page for what does not exi
       expect(await textOf('/none.html')).toEqual([404, 'no such page']);
       expect(await textOf('/..%2f..%2fetc%2fpasswd')).toEqual([404, 'no such page']);
       const [, port] = /:(\d+)$/.exec(url)!;
-      const refusal = serveSite(folder, Number(port), new AbortController().signal);
+      const refusal = serveSite(folder, HOST, Number(port), new AbortController().signal);
       await expect(refusal).rejects.toThrow(`Port ${port} is in use. Choose another one with --port.`);
     });
   }));
 
 test('catalog docs fails if the site has not been built, and says how to build it', () =>
   withTempDir(async (folder) => {
-    const refusal = serveSite(folder, 0, new AbortController().signal);
+    const refusal = serveSite(folder, HOST, 0, new AbortController().signal);
     await expect(refusal).rejects.toThrow('Run "npm run docs"');
     await expect(refusal).rejects.toMatchObject({ exit_code: 1 });
     await expect(refusal).rejects.toBeInstanceOf(CliError);

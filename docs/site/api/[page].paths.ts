@@ -1,210 +1,185 @@
 import { openApiDocument } from '../../../shared/api/openapi';
 
-/** The pages of the API reference, made from the OpenAPI document: one for each tag, the schemas, and an index. */
+/** The pages of the API reference, made from the OpenAPI document: an index, one page for each tag, and the schemas. */
 
-interface Schema {
-  $ref?: string;
-  type?: string;
-  format?: string;
-  const?: unknown;
-  enum?: unknown[];
-  default?: unknown;
-  items?: Schema;
-  anyOf?: Schema[];
-  allOf?: Schema[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-  additionalProperties?: Schema | boolean;
-  description?: string;
-  [limit: string]: unknown;
-}
-interface Parameter {
-  $ref?: string;
-  name: string;
-  in: string;
-  required?: boolean;
-  description?: string;
-  schema: Schema;
-}
-type Content = Record<string, { schema?: Schema; example?: unknown }>;
-interface Operation {
-  operationId: string;
-  tags: string[];
-  summary: string;
-  description?: string;
-  security: object[];
-  parameters: Parameter[];
-  requestBody?: { content: Content };
-  responses: Record<string, { description: string; content?: Content }>;
-}
-interface Api {
-  info: { description: string };
-  tags: { name: string; description: string }[];
-  paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema>; parameters: Record<string, Parameter> };
-}
+// biome-ignore lint/suspicious/noExplicitAny: the document is plain JSON, which has no type
+type Json = any;
 
-const api = openApiDocument() as unknown as Api;
-const operations = Object.entries(api.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({
+const { info, tags, paths, components }: Json = openApiDocument();
+const operations = Object.entries<Json>(paths).flatMap(([path, methods]) =>
+  Object.entries<Json>(methods).map(([method, operation]) => ({
     ...operation,
     address: `${method.toUpperCase()} ${path}`,
   })),
 );
-type Addressed = (typeof operations)[number];
 
-// --- Texts ---
+// --- Markdown ---
 
-const nameOf = (ref: string): string => ref.split('/').pop()!;
 const code = (text: string): string => `\`${text}\``;
-const marked = (name: string, required = false): string => `${code(name)}${required ? '&nbsp;*' : ''}`;
+const marked = (name: string, required: boolean): string => `${code(name)}${required ? '&nbsp;*' : ''}`;
+const nameOf = (ref: string): string => ref.split('/').pop()!;
+const anchor = (name: string): string => name.toLowerCase();
+const joined = (separator: string, parts: readonly string[]): string =>
+  parts.filter((part) => part !== '').join(separator);
+const sections = (...parts: string[]): string => joined('\n\n', parts);
+
 /** Escapes what Markdown or Vue would read as markup, outside of code. */
 const escaped = (text = ''): string =>
-  text
-    .split(/(`[^`]*`)/)
-    .map((part) =>
-      part.startsWith('`') ? part : part.replace(/[<{*]/g, (sign) => `&#${sign.codePointAt(0)};`),
-    )
-    .join('');
+  text.replace(/`[^`]*`|[<{*]/g, (part) => (part.length > 1 ? part : `&#${part.codePointAt(0)};`));
 const row = (...cells: string[]): string =>
   `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`;
 const table = (heads: string[], rows: string[]): string =>
   rows.length === 0 ? '' : [row(...heads), row(...heads.map(() => '---')), ...rows].join('\n');
-const linkTo = (name: string): string => `[${name}](schemas.md#${name.toLowerCase()})`;
+const details = (title: string, content: string): string => `::: details ${title}\n${content}\n:::`;
+const example = (title: string, value: Json): string =>
+  value === undefined ? '' : details(title, `\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\``);
 
-function typeOf(schema: Schema): string {
-  const { $ref, type, format, items, anyOf, allOf, additionalProperties } = schema;
-  if ($ref !== undefined) return linkTo(nameOf($ref));
-  if (allOf !== undefined) return allOf.map(typeOf).join(' and ');
-  if (anyOf !== undefined) return [...new Set(anyOf.map(typeOf))].join(' or ');
-  if (schema.const !== undefined) return code(JSON.stringify(schema.const));
-  if (schema.enum !== undefined) return schema.enum.map((value) => code(String(value))).join(', ');
-  if (type === 'array') return `list of ${typeOf(items ?? {})}`;
-  if (typeof additionalProperties === 'object') return `object of ${typeOf(additionalProperties)}`;
-  return [type ?? 'any', ...(format === undefined ? [] : [`(${format})`])].join(' ');
+// --- Schemas ---
+
+function typeOf(schema: Json): string {
+  const { $ref, type, format, items, anyOf, additionalProperties } = schema;
+  if ($ref) return `[${nameOf($ref)}](schemas.md#${anchor(nameOf($ref))})`;
+  if (anyOf) return [...new Set(anyOf.map(typeOf))].join(' or ');
+  if ('const' in schema) return code(JSON.stringify(schema.const));
+  if (schema.enum) return schema.enum.map(code).join(', ');
+  if (type === 'array') return `list of ${typeOf(items)}`;
+  if (additionalProperties?.type) return `object of ${typeOf(additionalProperties)}`;
+  return joined(' ', [type ?? 'any', format ? `(${format})` : '']);
 }
 
 const LIMITS = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'default'];
 
-function limitsOf(schema: Schema): string {
-  const limits = LIMITS.filter((name) => schema[name] !== undefined && JSON.stringify(schema[name]) !== '[]');
-  return limits.map((name) => `${name} ${code(JSON.stringify(schema[name]))}`).join(', ');
+function meaningOf(schema: Json, description = schema.description): string {
+  const limits = LIMITS.filter((name) => ![undefined, '[]'].includes(JSON.stringify(schema[name])));
+  const texts = limits.map((name) => `${name} ${code(JSON.stringify(schema[name]))}`);
+  return joined('<br>', [escaped(description), texts.join(', ')]);
 }
 
-const meaningOf = (schema: Schema, description = schema.description): string =>
-  [escaped(description), limitsOf(schema)].filter((text) => text !== '').join('<br>');
-
-/** Returns a row for each field, those of nested objects included: `contact.email`. */
-function fieldsOf({ properties = {}, required = [] }: Schema, prefix = ''): string[] {
-  return Object.entries(properties).flatMap(([name, schema]) => {
+/** Returns a row for each field, those of nested objects included: `contact.email`, `hours[].day`. */
+function fieldsOf({ properties = {}, required = [] }: Json, prefix = ''): string[] {
+  return Object.entries<Json>(properties).flatMap(([name, schema]) => {
     const path = `${prefix}${name}`;
-    const nested = schema.type === 'array' ? schema.items! : schema;
-    const suffix = schema.type === 'array' ? '[].' : '.';
-    const type = nested.properties === undefined ? typeOf(schema) : (schema.type ?? 'object');
+    const is_list = schema.type === 'array';
+    const nested = is_list ? schema.items : schema;
+    const type = nested.properties ? (is_list ? 'list of objects' : 'object') : typeOf(schema);
     return [
       row(marked(path, required.includes(name)), type, meaningOf(schema)),
-      ...fieldsOf(nested, `${path}${suffix}`),
+      ...fieldsOf(nested, `${path}${is_list ? '[]' : ''}.`),
     ];
   });
 }
 
-// --- Pages ---
+// --- Operations ---
 
-const example = (title: string, value: unknown): string =>
-  value === undefined
-    ? ''
-    : `::: details ${title}\n\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\`\n:::`;
+const contentsOf = (content: Json = {}): string =>
+  Object.entries<Json>(content)
+    .map(([type, { schema }]) =>
+      joined(' ', [type === 'application/json' ? '' : code(type), schema ? typeOf(schema) : '']),
+    )
+    .join(', ');
 
-function contentsOf(content: Content = {}): string {
-  const contents = Object.entries(content).map(([type, { schema }]) => {
-    const media_type = type === 'application/json' ? '' : code(type);
-    return [media_type, schema === undefined ? '' : typeOf(schema)].filter((text) => text !== '').join(' ');
-  });
-  return contents.join(', ');
+/** Returns the error codes that a description begins with, or the description if it names none, as under `/auth`. */
+function codesOf(description: string): string {
+  const codes = new Set(Array.from(description.matchAll(/\b([A-Z][A-Z_]+): /g), ([, name]) => code(name!)));
+  return codes.size === 0 ? escaped(description) : [...codes].join(', ');
 }
 
-function operationSection(operation: Addressed): string {
-  const { operationId, summary, address, description, parameters, requestBody, responses } = operation;
-  const known = parameters.map(({ $ref, ...own }) => ($ref ? api.components.parameters[nameOf($ref)]! : own));
-  const headers = known.filter((each) => each.in === 'header').map(({ name }) => name);
-  const rows = known
-    .filter((each) => each.in !== 'header')
-    .map(({ name, in: place, required, schema, description: text }) =>
-      row(marked(name, required), place, typeOf(schema), meaningOf(schema, text)),
-    );
-  const answers = Object.entries(responses);
-  const of_errors = answers.filter(([status]) => status >= '400');
-  const errors = of_errors.map(([status, { description: text }]) => {
-    const codes = [...new Set([...text.matchAll(/\b([A-Z][A-Z_]+): /g)].map(([, name]) => code(name!)))];
-    return row(status, codes.length === 0 ? escaped(text) : codes.join(', '));
-  });
+function operationSection({
+  operationId,
+  summary,
+  address,
+  description,
+  requestBody,
+  ...rest
+}: Json): string {
+  const parameters = rest.parameters.map((each: Json) =>
+    each.$ref ? components.parameters[nameOf(each.$ref)] : each,
+  );
+  const headers = parameters.filter((each: Json) => each.in === 'header');
+  const others = parameters.filter((each: Json) => each.in !== 'header');
+  const answers = Object.entries<Json>(rest.responses);
   const successes = answers.filter(([status]) => status < '400');
-  const [, success] = successes[0]!;
-  return [
+  const errors = answers.filter(([status]) => status >= '400');
+  return sections(
     `## ${summary} {#${operationId}}`,
     `\`\`\`http\n${address}\n\`\`\``,
     escaped(description),
-    table(['parameter', 'in', 'type', 'meaning'], rows),
-    `Headers: ${headers.map((name) => `[${name}](index.md#${name.toLowerCase()})`).join(', ')}.`,
-    requestBody === undefined ? '' : `**Body:** ${contentsOf(requestBody.content)}`,
-    example('Example of the body', requestBody?.content['application/json']?.example),
     table(
-      ['answer', 'meaning', 'content'],
-      successes.map(([status, answer]) =>
-        row(status, escaped(answer.description), contentsOf(answer.content)),
+      ['parameter', 'in', 'type', 'meaning'],
+      others.map(({ name, in: place, required, schema, description: text }: Json) =>
+        row(marked(name, required), place, typeOf(schema), meaningOf(schema, text)),
       ),
     ),
-    example('Example of the answer', success.content?.['application/json']?.example),
-    `::: details Errors\n${table(['status', 'codes'], errors)}\n:::`,
-  ].join('\n\n');
+    `Headers: ${headers.map(({ name }: Json) => `[${name}](index.md#${anchor(name)})`).join(', ')}.`,
+    requestBody ? `**Body:** ${contentsOf(requestBody.content)}` : '',
+    example('Example of the body', requestBody?.content['application/json']?.example),
+    table(
+      ['answer', 'content', 'meaning'],
+      successes.map(([status, answer]) =>
+        row(status, contentsOf(answer.content), escaped(answer.description)),
+      ),
+    ),
+    example('Example of the answer', successes[0]![1].content?.['application/json']?.example),
+    details(
+      'Errors',
+      table(
+        ['status', 'codes'],
+        errors.map(([status, answer]) => row(status, codesOf(answer.description))),
+      ),
+    ),
+  );
 }
 
-function tagPage({ name, description }: Api['tags'][number]): string {
-  const own = operations.filter(({ tags }) => tags.includes(name));
-  return [`# ${name}`, escaped(description), '\\* required', ...own.map(operationSection)].join('\n\n');
-}
+// --- Pages ---
 
-function schemasPage(): string {
-  const sections = Object.entries(api.components.schemas).map(([name, schema]) =>
-    [
-      `## ${name} {#${name.toLowerCase()}}`,
+const operationsOf = (tag: string): Json[] => operations.filter((each) => each.tags.includes(tag));
+
+const INDEX = sections(
+  '# API reference',
+  escaped(info.description),
+  ...tags.map(({ name, description }: Json) => {
+    const rows = operationsOf(name).map(({ address, summary, operationId }) =>
+      row(code(address), `[${summary}](${anchor(name)}.md#${operationId})`),
+    );
+    return sections(`## ${name}`, escaped(description), table(['request', 'effect'], rows));
+  }),
+  '## Request headers',
+  ...Object.values<Json>(components.parameters).map(({ name, description, schema }) =>
+    sections(`### ${name} {#${anchor(name)}}`, meaningOf(schema, description)),
+  ),
+);
+
+const SCHEMAS = sections(
+  '# Schemas',
+  '\\* always present, or required in a request',
+  ...Object.entries<Json>(components.schemas).map(([name, schema]) =>
+    sections(
+      `## ${name} {#${anchor(name)}}`,
       escaped(schema.description),
-      schema.properties === undefined
-        ? typeOf(schema)
-        : table(['field', 'type', 'meaning'], fieldsOf(schema)),
-    ].join('\n\n'),
-  );
-  return ['# Schemas', '\\* always present, or required in a request', ...sections].join('\n\n');
-}
-
-function indexPage(): string {
-  const groups = api.tags.map(({ name, description }) => {
-    const rows = operations
-      .filter(({ tags }) => tags.includes(name))
-      .map(({ address, summary, operationId }) =>
-        row(code(address), `[${summary}](${name.toLowerCase()}.md#${operationId})`),
-      );
-    return `## ${name}\n\n${escaped(description)}\n\n${table(['request', 'effect'], rows)}`;
-  });
-  const headers = Object.values(api.components.parameters).map(
-    ({ name, description, schema }) =>
-      `### ${name} {#${name.toLowerCase()}}\n\n${meaningOf(schema, description)}`,
-  );
-  const intro = escaped(api.info.description);
-  return ['# API reference', intro, ...groups, '## Request headers', ...headers].join('\n\n');
-}
+      schema.properties ? table(['field', 'type', 'meaning'], fieldsOf(schema)) : typeOf(schema),
+    ),
+  ),
+);
 
 const pages = [
-  { page: 'index', title: 'API reference', content: indexPage() },
-  ...api.tags.map((tag) => ({ page: tag.name.toLowerCase(), title: tag.name, content: tagPage(tag) })),
-  { page: 'schemas', title: 'Schemas', content: schemasPage() },
+  ...tags.map(({ name, description }: Json) => ({
+    title: name,
+    content: sections(
+      `# ${name}`,
+      escaped(description),
+      '\\* required',
+      ...operationsOf(name).map(operationSection),
+    ),
+  })),
+  { title: 'Schemas', content: SCHEMAS },
 ];
 
 /** The entries of the sidebar. */
-export const API_PAGES = pages
-  .filter(({ page }) => page !== 'index')
-  .map(({ page, title }) => ({ text: title, link: `/api/${page}` }));
+export const API_PAGES = pages.map(({ title }) => ({ text: title, link: `/api/${anchor(title)}` }));
 
 export default {
-  paths: () => pages.map(({ page, content }) => ({ params: { page }, content })),
+  paths: () => [
+    { params: { page: 'index' }, content: INDEX },
+    ...pages.map(({ title, content }) => ({ params: { page: anchor(title) }, content })),
+  ],
 };
