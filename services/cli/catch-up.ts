@@ -1,12 +1,10 @@
 import { leaseOwner } from '../../projections/engine/lease';
 import { startPipeline } from '../../projections/pipeline';
-import type { CollectionName, DocumentOf } from '../../shared/catalog/documents';
 import { type Position, START } from '../../shared/catalog/events/envelope';
 import { least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
 import { allEnded, pause } from '../../shared/kernel/async';
 import { NeedsRepairError } from '../../shared/kernel/errors';
-import type { ViewQuery } from '../../shared/ports/view-store';
 import { openJobQueue } from '../boot/open-adapters';
 import type { Runtime } from '../boot/runtime';
 import { progressBar } from './progress';
@@ -171,25 +169,4 @@ async function progressOf(
   const checkpoints = (await version?.checkpoints()) ?? [];
   const reached = checkpoints.reduce((sum, checkpoint) => sum + checkpoint, START);
   return { checkpoint: checkpoints.length === 0 ? null : least(checkpoints), reached, head };
-}
-
-const PAGE_SIZE = 500;
-
-/** Returns the bodies of a collection's documents, oldest first. Returns none if the realm was never projected. */
-export async function scanBodies<Name extends CollectionName>(
-  runtime: Runtime,
-  realm: Realm,
-  collection: Name,
-  where: ViewQuery['where'] = {},
-): Promise<DocumentOf<Name>['body'][]> {
-  const view = await runtime.views[realm].current();
-  if (!view) return [];
-  const found: DocumentOf<Name>['body'][] = [];
-  for (let after_id: string | undefined; ; ) {
-    const from = after_id === undefined ? {} : { after_id };
-    const page = await view.scan(collection, { where, ...from, limit: PAGE_SIZE });
-    for (const { document } of page) if (document) found.push(document.body);
-    if (page.length < PAGE_SIZE) return found;
-    after_id = page.at(-1)!.id;
-  }
 }

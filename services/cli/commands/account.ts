@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import { scanBodies } from '../../../projections/maintenance/bodies';
 import type { Account } from '../../../shared/catalog/account/account';
 import type { AccountId } from '../../../shared/kernel/ids';
 import { createAccount, reinstateAccount, suspendAccount } from '../../command/account';
-import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
+import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { runConfirmed } from '../confirm';
 import { MAY_CREATE, withRuntime } from '../invocation';
 import { idArgument, verb } from '../options';

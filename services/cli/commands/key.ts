@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { scanBodies } from '../../../projections/maintenance/bodies';
 import { type ApiKey, hashKey, isApiKeyText, type KeyLimits } from '../../../shared/catalog/api-key/api-key';
 import { keyTypeSchema, type Permission, permissionSchema } from '../../../shared/catalog/vocabulary';
 import { loadTokenKeys } from '../../../shared/http/token-keys';
@@ -15,7 +16,7 @@ import {
   setApiKeyLimits,
 } from '../../command/api-key';
 import { describeRejection } from '../../import/report';
-import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
+import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { confirm, runConfirmed, runSaved } from '../confirm';
 import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';
 import { keyFields, keysTable, limitsText, permissionsText } from '../key-fields';

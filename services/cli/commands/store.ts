@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
+import { scanBodies } from '../../../projections/maintenance/bodies';
 import { ENVIRONMENTS } from '../../../shared/catalog/realm';
 import type { Store } from '../../../shared/catalog/store/store';
 import { storeResource } from '../../../shared/catalog/store/store';
@@ -8,7 +9,7 @@ import type { AccountId, StoreId } from '../../../shared/kernel/ids';
 import type { Runtime } from '../../boot/runtime';
 import type { NewStore, StorePatch } from '../../command/store';
 import { changeStoreStatus, createStore, describeStore, locateStore } from '../../command/store';
-import { catchUpBeforeRead, scanBodies, waitForWrites } from '../catch-up';
+import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { confirm, runSaved } from '../confirm';
 import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';
 import { accountOption, idArgument, verb } from '../options';

@@ -13,11 +13,19 @@ export interface Notice {
   readonly fields?: readonly string[];
 }
 
+/** What the header of a page shows. */
+export interface Site {
+  readonly name: string;
+  readonly home: string;
+  readonly sign_out: string;
+  /** None before the sign-in. */
+  readonly sections: readonly (readonly [path: string, label: string])[];
+}
+
 interface LayoutProps {
   readonly title: string;
   readonly style: string;
-  /** Undefined before the sign-in. */
-  readonly store?: Store | undefined;
+  readonly site: Site;
   readonly notice?: Notice | undefined;
   readonly children: ComponentChildren;
 }
@@ -30,13 +38,22 @@ const SECTIONS = [
   ['/console/store', 'Store'],
 ] as const;
 
-export function Layout({ title, style, store, notice, children }: LayoutProps) {
+/** The site of a merchant. `store` is undefined before the sign-in. */
+export const siteOf = (store: Store | undefined): Site => ({
+  name: store?.name ?? 'Catalog',
+  home: '/console',
+  sign_out: '/console/sign-out',
+  sections: store ? SECTIONS : [],
+});
+
+export function Layout({ title, style, site, notice, children }: LayoutProps) {
+  const { name, home, sign_out, sections } = site;
   return (
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>{`${title} · ${store?.name ?? 'Catalog'} console`}</title>
+        <title>{`${title} · ${name} console`}</title>
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href={style} />
       </head>
@@ -46,13 +63,13 @@ export function Layout({ title, style, store, notice, children }: LayoutProps) {
         </a>
         <header>
           <div class="wrap">
-            <a class="brand" href="/console">
-              {store?.name ?? 'Catalog'}
+            <a class="brand" href={home}>
+              {name}
             </a>
-            {store && (
+            {sections.length > 0 && (
               <nav aria-label="Console">
                 <ul>
-                  {SECTIONS.map(([path, label]) => (
+                  {sections.map(([path, label]) => (
                     <li key={path}>
                       <a href={path} aria-current={title === label ? 'page' : undefined}>
                         {label}
@@ -62,7 +79,7 @@ export function Layout({ title, style, store, notice, children }: LayoutProps) {
                 </ul>
               </nav>
             )}
-            {store && <Button action="/console/sign-out" label="Sign out" />}
+            {sections.length > 0 && <Button action={sign_out} label="Sign out" />}
           </div>
         </header>
         <main id="main" class="wrap">
@@ -107,21 +124,21 @@ interface ButtonProps {
   readonly name?: string;
 }
 
-export function SignIn() {
-  return (
-    <form class="panel narrow" method="post" action="/console/sign-in">
-      <h1>Console</h1>
-      <p class="note">Sign in with a secret key of your store. It begins with sk_.</p>
-      <label>
-        <span>Secret key</span>
-        <input name="key" type="password" autocomplete="current-password" required />
-      </label>
-      <p>
-        <button type="submit">Sign in</button>
-      </p>
-    </form>
-  );
-}
+type SignInText = 'heading' | 'note' | 'label' | 'name' | 'action';
+
+export const SignIn = ({ heading, note, label, name, action }: Record<SignInText, string>) => (
+  <form class="panel narrow" method="post" action={action}>
+    <h1>{heading}</h1>
+    <p class="note">{note}</p>
+    <label>
+      <span>{label}</span>
+      <input name={name} type="password" autocomplete="current-password" required />
+    </label>
+    <p>
+      <button type="submit">Sign in</button>
+    </p>
+  </form>
+);
 
 export function Products({ products, page, total, total_pages, query, notice }: ProductsProps) {
   const t = TEXTS.en;
@@ -766,7 +783,7 @@ function WebhookPanel({ id, url, status, status_reason, pending_count, deliverie
   );
 }
 
-const secondOf = (time: string): string => time.slice(0, 19).replace('T', ' ');
+export const secondOf = (time: string): string => time.slice(0, 19).replace('T', ' ');
 
 /** The fields of a store, `contact.` for those of its contact. */
 export const STORE_FIELDS: readonly FormField[] = [
@@ -810,12 +827,19 @@ interface StoreProps {
   readonly notice?: Notice | undefined;
 }
 
-export function Message({ heading, hint }: { heading: string; hint: string }) {
+/** `back`: where to go on. */
+export function Message({ heading, hint, back = SECTIONS[0] }: MessageProps) {
   return (
     <div class="empty">
       <h1>{heading}</h1>
       <p>{hint}</p>
-      <a href="/console/products">Products</a>
+      <a href={back[0]}>{back[1]}</a>
     </div>
   );
+}
+
+interface MessageProps {
+  readonly heading: string;
+  readonly hint: string;
+  readonly back?: readonly [path: string, label: string];
 }

@@ -1,6 +1,4 @@
 import { hash } from 'node:crypto';
-import type { VNode } from 'preact';
-import { renderToString } from 'preact-render-to-string';
 import {
   type BodyOf,
   CatalogApiError,
@@ -11,12 +9,24 @@ import {
 import { readForm } from '../../../shared/http/body';
 import type { HttpRequest } from '../../../shared/http/request';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
-import { htmlAnswer, PAGE_HEADERS, styleRoute } from '../html';
+import { htmlAnswer } from '../html';
 import { planBulk } from './bulk';
 import { changesIn, InvalidText, PRODUCT_FIELDS, shownName, textOf, VARIANT_FIELDS } from './fields';
 import {
+  cookieIn,
+  cookieOf,
+  HEADERS,
+  isOwnForm,
+  redirect,
+  refuse,
+  render,
+  SESSION_MINUTES,
+  type Shown,
+  STYLE_ROUTE,
+  show,
+} from './frame';
+import {
   BulkPreview,
-  Layout,
   Listings,
   Message,
   type Notice,
@@ -26,16 +36,18 @@ import {
   SignIn,
   STORE_FIELDS,
   StorePage,
+  siteOf,
   Webhooks,
 } from './pages';
-import { STYLE } from './style';
 
-const STYLE_ROUTE = styleRoute('console', STYLE);
-const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' };
 const HOME = '/console/products';
-const COOKIE = 'catalog_console';
-/** How long a sign-in lasts: the longest lifetime of a token. */
-const SESSION_MINUTES = 60;
+const COOKIE = { name: 'catalog_console', path: '/console' };
+const SIGN_IN = (
+  <SignIn
+    {...{ heading: 'Console', label: 'Secret key', name: 'key', action: '/console/sign-in' }}
+    note="Sign in with a secret key of your store. It begins with sk_."
+  />
+);
 /** How long a page waits for a busy service. */
 const WAIT_MS = 3_000;
 const LIMIT = 50;
@@ -52,15 +64,6 @@ interface Visit {
   readonly form: URLSearchParams;
 }
 
-/** A page, or the address to go on with. `saved` is shown there. */
-type Shown =
-  | {
-      readonly title: string;
-      readonly body: VNode;
-      readonly notice?: Notice | undefined;
-      readonly status?: number;
-    }
-  | { readonly location: string; readonly saved?: string };
 type Page = (visit: Visit) => Promise<Shown>;
 
 /**
@@ -97,7 +100,7 @@ export function consoleRoutes(connect: () => string | undefined): PublicRoute[] 
   return [
     STYLE_ROUTE,
     open('/console/sign-in', signIn),
-    open('/console/sign-out', async () => redirect(HOME, { 'Set-Cookie': cookieOf('', 0, false) })),
+    open('/console/sign-out', async (req) => redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, '', 0, req) })),
     route('/console', async () => ({ location: HOME })),
     route(HOME, productsPage),
     route('/console/bulk', undefined, bulkPage),
@@ -125,13 +128,14 @@ export function consoleRoutes(connect: () => string | undefined): PublicRoute[] 
 async function signIn(req: HttpRequest, base_url: string): Promise<TextAnswer> {
   const key = (await readForm(req)).get('key')?.trim() ?? '';
   const refused = (text: string) =>
-    render({ title: 'Sign in', body: <SignIn />, notice: { text, is_bad: true }, status: 403 });
+    render(siteOf(undefined), {
+      ...{ title: 'Sign in', body: SIGN_IN, notice: { text, is_bad: true }, status: 403 },
+    });
   if (!key.startsWith('sk_')) return refused('This is not a secret key: it begins with sk_.');
   const client = new CatalogClient({ baseUrl: base_url, apiKey: key, retryForMs: WAIT_MS });
   try {
     const { token, expires_in } = await client.tokens.issue({ ttl_minutes: SESSION_MINUTES });
-    const is_secure = req.headers['x-forwarded-proto']?.toString().startsWith('https') === true;
-    return redirect(HOME, { 'Set-Cookie': cookieOf(token, expires_in, is_secure) });
+    return redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, token, expires_in, req) });
   } catch (error) {
     if (!(error instanceof CatalogApiError) || error.status >= 500) throw error;
     return refused(
@@ -140,20 +144,6 @@ async function signIn(req: HttpRequest, base_url: string): Promise<TextAnswer> {
         : 'This key is unknown, expired or revoked.',
     );
   }
-}
-
-const cookieOf = (token: string, seconds: number, is_secure: boolean): string =>
-  `${COOKIE}=${token}; Path=/console; Max-Age=${seconds}; HttpOnly; SameSite=Strict${is_secure ? '; Secure' : ''}`;
-
-function tokenIn(req: HttpRequest): string | undefined {
-  const cookies = (req.headers.cookie ?? '').split('; ');
-  return cookies.find((each) => each.startsWith(`${COOKIE}=`))?.slice(COOKIE.length + 1) || undefined;
-}
-
-/** Whether a form was sent by a page of the console. Browsers say where a form comes from, and pages cannot change it. */
-function isOwnForm({ headers }: HttpRequest): boolean {
-  const { origin, host } = headers;
-  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
 }
 
 /** Returns a client that has a token instead of a key. */
@@ -169,64 +159,29 @@ function clientOf(base_url: string, token: string): CatalogClient {
 }
 
 async function visit(req: HttpRequest, base_url: string, id: string, page: Page): Promise<TextAnswer> {
-  const token = tokenIn(req);
+  const token = cookieIn(req, COOKIE);
   const signInPage = (notice?: Notice) =>
-    render({ title: 'Sign in', body: <SignIn />, notice, status: token ? 401 : 200 });
-  if (token === undefined) return signInPage();
-  if (req.method === 'POST' && !isOwnForm(req))
-    return render({
-      title: 'Refused',
-      body: <Message heading="Refused" hint="The form is not of this page." />,
-      status: 403,
+    render(siteOf(undefined), {
+      ...{ title: 'Sign in', body: SIGN_IN, notice, status: token ? 401 : 200 },
     });
+  if (token === undefined) return signInPage();
+  if (req.method === 'POST' && !isOwnForm(req)) return refuse(siteOf(undefined));
   const form = req.method === 'POST' ? await readForm(req) : new URLSearchParams();
   const query = new URL(req.url, 'http://console').searchParams;
   const client = clientOf(base_url, token);
   let store: Store | undefined;
   try {
     store = await client.store.get();
-    const shown = await page({ client, store, id, query, form });
-    const saved = query.get('saved');
-    if ('location' in shown) return redirect(withSaved(shown.location, shown.saved));
-    return render({
-      ...shown,
-      store,
-      notice: shown.notice ?? (saved ? { text: saved.slice(0, 200) } : undefined),
-    });
+    return show(siteOf(store), await page({ client, store, id, query, form }), query);
   } catch (error) {
     if (!(error instanceof CatalogApiError)) throw error;
     if (error.status === 401)
       return signInPage({ text: 'The session has ended. Sign in again.', is_bad: true });
     const hint = error.message;
     const heading = error.status === 404 ? 'Not found' : 'This did not work';
-    return render({
-      title: heading,
-      store,
-      body: <Message heading={heading} hint={hint} />,
-      status: error.status,
-    });
+    const body = <Message heading={heading} hint={hint} />;
+    return render(siteOf(store), { title: heading, body, status: error.status });
   }
-}
-
-const withSaved = (location: string, saved: string | undefined): string =>
-  saved === undefined
-    ? location
-    : `${location}${location.includes('?') ? '&' : '?'}${new URLSearchParams({ saved })}`;
-
-const redirect = (Location: string, headers: Record<string, string> = {}): TextAnswer =>
-  htmlAnswer('', 303, { ...HEADERS, ...headers, Location });
-
-function render({
-  status = 200,
-  body,
-  ...page
-}: Exclude<Shown, { location: string }> & { store?: Store | undefined }) {
-  const html = renderToString(
-    <Layout {...page} style={STYLE_ROUTE.path}>
-      {body}
-    </Layout>,
-  );
-  return htmlAnswer(`<!doctype html>${html}`, status, HEADERS);
 }
 
 /** Returns what is wrong with a form. Throws any other error. */

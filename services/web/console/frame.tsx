@@ -1,0 +1,90 @@
+import type { VNode } from 'preact';
+import { renderToString } from 'preact-render-to-string';
+import type { HttpRequest } from '../../../shared/http/request';
+import type { TextAnswer } from '../../../shared/http/route';
+import { htmlAnswer, PAGE_HEADERS, styleRoute } from '../html';
+import { Layout, Message, type Notice, type Site } from './pages';
+import { STYLE } from './style';
+
+/** What the pages of merchants and of operators share: cookies, forms, redirects and rendering. */
+
+export const STYLE_ROUTE = styleRoute('console', STYLE);
+export const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' };
+/** How long a sign-in lasts: the longest lifetime of a token. */
+export const SESSION_MINUTES = 60;
+
+/** A page, or the address to go on with. `saved` is shown there. */
+export type Shown =
+  | {
+      readonly title: string;
+      readonly body: VNode;
+      readonly notice?: Notice | undefined;
+      readonly status?: number;
+    }
+  | { readonly location: string; readonly saved?: string };
+
+/** Where a session is kept. Browsers send a cookie to `path` and the pages below only. */
+export interface SessionCookie {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** Returns the header that sets the cookie. 0 seconds delete it. */
+export function cookieOf(
+  { name, path }: SessionCookie,
+  value: string,
+  seconds: number,
+  { headers }: HttpRequest,
+): string {
+  const is_secure = headers['x-forwarded-proto']?.toString().startsWith('https') === true;
+  return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${is_secure ? '; Secure' : ''}`;
+}
+
+export function cookieIn({ headers }: HttpRequest, { name }: SessionCookie): string | undefined {
+  const cookies = (headers.cookie ?? '').split('; ');
+  return cookies.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1) || undefined;
+}
+
+/** Whether a form was sent by a page of the console. Browsers say where a form comes from, and pages cannot change it. */
+export function isOwnForm({ headers }: HttpRequest): boolean {
+  const { origin, host } = headers;
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
+}
+
+export const redirect = (Location: string, headers: Record<string, string> = {}): TextAnswer =>
+  htmlAnswer('', 303, { ...HEADERS, ...headers, Location });
+
+/** Answers with a page, or with a redirect. `query` may have the `saved` of the redirect that led here. */
+export function show(site: Site, shown: Shown, query: URLSearchParams): TextAnswer {
+  if ('location' in shown) return redirect(withSaved(shown.location, shown.saved));
+  const saved = query.get('saved');
+  return render(site, {
+    ...shown,
+    notice: shown.notice ?? (saved ? { text: saved.slice(0, 200) } : undefined),
+  });
+}
+
+const withSaved = (location: string, saved: string | undefined): string =>
+  saved === undefined
+    ? location
+    : `${location}${location.includes('?') ? '&' : '?'}${new URLSearchParams({ saved })}`;
+
+export function render(
+  site: Site,
+  { status = 200, body, ...page }: Exclude<Shown, { location: string }>,
+): TextAnswer {
+  const html = renderToString(
+    <Layout {...page} site={site} style={STYLE_ROUTE.path}>
+      {body}
+    </Layout>,
+  );
+  return htmlAnswer(`<!doctype html>${html}`, status, HEADERS);
+}
+
+/** Answers a form of another site. */
+export const refuse = (site: Site): TextAnswer =>
+  render(site, {
+    title: 'Refused',
+    body: <Message heading="Refused" hint="The form is not of this page." back={[site.home, 'Console']} />,
+    status: 403,
+  });
