@@ -35,6 +35,10 @@ export class DryRunLog implements EventStore {
     return [...(await this.real.readStream(stream, from, count)), ...appended].slice(0, count);
   }
 
+  readBackwards(): Promise<RecordedEvent[]> {
+    throw new Error('a dry run does not read the log');
+  }
+
   truncate(): Promise<void> {
     throw new Error('a dry run does not remove events');
   }

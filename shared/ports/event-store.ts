@@ -79,6 +79,10 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
  * - Returns the stream's events in order, from revision `from` (default 0), at most `count` (default: all). Returns
  *   none if the stream does not exist or was deleted. `from` is 0 or more, `count` 1 or more.
  *
+ * `readBackwards`
+ * - Returns the newest events of the realm before the position `before`, newest first, at most `count`. Returns none only
+ *   if there are no others. `before` is the position of an event of the realm. Default: the end of the log.
+ *
  * `truncate`
  * - Removes the events of the stream with a lower revision than `before`, and its snapshot. The stream must have an event
  *   with this revision, which keeps it. `readStream` does not return the removed events any more. A server may keep them,
@@ -121,6 +125,7 @@ export interface EventStore {
     beforeSend?: () => Promise<void>,
   ): Promise<AppendResult>;
   readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]>;
+  readBackwards(count: number, before?: Position): Promise<RecordedEvent[]>;
   truncate(stream: StreamName, before: number): Promise<void>;
   subscribe(options: { after: Position; signal: AbortSignal; batch_size?: number }): AsyncIterable<LogBatch>;
   head(max_age_ms?: number): Promise<Position>;

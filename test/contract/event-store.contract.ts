@@ -77,6 +77,20 @@ function eventAppendsContract(name: string, open: () => Promise<EventStoreUnderT
         expect((await store.readStream(stream, 4, 2)).map(({ revision }) => revision)).toEqual([4]);
       });
 
+      test('reads the log backwards, page by page', async () => {
+        expect(await store.readBackwards(2)).toEqual([]);
+        const [one, other] = [aStream(), aStream()];
+        await appendOrThrow(one, NO_STREAM, someEvents(2));
+        await appendOrThrow(other, NO_STREAM, someEvents(2));
+        await appendOrThrow(one, 1, someEvents(1));
+        const { events } = await readLogBatches(store, START);
+        expect(events).toHaveLength(5);
+        const newest = await store.readBackwards(2);
+        const earlier = await store.readBackwards(10, newest[1]!.position);
+        expect([...newest, ...earlier]).toEqual(events.reverse());
+        expect(await store.readBackwards(10, earlier.at(-1)!.position)).toEqual([]);
+      });
+
       test('any text is read back unchanged', async () => {
         const texts = ['ßüñ 漢字 🛒🏽', '\u0000 \u2028 "\\', 'e\u0301 vs \u00e9', '\ud83d', ''];
         const stream = aStream();

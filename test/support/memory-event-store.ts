@@ -72,6 +72,11 @@ export class MemoryEventStore implements EventStore {
     return this.log.filter((event) => event.stream === stream && event.revision >= from).slice(0, count);
   }
 
+  async readBackwards(count: number, before?: Position): Promise<RecordedEvent[]> {
+    const earlier = this.log.filter(({ position }) => before === undefined || position < before);
+    return earlier.reverse().slice(0, count);
+  }
+
   truncate(): Promise<void> {
     throw new Error('only stores remove events');
   }

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
-import { deadLetters } from '../../../projections/maintenance/dead-letters';
-import { decodeEvent } from '../../../shared/catalog/events/codec';
 import {
-  type JsonObject,
-  type RecordedEvent,
-  START,
-  type StreamName,
-} from '../../../shared/catalog/events/envelope';
+  isWanted,
+  newestEvents,
+  showStream,
+  type WantedEvents,
+} from '../../../projections/maintenance/event-log';
+import { type RecordedEvent, START, type StreamName } from '../../../shared/catalog/events/envelope';
+import { greatest } from '../../../shared/catalog/events/positions';
 import type { Realm } from '../../../shared/catalog/realm';
 import { exportEvents, importEvents } from '../event-file';
 import {
@@ -26,11 +26,8 @@ import { realmOfStream, rebuildRealms } from './projections';
 import { requireStore } from './store';
 import { supersedeCommand } from './supersede';
 
-interface TailOptions {
+interface TailOptions extends WantedEvents {
   readonly realm?: Realm;
-  readonly store?: string;
-  readonly type?: readonly string[];
-  readonly since?: string;
   readonly last: number;
   readonly follow?: true;
   readonly json?: true;
@@ -55,20 +52,14 @@ export function eventCommands(program: Command): void {
         const realm = store ? (await requireStore(runtime, store)).environment : (options.realm ?? 'live');
         const show = (event: RecordedEvent) =>
           printAnswer(false, undefined, () => `${json ? asJson(event) : summaryOf(event)}\n`);
-        const newest: RecordedEvent[] = [];
-        let has_caught_up = false;
-        const subscription = { after: START, signal: stopSignal() };
-        for await (const batch of runtime.events[realm].subscribe(subscription)) {
-          for (const event of batch.events) {
-            if (!isWanted(event, options)) continue;
-            if (has_caught_up) await show(event);
-            else if (newest.push(event) > last) newest.shift();
-          }
-          if (!batch.caught_up || has_caught_up) continue;
-          has_caught_up = true;
-          for (const event of newest) await show(event);
-          if (!follow) return;
-        }
+        const log = runtime.events[realm];
+        const head = await log.head();
+        const { events } = await newestEvents(log, options, last);
+        for (const event of events.toReversed()) await show(event);
+        if (!follow) return;
+        const after = greatest([head, events[0]?.position ?? START]);
+        for await (const batch of log.subscribe({ after, signal: stopSignal() }))
+          for (const event of batch.events) if (isWanted(event, options)) await show(event);
       }),
     );
 
@@ -78,14 +69,12 @@ export function eventCommands(program: Command): void {
       withRuntime(async ({ runtime, print }, _options, [name]): Promise<void> => {
         const stream = name as StreamName;
         const realm = realmOfStream(stream);
-        const recorded = await runtime.events[realm].readStream(stream);
-        if (recorded.length === 0) throw new CliError(`The stream ${stream} has no events.`);
-        const [dead_letter = null] = (await deadLetters({ views: runtime.viewStores[realm] })).filter(
-          (each) => each.stream === stream,
-        );
-        const shown = recorded.map((event) => ({ ...event, ...decoded(event) }));
-        await print({ stream, dead_letter, events: shown }, () =>
-          shown
+        const stores = { events: runtime.events[realm], views: runtime.viewStores[realm] };
+        const shown = await showStream(stores, stream);
+        const { dead_letter } = shown;
+        if (shown.events.length === 0) throw new CliError(`The stream ${stream} has no events.`);
+        await print({ stream, ...shown }, () =>
+          shown.events
             .map((event) => {
               const failed = dead_letter?.revision === event.revision ? dead_letter.reason : undefined;
               const notes = [
@@ -141,23 +130,6 @@ export function eventCommands(program: Command): void {
         return exit_code;
       }, MAY_CREATE),
     );
-}
-
-function isWanted({ type, metadata }: RecordedEvent, wanted: TailOptions): boolean {
-  return (
-    (!wanted.store || metadata.partition_key === wanted.store) &&
-    (!wanted.type || wanted.type.includes(type)) &&
-    (!wanted.since || metadata.occurred_at >= wanted.since)
-  );
-}
-
-/** Returns the data in the newest version of the event, or as stored and the reason why it cannot be read. */
-function decoded(event: RecordedEvent): { data: JsonObject; error?: string } {
-  try {
-    return { data: decodeEvent(event).data as JsonObject };
-  } catch (error) {
-    return { data: event.data, error: (error as Error).message };
-  }
 }
 
 function summaryOf({ position, stream, revision, type, metadata }: RecordedEvent): string {

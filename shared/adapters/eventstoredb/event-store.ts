@@ -23,7 +23,7 @@ import {
 import { type CallLimits, type CurrentClient, EventStoreDbConnection } from './connection';
 import { StreamNames, toEventData } from './events';
 import { codeOf, RESOURCE_EXHAUSTED } from './failures';
-import { readHead, readMarkAt, readStream } from './reading';
+import { readBackwards, readHead, readMarkAt, readStream } from './reading';
 import { EventStoreDbSnapshots } from './snapshots';
 import { followRealm } from './subscription';
 
@@ -76,6 +76,10 @@ export class EventStoreDbEventStore implements EventStore {
   async readStream(stream: StreamName, from = 0, count?: number): Promise<RecordedEvent[]> {
     assertRange(stream, from, count);
     return readStream(this.connection, this.names, stream, from, count);
+  }
+
+  async readBackwards(count: number, before?: Position): Promise<RecordedEvent[]> {
+    return readBackwards(this.connection, this.names, count, before);
   }
 
   /** Keeps the other metadata of the stream, such as its access rights. */

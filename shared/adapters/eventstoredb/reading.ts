@@ -135,6 +135,24 @@ export async function readLogFrom(
     );
 }
 
+/** Returns the newest events of a realm before `before`, newest first, at most `count`. None if there are no others. */
+export async function readBackwards(
+  connection: EventStoreDbConnection,
+  names: StreamNames,
+  count: number,
+  before?: Position,
+): Promise<RecordedEvent[]> {
+  for (let next = before; ; ) {
+    const fromPosition = next === undefined ? END : { commit: next, prepare: next };
+    const options = { ...LEADER, direction: BACKWARDS, fromPosition, maxCount: count } as const;
+    const open = ({ client }: CurrentClient) => filterByPrefix(client, names.prefix).readAll(options);
+    const read = await readLog(connection, open, { silence_ms: SEARCH_MS });
+    const events = read.filter((event) => !isSystemEvent(event));
+    if (events.length > 0 || read.length < count) return events.map((event) => toRecordedEvent(event, names));
+    next = positionOf(read.at(-1)!);
+  }
+}
+
 /** Returns the first event at or after `position`, of any realm. Throws as `readLogFrom` does. */
 export async function readMarkAt(
   connection: EventStoreDbConnection,

@@ -58,6 +58,7 @@ const BATCH_SIZE = 256;
 const BATCH_LENGTH_MAX = 8_000_000;
 /** SQLite takes a negative limit for none. */
 const NO_LIMIT = -1;
+const POSITION_MAX: Position = 2n ** 63n - 1n;
 /** The most events per transaction: 1,000 would hold the event loop for 25 ms. A single append may have more. */
 const GROUP_EVENTS_MAX = 250;
 /** The schema version is a column here. For the size of an event, it counts as if it were in the metadata. */
@@ -166,6 +167,12 @@ export class SqliteEventStore implements EventStore {
         [stream, from, count ?? NO_LIMIT],
       ),
     );
+    return rows.map(toRecordedEvent);
+  }
+
+  async readBackwards(count: number, before = POSITION_MAX): Promise<RecordedEvent[]> {
+    const sql = `SELECT ${COLUMNS} FROM events WHERE position < ? ORDER BY position DESC LIMIT ?`;
+    const rows = await this.connection.attempt(() => this.connection.all(sql, [before, count]));
     return rows.map(toRecordedEvent);
   }
 
