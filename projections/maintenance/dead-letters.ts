@@ -56,7 +56,8 @@ export async function deadLetters({
   return found;
 }
 
-function groupOf({ cause, reason }: DeadLetter): string {
+/** Returns the group of a dead letter, as `DeadLetterGroup` has it. */
+export function groupOf({ cause, reason }: DeadLetter): string {
   const kind = reason.replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/gi, 'ID').replace(/\d+/g, 'N');
   return hash('sha256', `${cause} ${kind}`).slice(0, 8);
 }

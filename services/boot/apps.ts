@@ -17,6 +17,7 @@ import { Validity } from '../edge/validity';
 import { pictureRoute } from '../media/public-files';
 import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
+import { operatorRoutes } from '../web/console/operator';
 import { consoleRoutes } from '../web/console/routes';
 import { type Connection, shopRoutes } from '../web/shop/routes';
 import { type Listening, listen } from './listen';
@@ -109,7 +110,7 @@ export async function buildCommandApp(
 
 /**
  * Builds the app for reads: `services/query` with the edge cache, and the shop. Calls `recordPageView` for every view of a
- * publication.
+ * publication. Serves the pages for operators if there is an `operator_token`.
  */
 export async function buildQueryApp(
   runtime: Runtime,
@@ -118,13 +119,15 @@ export async function buildQueryApp(
   operations: Operations = startOperations(runtime, readiness(runtime, READS)),
   connectShop: () => Promise<Connection | undefined> = async () => undefined,
   connectConsole: () => string | undefined = () => undefined,
+  operator_token?: string,
 ): Promise<RequestListener> {
   const { shared } = await buildSharedOptions(runtime, changes, operations);
   const { views, events, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
   const shop = shopRoutes(connectShop, startRoute());
-  const pages = [...shop, ...consoleRoutes(connectConsole)];
+  const operator = operatorRoutes({ ...runtime, ready: operations.ready }, operator_token);
+  const pages = [...shop, ...consoleRoutes(connectConsole), ...operator];
   const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];
   const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;
   // A trace shows the reads of a request, so a process with traces has no cache.

@@ -60,6 +60,7 @@ export async function startHttpService(
             operations,
             connectShop,
             connectConsole,
+            role === undefined ? runtime.config.CONSOLE_OPERATOR_TOKEN : undefined,
           );
     const command = role === 'query' ? undefined : await buildCommandApp(runtime, control_log, operations);
     const app = query && command ? routeRequests(query, command) : (query ?? command)!;

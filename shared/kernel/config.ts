@@ -96,6 +96,8 @@ const settingsSchema = z.object({
   SHOP_KEY: z.string().startsWith('pk_', 'a public key, such as pk_live_…').optional(),
   /** Whether the console for merchants is served at `/console`. Default: like DEMO. */
   CONSOLE: oneOf(['on', 'off']).optional(),
+  /** What an operator signs in with at `/console/operator`. Without it, there are no pages for operators. */
+  CONSOLE_OPERATOR_TOKEN: z.string().min(32, 'at least 32 characters').optional(),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Number of proxies in front of the service, or their addresses. The service trusts `X-Forwarded-For` only from them. */
   TRUST_PROXY: z.string().default(''),
@@ -199,9 +201,12 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
 export function describeConfig(config: Config): Record<string, unknown> {
   return {
     ...config,
-    JWT_SECRET: config.JWT_SECRET === undefined ? undefined : '(hidden)',
+    JWT_SECRET: hidden(config.JWT_SECRET),
+    CONSOLE_OPERATOR_TOKEN: hidden(config.CONSOLE_OPERATOR_TOKEN),
     EVENTSTORE_URL: hidePassword(config.EVENTSTORE_URL),
     REDIS_URL: hidePassword(config.REDIS_URL),
     MONGODB_URL: hidePassword(config.MONGODB_URL),
   };
 }
+
+const hidden = (secret: string | undefined) => (secret === undefined ? undefined : '(hidden)');

@@ -2,7 +2,7 @@ import { STYLE as SHOP_STYLE } from '../shop/style';
 
 /** The style sheet of the console: that of the shop, with forms and tables. */
 export const STYLE = `${SHOP_STYLE}
-header nav ul { gap: .25rem 1.25rem; } header nav { flex: 1; } @media (max-width: 40rem) { header nav { order: 1; flex-basis: 100%; } header form { margin-left: auto; } } header form { margin: 0; }
+header nav ul { gap: .25rem 1.25rem; } header nav { flex: 1; } header form { margin: 0; } @media (max-width: 40rem) { header nav { order: 1; flex-basis: 100%; } header form { margin-left: auto; } }
 .panel { background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); padding: 1.25rem; margin: 0 0 var(--gap); }
 .narrow { max-width: 26rem; margin: 12vh auto; }
 .fields { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(14rem, 100%), 1fr)); }
@@ -17,5 +17,7 @@ button.quiet { background: none; color: inherit; border-color: var(--line); }
 .scroll { overflow-x: auto; } td img { width: 3rem; height: 3rem; object-fit: cover; border-radius: 6px; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 td form { display: inline; } tbody input:not([type=checkbox]) { width: 8rem; }
 .depth-1 { padding-left: 1.5rem; } .depth-2 { padding-left: 3rem; } .depth-3 { padding-left: 4.5rem; } .depth-4, .depth-5 { padding-left: 6rem; }
+dl.parts { display: flex; flex-wrap: wrap; gap: .5rem 2rem; } dl.parts dt { font-size: .9rem; } p.bad, dd.bad { color: var(--sale); }
+.rows td { vertical-align: top; } .rows th, .rows td { padding-right: 1rem; } td time, td code, td .tags { white-space: nowrap; } td .tags { flex-wrap: nowrap; } td code { font-size: .85rem; } pre { overflow-x: auto; margin: 0; font-size: .85rem; } h1.stream { font: 600 1.1rem ui-monospace, monospace; } h1.stream, .bad { overflow-wrap: anywhere; } th::first-letter, dt::first-letter { text-transform: uppercase; }
 del { color: var(--sale); } ins { color: var(--accent); text-decoration: none; font-weight: 600; }
 `;

@@ -37,7 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/webhooks': [...SHARED, 'projections/engine', 'services/command', 'services/query'],
   'services/import': [...SHARED, 'services/command'],
   'services/demo': [...SHARED, 'projections/engine', 'services/command', 'services/import'],
-  'services/web': [...SHARED, 'shared/client'],
+  'services/web': [...SHARED, 'shared/client', 'projections/maintenance'],
   'services/boot': [
     'services/web',
     ...SHARED,

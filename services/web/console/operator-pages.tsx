@@ -1,0 +1,463 @@
+import { hash } from 'node:crypto';
+import type { ComponentChildren } from 'preact';
+import { scanBodies } from '../../../projections/maintenance/bodies';
+import * as letters from '../../../projections/maintenance/dead-letters';
+import { newestEvents, showStream } from '../../../projections/maintenance/event-log';
+import { type PipelineStatus, readStatus } from '../../../projections/maintenance/status';
+import {
+  type JsonObject,
+  parseStreamName,
+  type RecordedEvent,
+  type StreamName,
+} from '../../../shared/catalog/events/envelope';
+import { ENVIRONMENTS, REALMS, type Realm } from '../../../shared/catalog/realm';
+import type { ReadyCheck } from '../../../shared/http/operational';
+import type { Logger } from '../../../shared/kernel/log';
+import type { System } from '../../../shared/kernel/system';
+import type { ActiveView } from '../../../shared/ports/document-reader';
+import type { EventStore } from '../../../shared/ports/event-store';
+import type { ViewStore } from '../../../shared/ports/view-store';
+import type { Shown } from './frame';
+import { Message, type Site, secondOf } from './pages';
+
+/** What the pages read and change, by the functions of the command line: the stores of the process. */
+export interface PageDeps {
+  readonly events: Readonly<Record<Realm, EventStore>>;
+  readonly viewStores: Readonly<Record<Realm, ViewStore>>;
+  readonly views: Readonly<Record<Realm, ActiveView>>;
+  readonly system: System;
+  readonly log: Logger;
+  readonly ready: ReadyCheck;
+}
+
+interface Visit {
+  readonly deps: PageDeps;
+  readonly query: URLSearchParams;
+  /** Undefined for a GET. */
+  readonly form: URLSearchParams | undefined;
+}
+type Page = (visit: Visit) => Promise<Shown>;
+
+export const HOME = '/console/operator';
+export const OPERATOR: Site = {
+  name: 'Operator',
+  home: HOME,
+  sign_out: `${HOME}/sign-out`,
+  sections: [
+    [HOME, 'Health'],
+    [`${HOME}/dead-letters`, 'Dead letters'],
+    [`${HOME}/events`, 'Events'],
+    [`${HOME}/stores`, 'Stores'],
+  ],
+};
+
+/** How many rows a table shows. */
+const ROWS_MAX = 500;
+/** Events on a page, and how many a page looks at to find them: older ones are a page further. */
+const EVENTS = 50;
+const EXAMINED_MAX = 5_000;
+const REASON_LENGTH = 160;
+
+const partsOf = ({ events, viewStores, system, log }: PageDeps, realm: Realm) => ({
+  ...{ realm, events: events[realm], views: viewStores[realm], system, log },
+});
+
+export const messageOf = (heading: string, hint: string, status: number): Shown => ({
+  title: heading,
+  status,
+  body: <Message heading={heading} hint={hint} back={OPERATOR.sections[0]!} />,
+});
+
+const link = (path: string, parameters: Record<string, string>): string =>
+  `${HOME}${path}?${new URLSearchParams(parameters)}`;
+
+const Time = ({ at }: { at: string }) => <time>{secondOf(at)}</time>;
+
+const StreamLink = ({ stream }: { stream: string }) => (
+  <a href={link('/stream', { name: stream })}>
+    <code>{stream}</code>
+  </a>
+);
+
+/** A table that scrolls sideways on a narrow screen. Columns of numbers are right-aligned. */
+function Table({ columns, rows }: { columns: readonly string[]; rows: readonly ComponentChildren[][] }) {
+  const classOf = (index: number) =>
+    ['number', 'bigint'].includes(typeof rows[0]?.[index]) ? 'number' : undefined;
+  const cells = (Tag: 'th' | 'td', row: readonly ComponentChildren[]) =>
+    row.map((cell, index) => (
+      <Tag key={index} class={classOf(index)}>
+        {typeof cell === 'bigint' ? String(cell) : cell}
+      </Tag>
+    ));
+  return (
+    <div class="scroll">
+      <table class="rows">
+        <thead>
+          <tr>{cells('th', columns)}</tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, ROWS_MAX).map((row, index) => (
+            <tr key={index}>{cells('td', row)}</tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > ROWS_MAX && <p class="note">{`The first ${ROWS_MAX} of ${rows.length}.`}</p>}
+    </div>
+  );
+}
+
+// --- Health ---
+
+const healthPage: Page = async ({ deps }) => {
+  const { ok, details } = await deps.ready().catch(() => ({ ok: false, details: {} as JsonObject }));
+  const { waiting_for = [], outages = {}, control, live, test, ...of_service } = details;
+  const of_realms = { control, live, test };
+  const causes = Object.entries(outages as Record<string, { cause: string; since: string }>);
+  const problems = [
+    ...(waiting_for as string[]).map((part) => `Waiting for ${part}.`),
+    ...causes.map(([server, { cause, since }]) => `${server}, since ${secondOf(since)}: ${cause}`),
+  ];
+  const body = (
+    <>
+      <h1>{ok ? 'Ready' : 'Not ready'}</h1>
+      {problems.map((problem) => (
+        <p key={problem} class="bad">
+          {problem}
+        </p>
+      ))}
+      <Parts parts={of_service} />
+      {
+        await Promise.all(
+          REALMS.map(async (realm) => (
+            <section key={realm} class="panel">
+              <h2>{realm}</h2>
+              <Parts parts={(of_realms[realm] ?? {}) as JsonObject} />
+              {/* The page is needed most when a store cannot be read. */}
+              {
+                await readStatus(partsOf(deps, realm)).then(
+                  (status) => <Versions {...status} />,
+                  (error: unknown) => <p class="bad">{String(error)}</p>,
+                )
+              }
+            </section>
+          )),
+        )
+      }
+    </>
+  );
+  return { title: 'Health', body };
+};
+
+/** Shows the states of what a service needs, except what the tables of a realm show. */
+function Parts({ parts: { lag, dead_letters, parked, ...parts } }: { parts: JsonObject }) {
+  const textOf = (value: unknown) =>
+    typeof value === 'string' ? value : JSON.stringify(value).replace(/["{}]/g, '').replace(/[:,]/g, '$& ');
+  const is_bad = (value: unknown) =>
+    typeof value !== 'object' && !['ok', 'yes', 'running', 'unknown'].includes(String(value));
+  return (
+    <dl class="parts">
+      {Object.entries(parts).map(([name, value]) => (
+        <div key={name}>
+          <dt>{name.replaceAll('_', ' ')}</dt>
+          <dd class={is_bad(value) ? 'bad' : undefined}>{textOf(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function Versions({ realm, head, versions }: PipelineStatus) {
+  const { partitions = [], dead_letters = [] } = versions.find(({ status }) => status === 'active') ?? {};
+  const inEach = (cell: (each: (typeof partitions)[number]) => bigint | number) => partitions.map(cell);
+  const waiting = (each: number) => dead_letters.filter(({ partition }) => partition === each).length;
+  return (
+    <>
+      <Table
+        columns={['Version', 'Status', 'Created', 'Schema', 'Dead letters']}
+        rows={versions.map(({ version, status, damaged, mismatch, ...each }) => [
+          `v${version}`,
+          [status, damaged && 'damaged', mismatch].filter(Boolean).join(', '),
+          <Time key={version} at={each.created_at} />,
+          ...[each.schema, each.dead_letters.length],
+        ])}
+      />
+      <p class="note">{`The log ends at ${head}. Build a new version with "catalog projections rebuild --realm ${realm}".`}</p>
+      <Table
+        columns={['Partition', ...partitions.map(({ partition }) => String(partition))]}
+        rows={[
+          ['Position', ...inEach(({ checkpoint }) => checkpoint)],
+          ['Lag', ...inEach(({ lag }) => lag)],
+          ['Dead letters', ...inEach(({ partition }) => waiting(partition))],
+        ]}
+      />
+    </>
+  );
+}
+
+// --- Dead letters ---
+
+/** A dead letter with where it is, and which others are like it. */
+interface WaitingStream extends letters.DeadLetterInVersion {
+  readonly realm: Realm;
+  readonly group: string;
+}
+
+async function waitingStreams(deps: PageDeps): Promise<WaitingStream[]> {
+  const found: WaitingStream[] = [];
+  for (const realm of REALMS)
+    for (const letter of await letters.deadLetters(partsOf(deps, realm)))
+      found.push({ ...letter, realm, group: letters.groupOf(letter) });
+  return found;
+}
+
+/** The links to the page that asks before a retry or a skip. */
+const Actions = ({ waiting }: { waiting: Record<string, string> }) => (
+  <div class="tags">
+    <a href={link('/release', { action: 'retry', ...waiting })}>Retry…</a>
+    <a href={link('/release', { action: 'skip', ...waiting })}>Skip…</a>
+  </div>
+);
+
+const deadLettersPage: Page = async ({ deps }) => {
+  const streams = await waitingStreams(deps);
+  const groups = letters.groupDeadLetters(streams);
+  const body = (
+    <>
+      <h1>Dead letters</h1>
+      <p class="note">An event of these streams could not be projected. It and the later ones wait.</p>
+      {streams.length === 0 && <p class="empty">The dead-letter list is empty.</p>}
+      <h2>By error</h2>
+      <Table
+        columns={['Group', 'Streams', 'Error', 'Since']}
+        rows={groups.map(({ group, count, first }) => [
+          <>
+            <code>{group}</code>
+            <Actions waiting={{ group }} />
+          </>,
+          count,
+          <>
+            {shortened(first.reason)}
+            <div class="note">{first.cause}</div>
+          </>,
+          <Time key={group} at={first.failed_at} />,
+        ])}
+      />
+      <h2>Streams</h2>
+      <StreamTable streams={streams} />
+    </>
+  );
+  return { title: 'Dead letters', body };
+};
+
+const StreamTable = ({ streams }: { streams: readonly WaitingStream[] }) => (
+  <Table
+    columns={['Stream', 'Version', 'Event', 'Reason', 'Since']}
+    rows={streams.map(({ stream, version, revision, reason, failed_at }) => [
+      <>
+        <StreamLink stream={stream} />
+        <Actions waiting={{ stream }} />
+      </>,
+      ...[`v${version}`, revision, shortened(reason)],
+      <Time key={stream} at={failed_at} />,
+    ])}
+  />
+);
+
+const shortened = (reason: string): string =>
+  reason.length > REASON_LENGTH ? `${reason.slice(0, REASON_LENGTH)}…` : reason;
+
+const ACTIONS = {
+  retry: {
+    verb: 'Retry',
+    run: letters.retry,
+    effect: 'The waiting events are projected. If one fails again, its stream stays on the list.',
+  },
+  skip: {
+    verb: 'Skip',
+    run: letters.skip,
+    effect:
+      'These events are left out of the documents for good, and the later ones are projected. The log keeps them: the next rebuild meets them again.',
+  },
+} as const;
+
+const streamsText = (count: number): string => (count === 1 ? '1 stream' : `${count} streams`);
+
+/** Asks before a retry or a skip, and does it if the form names the same events: nothing has changed meanwhile. */
+const releasePage: Page = async ({ deps, query, form }) => {
+  const asked = form ?? query;
+  const action = asked.get('action') === 'skip' ? 'skip' : 'retry';
+  const [stream, group] = [asked.get('stream'), asked.get('group') ?? ''];
+  const waiting = stream ? { stream: stream as StreamName } : { group };
+  const found = (await waitingStreams(deps)).filter((each) =>
+    stream ? each.stream === stream : each.group === group,
+  );
+  if (found.length === 0)
+    return messageOf('Nothing waits', 'It is not on the dead-letter list any more.', 404);
+  const events = found.map((each) => [each.stream, each.version, each.revision]);
+  const plan = hash('sha256', JSON.stringify(events), 'base64url');
+  const { verb, effect, run } = ACTIONS[action];
+  if (form?.get('plan') !== plan) {
+    const body = (
+      <>
+        <h1>{verb}</h1>
+        <p>{effect}</p>
+        <form method="post" action={`${HOME}/release`}>
+          {Object.entries({ action, plan, ...waiting }).map(([name, value]) => (
+            <input key={name} type="hidden" name={name} value={value} />
+          ))}
+          <button type="submit">{`${verb} ${streamsText(found.length)}`}</button>{' '}
+          <a href={`${HOME}/dead-letters`}>Cancel</a>
+        </form>
+        <StreamTable streams={found} />
+      </>
+    );
+    const changed = { text: 'The list has changed meanwhile. Look again.', is_bad: true };
+    return { title: 'Confirm', body, notice: form && changed };
+  }
+  const results: letters.RetryResult[] = [];
+  for (const realm of new Set(found.map((each) => each.realm)))
+    results.push(...(await run(partsOf(deps, realm), waiting)));
+  const failed = results.filter(({ dead_letter }) => dead_letter !== null).length;
+  const saved = `Projected again: ${streamsText(results.length - failed)}. Failed again: ${failed}.`;
+  return { location: `${HOME}/dead-letters`, saved };
+};
+
+// --- Events ---
+
+/** Returns a parameter that is a whole number, as text. */
+const numberIn = (query: URLSearchParams, name: string): string | undefined =>
+  /^\d{1,18}$/.exec(query.get(name) ?? '')?.[0];
+
+const byOf = ({ metadata: { source, api_key_id } }: RecordedEvent): string =>
+  api_key_id ? `${source}, key ${api_key_id}` : source;
+
+const eventsPage: Page = async ({ deps, query }) => {
+  const realm = REALMS.find((each) => each === query.get('realm')) ?? 'live';
+  const [store = '', type = '', from] = [
+    query.get('store')?.trim(),
+    query.get('type')?.trim(),
+    numberIn(query, 'before'),
+  ];
+  const wanted = { ...(store && { store }), ...(type && { type: type.split(/[\s,]+/) }) };
+  const search = { ...(from && { before: BigInt(from) }), examined_max: EXAMINED_MAX };
+  const { events, before } = await newestEvents(deps.events[realm], wanted, EVENTS, search);
+  const body = (
+    <>
+      <div class="bar">
+        <h1>Events</h1>
+        <form>
+          <select name="realm" aria-label="Realm">
+            {REALMS.map((each) => (
+              <option key={each} selected={each === realm}>
+                {each}
+              </option>
+            ))}
+          </select>
+          <input
+            name="store"
+            value={store}
+            placeholder="Any store"
+            aria-label="ID of the store, or of the account"
+          />
+          <input name="type" value={type} placeholder="Any type" aria-label="Types, separated by commas" />
+          <button type="submit">Show</button>
+        </form>
+      </div>
+      <Table
+        columns={['Time', 'Type', 'Stream', 'Event', 'By', 'Position']}
+        rows={events.map((event) => [
+          <Time key={event.id} at={event.metadata.occurred_at} />,
+          event.type,
+          <StreamLink key={event.id} stream={event.stream} />,
+          ...[event.revision, byOf(event), event.position],
+        ])}
+      />
+      {events.length === 0 && <p class="empty">Nothing found.</p>}
+      {before !== undefined && (
+        <p class="pager">
+          <a
+            href={link('/events', { realm, store, type, before: String(before) })}
+          >{`Older than ${before}`}</a>
+        </p>
+      )}
+    </>
+  );
+  return { title: 'Events', body };
+};
+
+/** Secrets of webhooks are in the log. */
+const hideSecrets = (key: string, value: unknown): unknown => (key === 'secret' ? '(hidden)' : value);
+
+const streamPage: Page = async ({ deps, query }) => {
+  const name = query.get('name') ?? '';
+  const realm = parseStreamName(name)?.realm;
+  const from = Number(numberIn(query, 'from')?.slice(0, 9) ?? 0);
+  const shown = realm && (await showStream(partsOf(deps, realm), name as StreamName, from, EVENTS));
+  if (!shown?.events.length) return messageOf('Not found', 'This stream has no such events.', 404);
+  const { events, dead_letter } = shown;
+  const linkFrom = (revision: number) => link('/stream', { name, from: String(revision) });
+  const body = (
+    <>
+      <h1 class="stream">{name}</h1>
+      {dead_letter && (
+        <div class="message bad">
+          <a href={linkFrom(dead_letter.revision)}>{`Event ${dead_letter.revision} is a dead letter.`}</a>
+          <Actions waiting={{ stream: name }} />
+        </div>
+      )}
+      {events.map((event) => {
+        const failed = event.revision === dead_letter?.revision;
+        const by = [secondOf(event.metadata.occurred_at), `position ${event.position}`, byOf(event)];
+        const problem = event.error ? `Cannot be read: ${event.error}` : failed && dead_letter.reason;
+        return (
+          <section key={event.id} class="panel">
+            <h2>{`${event.revision} · ${event.type}${failed ? ' · dead letter' : ''}`}</h2>
+            <p class="note">{by.join(' · ')}</p>
+            {problem && <p class="bad">{problem}</p>}
+            <pre>{JSON.stringify(event.data, hideSecrets, 2)}</pre>
+          </section>
+        );
+      })}
+      {events.length === EVENTS && (
+        <p class="pager">
+          <a href={linkFrom(events.at(-1)!.revision + 1)}>Later events</a>
+        </p>
+      )}
+    </>
+  );
+  return { title: name, body };
+};
+
+// --- Stores and accounts ---
+
+const storesPage: Page = async ({ deps }) => {
+  const rowOf = ({ id, name, status, created_at }: JsonObject, realm: Realm) => [
+    ...[String(name), realm, String(status)],
+    <Time key="time" at={String(created_at)} />,
+    <a key="id" href={link('/events', { realm, store: String(id) })}>
+      <code>{String(id)}</code>
+    </a>,
+  ];
+  const rowsOf = async (realm: Realm, collection: 'accounts' | 'stores') =>
+    (await scanBodies(deps, realm, collection)).map((body) => rowOf(body as JsonObject, realm));
+  const stores = await Promise.all(ENVIRONMENTS.map((environment) => rowsOf(environment, 'stores')));
+  const columns = ['Name', 'Realm', 'Status', 'Created', 'ID'];
+  const body = (
+    <>
+      <h1>Stores</h1>
+      <Table columns={columns} rows={stores.flat()} />
+      <h2>Accounts</h2>
+      <Table columns={columns} rows={await rowsOf('control', 'accounts')} />
+    </>
+  );
+  return { title: 'Stores', body };
+};
+
+export const OPERATOR_PAGES: Readonly<Record<string, Page>> = {
+  '': healthPage,
+  '/dead-letters': deadLettersPage,
+  '/release': releasePage,
+  '/events': eventsPage,
+  '/stream': streamPage,
+  '/stores': storesPage,
+};

@@ -1,0 +1,237 @@
+import { type StreamName, streamName } from '../../shared/catalog/events/envelope';
+import { partitionOf } from '../../shared/catalog/events/partitions';
+import { nextBatch } from '../contract/some-documents';
+import { fetch } from '../support/fetch';
+import { type Harness, type Shop, startHarness } from '../support/harness';
+import { waitFor } from '../support/wait-for';
+
+const TOKEN = 'an operator token of 32 characters';
+const UNREADABLE = '01890000-0000-7000-8000-00000000000';
+
+let harness: Harness;
+let shop: Shop;
+let cookie = '';
+
+beforeAll(async () => {
+  harness = await startHarness({ environment: { CONSOLE: 'on', CONSOLE_OPERATOR_TOKEN: TOKEN } });
+  shop = await harness.newShop();
+});
+afterAll(() => harness?.close());
+
+interface Sent {
+  readonly form?: Record<string, string>;
+  readonly origin?: string;
+  readonly cookie?: string;
+  readonly base?: string;
+}
+
+/** Opens a page of the operator, or sends a form as a browser does from a page of the console. */
+async function open(path: string, sent: Sent = {}) {
+  const posted = sent.form && {
+    method: 'POST',
+    body: new URLSearchParams(sent.form),
+    headers: { origin: sent.origin ?? harness.url },
+  };
+  const answer = await fetch(`${harness.url}${sent.base ?? '/console/operator'}${path}`, {
+    redirect: 'manual',
+    ...posted,
+    headers: { cookie: sent.cookie ?? cookie, ...posted?.headers },
+  });
+  const location = answer.headers.get('location') ?? '';
+  return { status: answer.status, headers: answer.headers, html: await answer.text(), location };
+}
+
+async function signIn(): Promise<void> {
+  const { status, headers, location } = await open('/sign-in', { form: { token: TOKEN } });
+  expect([status, location]).toEqual([303, '/console/operator']);
+  const set = headers.get('set-cookie')!;
+  expect(set).toMatch(
+    /^catalog_operator=\d+\.[\w-]+; Path=\/console\/operator; Max-Age=3600; HttpOnly; SameSite=Strict$/,
+  );
+  cookie = set.split(';')[0]!;
+}
+
+beforeEach(() => {
+  cookie = '';
+});
+
+describe('the sign-in', () => {
+  test('takes the token only, and ends with the sign-out', async () => {
+    for (const path of ['', '/dead-letters', '/events', '/stream', '/stores', '/release?action=skip'])
+      expect((await open(path)).html).toContain('<h1>Operator</h1>');
+    for (const token of ['', `${TOKEN}.`, TOKEN.slice(1), shop.secret.key]) {
+      const refused = await open('/sign-in', { form: { token } });
+      expect([refused.status, refused.headers.get('set-cookie')]).toEqual([403, null]);
+    }
+    await signIn();
+    const page = await open('');
+    expect([page.status, page.html]).toEqual([200, expect.stringContaining('<h1>Ready</h1>')]);
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    const out = await open('/sign-out', { form: {} });
+    expect(out.headers.get('set-cookie')).toMatch(/^catalog_operator=; .*Max-Age=0/);
+    const [until, signature] = cookie.split('=')[1]!.split('.');
+    for (const forged of [`${Number(until) + 1}.${signature}`, `${until}.`, `.${signature}`, 'x'])
+      expect((await open('', { cookie: `catalog_operator=${forged}` })).html).toContain('Sign in');
+  });
+
+  test("a merchant's session is not one of an operator, nor the other way round", async () => {
+    const signed_in = await open('/sign-in', { form: { key: shop.secret.key }, base: '/console' });
+    const [name, value] = signed_in.headers.get('set-cookie')!.split(';')[0]!.split('=') as [string, string];
+    const of_merchant = `${name}=${value}`;
+    expect((await open('/products', { base: '/console', cookie: of_merchant })).status).toBe(200);
+    for (const each of [of_merchant, `catalog_operator=${value}`])
+      expect((await open('/stores', { cookie: each })).html).toContain('<h1>Operator</h1>');
+    await signIn();
+    for (const each of [cookie, cookie.replace('operator', 'console')]) {
+      const { html } = await open('/products', { base: '/console', cookie: each });
+      expect(html).toContain('Secret key');
+    }
+  });
+
+  test('does not exist without a token', async () => {
+    const other = await startHarness({ environment: { CONSOLE: 'on' } });
+    try {
+      expect((await fetch(`${other.url}/console/operator`)).status).toBe(404);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+test('the health page shows the versions and partitions of each realm', async () => {
+  await signIn();
+  await harness.settled();
+  const { html } = await open('');
+  const head = await harness.service.runtime.events.live.head();
+  expect(html).toContain(`The log ends at ${head}. Build a new version`);
+  expect(html).toMatch(/<h2>live<\/h2>.*<dt>event store<\/dt><dd>ok<\/dd>.*<td>v1<\/td><td>active<\/td>/);
+  const { viewStores } = harness.service.runtime;
+  await viewStores.test.setPaused(true);
+  await waitFor(async () => (await open('')).html.includes('<dt>paused since</dt>'));
+  await viewStores.test.setPaused(false);
+});
+
+test('the stores and accounts are listed, names as text', async () => {
+  await signIn();
+  const store_id = await harness.newStore('test', '<b>Shop</b>');
+  const { html } = await open('/stores');
+  expect(html).toContain('<td>&lt;b>Shop&lt;/b></td>');
+  expect(html).toContain(`/events?realm=test&amp;store=${store_id}"><code>${store_id}</code>`);
+  expect(html).toContain(`<code>${harness.account_id}</code>`);
+});
+
+test('the newest events are found by realm, store and type, and each stream is shown', async () => {
+  await signIn();
+  const other = await harness.newShop();
+  const { publications, webhooks } = harness.client(other.secret);
+  const ids: string[] = [];
+  for (let n = 0; n < 51; n++)
+    ids.push((await publications.create({ title: `T${n}`, price_currency: 'USD', price_amount: n })).id);
+  const { secret } = await webhooks.create({ url: 'https://example.com/hook' });
+  const filter = `/events?realm=live&store=${other.store_id}&type=PublicationCreated`;
+  const first = await open(filter);
+  expect(first.html).toContain(`live.publication-${ids[50]}`);
+  expect(first.html).toContain(`live.publication-${ids[1]}`);
+  expect(first.html).not.toContain(`live.publication-${ids[0]}`);
+  expect(first.html).not.toContain('<td>StoreCreated</td>');
+  const older = /href="[^"]*operator(\/events[^"]*before=\d+)"/
+    .exec(first.html)![1]!
+    .replaceAll('&amp;', '&');
+  expect((await open(older)).html).toContain(`live.publication-${ids[0]}`);
+  expect((await open(`/events?store=${shop.store_id}&type=NoSuchType`)).html).toContain('Nothing found.');
+  expect((await open('/events?realm=control')).html).toContain('<td>AccountCreated</td>');
+
+  const { html } = await open(`/stream?name=live.publication-${ids[0]}`);
+  expect(html).toContain('<h2>0 · PublicationCreated</h2>');
+  expect(html).toContain('&quot;title&quot;: &quot;T0&quot;');
+  expect((await open('/stream?name=live.store-nothing')).status).toBe(404);
+  expect((await open('/stream?name=nothing')).status).toBe(404);
+
+  const hooks = await open(`/events?store=${other.store_id}&type=WebhookCreated`);
+  const hook = /name=(live\.webhook-[-\w]+)/.exec(hooks.html)![1]!;
+  const shown = await open(`/stream?name=${hook}`);
+  expect(shown.html).toContain('&quot;secret&quot;: &quot;(hidden)&quot;');
+  expect(shown.html).not.toContain(secret);
+});
+
+describe('a dead letter', () => {
+  /** Appends an event that no worker can read, as one of a later release would be. */
+  async function appendUnreadable(n: number): Promise<StreamName> {
+    const stream = streamName('live', 'listing', `${UNREADABLE}${n}`);
+    const metadata = {
+      occurred_at: new Date().toISOString(),
+      partition_key: shop.store_id,
+      store_id: shop.store_id,
+      source: 'system' as const,
+    };
+    await harness.service.runtime.events.live.append(stream, -1, [
+      { id: `${UNREADABLE}${n}`, type: 'OfALaterRelease', schema_version: 1, data: { n }, metadata },
+    ]);
+    await waitFor(async () => (await open('/dead-letters')).html.includes(stream));
+    return stream;
+  }
+
+  const planIn = (html: string): string => /name="plan" value="([^"]*)"/.exec(html)![1]!;
+
+  beforeEach(signIn);
+
+  test('is shown, retried and skipped with those of its group', async () => {
+    const streams = [await appendUnreadable(1), await appendUnreadable(2)];
+    const { html } = await open('/dead-letters');
+    const group = /action=retry&amp;group=(\w+)/.exec(html)![1]!;
+    expect(html).toMatch(new RegExp(`<code>${group}</code>.{1,400}<td class="number">2</td>`));
+    const form = async (action: string) => {
+      const asked = await open(`/release?action=${action}&group=${group}`);
+      for (const stream of streams) expect(asked.html).toContain(stream);
+      return { action, group, plan: planIn(asked.html) };
+    };
+    const failed = await open('/release', { form: await form('retry') });
+    expect(decodeURIComponent(failed.location).replaceAll('+', ' ')).toContain('Failed again: 2.');
+    expect((await open('/dead-letters')).html).toContain('unknown event type OfALaterRelease');
+
+    const skip = await form('skip');
+    for (const origin of ['https://evil.example', 'null', ''])
+      expect((await open('/release', { form: skip, origin })).status).toBe(403);
+    streams.push(await appendUnreadable(3));
+    const changed = await open('/release', { form: skip });
+    expect(changed.html).toContain('The list has changed meanwhile. Look again.');
+    const shown = await open(`/stream?name=${streams[0]}`);
+    expect(shown.html).toContain('Cannot be read: unknown event type OfALaterRelease');
+    expect(shown.html).toContain('Event 0 is a dead letter.');
+    expect(shown.html).toContain('<h2>0 · OfALaterRelease · dead letter</h2>');
+    const done = await open('/release', { form: { ...skip, plan: planIn(changed.html) } });
+    expect(done.location).toContain('Projected+again%3A+3+streams');
+    expect((await open('/dead-letters')).html).toContain('The dead-letter list is empty.');
+    expect((await open('/release', { form: skip })).status).toBe(404);
+  });
+
+  test('that can be projected now leaves the list after a retry', async () => {
+    const { publications } = harness.client(shop.secret);
+    const { id } = await publications.create({ title: 'Tea', price_currency: 'USD', price_amount: 1_250 });
+    const stream = streamName('live', 'publication', id);
+    const { events, viewStores } = harness.service.runtime;
+    const [created] = await events.live.readStream(stream);
+    await harness.settled();
+    const [active] = await viewStores.live.versions();
+    const version = await viewStores.live.open(active!.version);
+    const partition = partitionOf(shop.store_id, viewStores.live.partition_count);
+    const { position, revision } = created!;
+    const letter = {
+      stream,
+      partition,
+      revision,
+      position,
+      reason: 'it broke',
+      failed_at: '2026-01-01T00:00:00Z',
+    };
+    await waitFor(async () => {
+      const batch = await nextBatch(version, { partition, dead_letters: [letter] });
+      return (await version.apply(batch)) === 'applied';
+    });
+    const asked = await open(`/release?action=retry&stream=${stream}`);
+    expect(asked.html).toContain('it broke');
+    const done = await open('/release', { form: { action: 'retry', stream, plan: planIn(asked.html) } });
+    expect(done.location).toContain('Projected+again%3A+1+stream.');
+    expect((await publications.get(id)).title).toBe('Tea');
+  });
+});
