@@ -39,12 +39,13 @@ const eventDefinitions: Readonly<Record<Category, readonly EventDefinition[]>> =
   webhook: webhookEvents,
 };
 
-const byType = new Map(
-  [...Object.values(eventDefinitions).flat(), ...correctionEvents].map((definition) => [
-    definition.type,
-    definition,
-  ]),
-);
+/** The events that this code reads and writes. */
+export const allEventDefinitions: readonly EventDefinition[] = [
+  ...Object.values(eventDefinitions).flat(),
+  ...correctionEvents,
+];
+
+const byType = new Map(allEventDefinitions.map((definition) => [definition.type, definition]));
 
 /** Whether streams of the category have events of this type. */
 export const isEventOf = (category: Category, type: string): boolean =>
