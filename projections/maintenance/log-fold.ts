@@ -16,6 +16,11 @@ export interface Advance {
   /** Target checkpoint of each partition. The log must already have reached these positions. */
   readonly to: readonly Position[];
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Whether `to` has positions of documents. At those that no event has written, such as a repair, there is no event.
+   * Default: false.
+   */
+  readonly is_inexact?: boolean;
   /** Called after each batch of the log, with its last position and its number of events. */
   readonly onBatch?: (position: Position, events: number) => void;
 }
@@ -35,10 +40,13 @@ const FLUSH_AFTER_BATCHES = 100;
 export class LogFold {
   private readonly options: LogFoldOptions;
   private readonly runs: readonly PartitionRun[];
+  /** Where to read on: no checkpoint is before it. EventStoreDB reads only from the position of an event. */
+  private read_to: Position;
 
   private constructor(options: LogFoldOptions, runs: readonly PartitionRun[]) {
     this.options = options;
     this.runs = runs;
+    this.read_to = least(this.checkpoints());
   }
 
   static async open(options: LogFoldOptions): Promise<LogFold> {
@@ -58,8 +66,8 @@ export class LogFold {
    * Projects each partition up to its position in `to` and flushes. Stops earlier if `signal` aborts. Throws
    * `PoisonError` if an event fails to project and `poison` is `throw`.
    */
-  async advance({ to, signal, onBatch }: Advance): Promise<void> {
-    const after = least(this.checkpoints());
+  async advance({ to, signal, is_inexact = false, onBatch }: Advance): Promise<void> {
+    const after = this.read_to;
     let batches = 0;
     let reached = after;
     const range = { after, to: greatest(to), batch_size: BATCH_SIZE, signal };
@@ -72,6 +80,7 @@ export class LogFold {
       onBatch?.(reached, batch.events.length);
     }
     await this.flush(reached, to);
+    if (!is_inexact && !signal?.aborted) this.read_to = greatest([after, least(to)]);
   }
 
   private async flush(reached: Position, to: readonly Position[]): Promise<void> {

@@ -189,13 +189,19 @@ class Verification {
     // `partition` also completes a batch that a crashed worker has left unfinished.
     const partitions = Array.from({ length: views.partition_count }, (_, n) => version.partition(n));
     const to = (await Promise.all(partitions)).map(({ checkpoint }) => checkpoint);
-    await this.advance(fold, meter, to);
+    await this.advance(fold, meter, to, false);
     return to;
   }
 
-  private advance(fold: LogFold, meter: ProgressMeter, to: readonly Position[]): Promise<void> {
+  private advance(
+    fold: LogFold,
+    meter: ProgressMeter,
+    to: readonly Position[],
+    is_inexact = true,
+  ): Promise<void> {
     const { signal } = this.options;
-    return fold.advance({ to, signal, onBatch: (position, events) => meter.advance(position, events) });
+    const onBatch = (position: Position, events: number) => meter.advance(position, events);
+    return fold.advance({ to, signal, is_inexact, onBatch });
   }
 
   /**

@@ -31,7 +31,7 @@ export async function foldBatch(
   await run.flush(to);
 }
 
-/** Projects all events of all partitions without faults, in batches of `size` log positions. */
+/** Projects all events of all partitions without faults, in batches of `size` events. */
 export async function cleanFold(
   log: readonly RecordedEvent[],
   size = log.length,
@@ -40,7 +40,7 @@ export async function cleanFold(
   for (let partition = 0; partition < PARTITIONS; partition++)
     for (let to = 0; to < log.length; ) {
       to = Math.min(log.length, to + size);
-      await foldBatch(version, partition, log, BigInt(to));
+      await foldBatch(version, partition, log, log[to - 1]!.position);
     }
   return version;
 }

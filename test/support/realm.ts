@@ -19,7 +19,10 @@ import { bounded } from './bounded';
 import type { Step } from './history';
 import { makeTempDir } from './temp-dir';
 
-/** The stores of one realm, on SQLite files in a folder of their own. `log` replaces the event store. */
+/**
+ * The stores of one realm, on SQLite files in a folder of their own or on the servers in `settings`. `log` replaces the event
+ * store.
+ */
 export interface TestRealm {
   readonly events: EventStore;
   readonly views: ViewStore;
@@ -48,15 +51,18 @@ export interface TestRealmOptions {
   readonly log?: EventStore;
   /** Default: a new folder, which `close` removes. */
   readonly folder?: string;
+  /** The servers, as `ownNames` returns them. Default: none. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 export async function openRealm({
   log: elsewhere,
   folder: given,
+  settings,
 }: TestRealmOptions = {}): Promise<TestRealm> {
   const own = given === undefined ? makeTempDir() : undefined;
   const folder = given ?? own!.path;
-  const config = parseConfig({ DATA_DIR: folder });
+  const config = parseConfig({ ...settings, DATA_DIR: folder });
   const events = elsewhere ?? (await openEventStore(config, 'live'));
   const views = await openViewStore(config, 'live');
   const log = pino({ level: 'silent' });
