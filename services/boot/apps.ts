@@ -15,6 +15,7 @@ import { startRoute } from '../docs/start-page';
 import { EdgeCache } from '../edge/edge-cache';
 import { Validity } from '../edge/validity';
 import { pictureRoute } from '../media/public-files';
+import { freshnessHeaders } from '../metrics/freshness';
 import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
 import { operatorRoutes } from '../web/console/operator';
@@ -135,7 +136,8 @@ export async function buildQueryApp(
   const cache =
     is_cached &&
     new EdgeCache({ recordPageView, onCache: metrics.onCache, bytes_max, validity: new Validity(views) });
-  return buildApp({ ...shared, routes, public_routes, ...(cache && { cache }) });
+  const freshness = freshnessHeaders(runtime);
+  return buildApp({ ...shared, routes, public_routes, freshness, ...(cache && { cache }) });
 }
 
 /**

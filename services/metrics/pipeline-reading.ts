@@ -82,6 +82,15 @@ async function readDocuments(view: ActiveView, realm: Realm) {
   return { checkpoints, dead_letters: dead_letters.length, processing };
 }
 
+/** Returns the lag of each partition, from a head of the log that may be a second old. */
+export async function readLags(
+  { events, system }: Pick<ReadParts, 'events' | 'system'>,
+  realm: Realm,
+  checkpoints: readonly Position[],
+): Promise<PartitionLag[]> {
+  return lagsOf(events[realm], system, checkpoints, await events[realm].head(HEAD_AGE_MS));
+}
+
 /** Computes the lag of each partition. Reads the log once per distinct checkpoint: idle partitions often share one. */
 async function lagsOf(
   events: EventStore,

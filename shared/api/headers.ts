@@ -68,8 +68,14 @@ export const responseHeaders = {
     'Bearer realm="catalog", error="invalid_token"',
   ),
   'X-Catalog-Position': header(
-    'Position of the write in the log, or of an offset of the changes. Send it as `X-Catalog-Min-Position` with a read that must include what is before.',
+    'Position in the log: of a write, or up to where the documents are at least that a read was made from. Send it as `X-Catalog-Min-Position` with a read that must include what is before.',
     '1042',
+    { pattern: '^[0-9]+$' },
+  ),
+  'X-Catalog-Lag-Ms': header(
+    'How long the oldest event that these documents lack has waited, in milliseconds. 0 if they lack none.',
+    '0',
+    { pattern: '^[0-9]+$', optional: true },
   ),
   'Idempotent-Replayed': header(
     'The response repeats that of an earlier request with the same `Idempotency-Key`.',

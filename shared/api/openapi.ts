@@ -349,14 +349,15 @@ const EXAMPLE_FAULTS: Partial<Record<Condition, { field: string; constraint: str
 };
 
 function declaredResponse(
-  { path }: Operation,
+  operation: Operation,
   status: string,
   { description, headers = [], content }: Success,
   schemas: Schemas,
 ): JsonObject {
+  const { path } = operation;
   return {
     description,
-    headers: referToHeaders([...headersOf(areaOf(path)), ...headers]),
+    headers: referToHeaders([...headersOf(areaOf(path)), ...freshnessOf(operation), ...headers]),
     ...(content === undefined ? {} : { content: contentOf(content, schemas) }),
     ...(status === '201' ? { links: linksOf(`${path.replace(/\/by-.*/, '')}/:id`) } : {}),
   };
@@ -422,6 +423,10 @@ function headersOf(area: Area): ResponseHeader[] {
   const ignored = area === 'api' ? ['X-Catalog-Ignored'] : [];
   return [...common, ...([...limits, ...ignored] as ResponseHeader[])];
 }
+
+/** Returns the headers of successful reads. */
+const freshnessOf = ({ method, path }: Operation): ResponseHeader[] =>
+  method === 'GET' && areaOf(path) === 'api' ? ['X-Catalog-Position', 'X-Catalog-Lag-Ms'] : [];
 
 function failureHeaders(
   area: Area,

@@ -3,13 +3,18 @@ export interface AnswerInfo {
   readonly status: number;
   /** ETag of the response. `ifMatch` accepts the ETag, and also the resource itself. */
   readonly etag: string | undefined;
-  /** Writes only: position of the write in the log. Pass it to `consistent` to read a state that includes the write. */
+  /**
+   * Of a write: its position in the log. Pass it to `consistent` to read a state that includes the write. Of a read: up to
+   * where in the log its state is, if the service says so.
+   */
   readonly position: string | undefined;
   /**
    * Writes only: whether the service returned the stored response of an earlier request with the same idempotency
    * key.
    */
   readonly replayed: boolean;
+  /** Reads only: how long the oldest event that the state lacks has waited, in milliseconds, if the service says so. */
+  readonly lagMs: number | undefined;
   readonly requestId: string | undefined;
   /** The key's limit per minute, the number of requests left, and the Unix second at which none is used any more. */
   readonly rateLimit: { readonly limit: number; readonly remaining: number; readonly reset: number };
@@ -30,9 +35,14 @@ export class AnswerInfos {
 
   /** Stores the status and headers under `data`, and returns `data`. */
   record<Data extends object>(data: Data, status: number, headers: Headers): Data {
-    const info = parseInfo(status, headers);
-    this.infos.set(data, info);
-    const { position } = info;
+    this.infos.set(data, parseInfo(status, headers));
+    return data;
+  }
+
+  /** Does the same for the answer to a write. */
+  recordWrite<Data extends object>(data: Data, status: number, headers: Headers): Data {
+    this.record(data, status, headers);
+    const position = this.get(data)?.position;
     // Responses may arrive in another order than the writes were stored in.
     if (position !== undefined && BigInt(position) > BigInt(this.newest_position ?? 0))
       this.newest_position = position;
@@ -66,6 +76,7 @@ function parseInfo(status: number, headers: Headers): AnswerInfo {
     etag: text('etag'),
     position: text('x-catalog-position'),
     replayed: headers.has('idempotent-replayed'),
+    lagMs: headers.has('x-catalog-lag-ms') ? number('x-catalog-lag-ms') : undefined,
     requestId: text('x-request-id'),
     rateLimit: {
       limit: number('x-ratelimit-limit'),

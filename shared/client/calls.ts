@@ -69,7 +69,7 @@ export class Calls {
       ...(respondAsync ? { prefer: 'respond-async' } : {}),
     };
     const response = await this.transport.call(operation, { ...target, query, headers, options });
-    return this.infos.record(response.body.data, response.status, response.headers);
+    return this.infos.recordWrite(response.body.data, response.status, response.headers);
   }
 
   private consistencyHeader({ consistent = this.consistent }: ListOptions): Record<string, string> {

@@ -58,7 +58,7 @@ export class CatalogClient {
   }
 
   /**
-   * Returns the status and headers of the response that `data` came from: ETag, position, request id, rate limit.
+   * Returns the status and headers of the response that `data` came from: ETag, position, lag, request id, rate limit.
    *
    * @param data A resource or page that this client returned. Returns undefined for any other object, copies included.
    * @example

@@ -38,6 +38,11 @@ export interface AnswerCache {
   answer(read: RouteCall, produce: () => Promise<Reply>): Promise<Reply>;
 }
 
+/** Returns headers that say how new the documents are that a read of this principal, which begins now, is made from. */
+export type FreshnessHeaders = (
+  principal: Principal,
+) => Promise<{ readonly 'X-Catalog-Position': string; readonly 'X-Catalog-Lag-Ms'?: string }>;
+
 export interface PipelineOptions extends RequestRecords {
   /** Endpoints of `/api` that this process serves. */
   readonly routes: readonly Route[];
@@ -49,6 +54,7 @@ export interface PipelineOptions extends RequestRecords {
   readonly admission?: { readonly authenticator: BearerAuthenticator; readonly limits: Limits } | undefined;
   readonly idempotency?: Idempotency | undefined;
   readonly cache?: AnswerCache | undefined;
+  readonly freshness?: FreshnessHeaders | undefined;
   readonly trace?: TraceRequest | undefined;
 }
 
@@ -152,7 +158,7 @@ export class Pipeline {
   }
 
   private serveApi(route: Route): Serve {
-    const { idempotency, cache, admission } = this.options;
+    const { idempotency, cache, freshness, admission } = this.options;
     return async (exchange, params) => {
       const { principal, req } = exchange;
       if (principal === undefined) throw new CatalogError('unauthenticated');
@@ -166,7 +172,10 @@ export class Pipeline {
         return encode(exchange, await answerWrite({ ...call, admitItems }, idempotency));
       }
       const produce = async () => replyToRead(exchange, await answerRead(call));
-      return cache ? cache.answer(call, produce) : produce();
+      const fresh = await freshness?.(principal);
+      const reply = await (cache ? cache.answer(call, produce) : produce());
+      Object.assign(exchange.headers, fresh);
+      return reply;
     };
   }
 

@@ -130,6 +130,7 @@ export const CORS_EXPOSED = [
   'Location',
   'X-Request-Id',
   'X-Catalog-Position',
+  'X-Catalog-Lag-Ms',
   'X-Catalog-Ignored',
   'Idempotent-Replayed',
 ].join(', ');

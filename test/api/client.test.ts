@@ -200,7 +200,13 @@ describe('reading your own writes', () => {
     expect(position).toBe(client.answerOf(await client.publications.update(id, {}))?.position);
     expect((await other.publications.get(id, {}, { consistent: position })).id).toBe(id);
     expect(requests.at(-1)?.headers.get('x-catalog-min-position')).toBe(position);
-    await other.publications.get(id, {}, { consistent: true });
+    const read = await other.publications.get(id, {}, { consistent: true });
+    // The position of a read is not one of a write of this client.
+    expect(other.answerOf(read)).toMatchObject({
+      position: expect.stringMatching(/^\d+$/),
+      lagMs: expect.any(Number),
+    });
+    expect(other.position).toBeUndefined();
     expect(requests.at(-1)?.headers.has('x-catalog-min-position')).toBe(false);
   });
 

@@ -6,6 +6,7 @@ import { ownNames, serversOfEnvironment } from '../support/own-servers';
 import { endAll } from '../support/processes';
 import { readinessOf } from '../support/readiness';
 import { withTempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
 
 /* On the embedded stores, or on the servers in EVENTSTORE_URL, REDIS_URL and MONGODB_URL. */
 
@@ -22,9 +23,13 @@ test('nothing is projected from a pause until its end, by no worker, and also af
     const token = await fetchToken(command, key);
     const cli = new Cli(folder, settings);
     const write = (name: string): Promise<string> => createListing(command, token, name);
-    const statusOf = async (id: string, headers: Record<string, string> = {}): Promise<number> => {
-      const authorized = { authorization: `Bearer ${token}`, ...headers };
-      return (await fetch(`${query}/api/listing/${id}`, { headers: authorized })).status;
+    const read = (id: string) =>
+      fetch(`${query}/api/listing/${id}`, { headers: { authorization: `Bearer ${token}` } });
+    const statusOf = async (id: string): Promise<number> => (await read(id)).status;
+    /** What a read says about how new its documents are. */
+    const freshnessOf = async (id: string) => {
+      const { headers } = await read(id);
+      return ['position', 'lag-ms'].map((name) => Number(headers.get(`x-catalog-${name}`) ?? Number.NaN));
     };
     const healthOf = async (name: MemberName) => {
       const { status, live, control } = await readinessOf({ url: fleet.url(name) });
@@ -40,6 +45,11 @@ test('nothing is projected from a pause until its end, by no worker, and also af
     const first = await write('During the pause');
     expect(await statusOf(before)).toBe(200);
     expect(await statusOf(first)).toBe(404);
+    const [position] = await freshnessOf(before);
+    // A reading is up to a second old.
+    await waitFor(async () => (await freshnessOf(before))[1]! > 0);
+    expect(position).toBeGreaterThan(0);
+    expect((await freshnessOf(before))[0]).toBe(position);
     for (const name of ['command-1', 'query-1', 'worker-1'] as const)
       expect(await healthOf(name)).toEqual({ status: 200, live: paused_since, control: undefined });
     const shown = await cli.run('projections', 'status');
@@ -67,6 +77,10 @@ test('nothing is projected from a pause until its end, by no worker, and also af
     await waitForListings([query], token, [first, second]);
     const third = await write('After the pause');
     await waitForListings([query], token, [third]);
+    await waitFor(async () => {
+      const [reached, lag_ms] = await freshnessOf(third);
+      return reached! > position! && lag_ms === 0;
+    });
     expect((await healthOf('worker-1')).live).toBeUndefined();
     expect(await cli.run('projections', 'verify')).toMatchObject({ code: 0, stderr: '' });
     expect(fleet.faults).toEqual([]);

@@ -12,7 +12,7 @@ describe('the check of responses against the OpenAPI document', () => {
       ...{ 'content-type': 'application/json; charset=utf-8', date: 'today' },
       ...{ 'x-request-id': 'r', 'cache-control': 'private, no-cache', etag: '"1-x"' },
       ...{ 'x-ratelimit-limit': '100', 'x-ratelimit-remaining': '99', 'x-ratelimit-reset': '1767225600' },
-      'x-ratelimit-tier': 'public_key',
+      ...{ 'x-ratelimit-tier': 'public_key', 'x-catalog-position': '7' },
       ...changes,
     };
     const defined = Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined);
