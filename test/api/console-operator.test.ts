@@ -138,7 +138,7 @@ test('the newest events are found by realm, store and type, and each stream is s
     .exec(first.html)![1]!
     .replaceAll('&amp;', '&');
   expect((await open(older)).html).toContain(`live.publication-${ids[0]}`);
-  expect((await open(`/events?store=${shop.store_id}&type=NoSuchType`)).html).toContain('Nothing found.');
+  expect((await open(`/events?store=${shop.store_id}&type=NoSuchType`)).html).toContain('None.');
   expect((await open('/events?realm=control')).html).toContain('<td>AccountCreated</td>');
 
   const { html } = await open(`/stream?name=live.publication-${ids[0]}`);
@@ -201,7 +201,7 @@ describe('a dead letter', () => {
     expect(shown.html).toContain('<h2>0 · OfALaterRelease · dead letter</h2>');
     const done = await open('/release', { form: { ...skip, plan: planIn(changed.html) } });
     expect(done.location).toContain('Projected+again%3A+3+streams');
-    expect((await open('/dead-letters')).html).toContain('The dead-letter list is empty.');
+    expect((await open('/dead-letters')).html).toContain('<h2>Streams</h2><p class="note">None.</p>');
     expect((await open('/release', { form: skip })).status).toBe(404);
   });
 

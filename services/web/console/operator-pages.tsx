@@ -81,6 +81,7 @@ const StreamLink = ({ stream }: { stream: string }) => (
 
 /** A table that scrolls sideways on a narrow screen. Columns of numbers are right-aligned. */
 function Table({ columns, rows }: { columns: readonly string[]; rows: readonly ComponentChildren[][] }) {
+  if (rows.length === 0) return <p class="note">None.</p>;
   const classOf = (index: number) =>
     ['number', 'bigint'].includes(typeof rows[0]?.[index]) ? 'number' : undefined;
   const cells = (Tag: 'th' | 'td', row: readonly ComponentChildren[]) =>
@@ -136,7 +137,7 @@ const healthPage: Page = async ({ deps }) => {
               {
                 await readStatus(partsOf(deps, realm)).then(
                   (status) => <Versions {...status} />,
-                  (error: unknown) => <p class="bad">{String(error)}</p>,
+                  (error: unknown) => <p class="bad">{(error as Error).message}</p>,
                 )
               }
             </section>
@@ -225,7 +226,6 @@ const deadLettersPage: Page = async ({ deps }) => {
     <>
       <h1>Dead letters</h1>
       <p class="note">An event of these streams could not be projected. It and the later ones wait.</p>
-      {streams.length === 0 && <p class="empty">The dead-letter list is empty.</p>}
       <h2>By error</h2>
       <Table
         columns={['Group', 'Streams', 'Error', 'Since']}
@@ -372,7 +372,6 @@ const eventsPage: Page = async ({ deps, query }) => {
           ...[event.revision, byOf(event), event.position],
         ])}
       />
-      {events.length === 0 && <p class="empty">Nothing found.</p>}
       {before !== undefined && (
         <p class="pager">
           <a
