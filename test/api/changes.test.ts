@@ -1,7 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { streamName } from '../../shared/catalog/events/envelope';
+import { Dice } from '../support/raw-requests';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 import { Cli, expectFailure } from './cli-run';
@@ -49,6 +50,20 @@ async function follow(offset: string, query = ''): Promise<Read & { readonly pag
 }
 
 const typesOf = ({ entries }: Read): string[] => entries.map(({ type }) => type);
+
+/** What a consumer knows of each resource. */
+type Copy = Map<string, { readonly revision: number; readonly values: Record<string, unknown> }>;
+
+/** Applies changes to a copy, as docs/interface.md#changes says. */
+function apply(copy: Copy, { entries }: Pick<Read, 'entries'>): void {
+  for (const { type, resource_id, revision, changed } of entries) {
+    const known = copy.get(resource_id);
+    if (known && known.revision >= revision) continue;
+    const after = Object.entries(changed).map(([name, values]) => [name, values.after]);
+    if (type.endsWith('.deleted')) copy.delete(resource_id);
+    else copy.set(resource_id, { revision, values: { ...known?.values, ...Object.fromEntries(after) } });
+  }
+}
 
 describe('GET /api/changes', () => {
   test('shows each change with the values before and after, and who made it', async () => {
@@ -146,37 +161,66 @@ describe('GET /api/changes', () => {
     const items = Array.from({ length: 120 }, () => ({ action: 'create', body: TEA }));
     expect((await send('POST', '/api/publications/batch', { body: { items } })).status).toBe(200);
 
-    const copy = new Map<string, { revision: number; values: object }>();
-    const apply = ({ entries }: Pick<Read, 'entries'>): void => {
-      for (const { type, resource_id, revision, changed } of entries) {
-        const known = copy.get(resource_id);
-        if (known && known.revision >= revision) continue;
-        const after = Object.entries(changed).map(([name, values]) => [name, values.after]);
-        if (type.endsWith('.deleted')) copy.delete(resource_id);
-        else copy.set(resource_id, { revision, values: { ...known?.values, ...Object.fromEntries(after) } });
-      }
-    };
+    const copy: Copy = new Map();
     const offsets: string[] = [];
     let page = await read('offset=snapshot');
     for (let n = 0; !page.is_up_to_date; n++) {
-      apply(page);
+      apply(copy, page);
       offsets.push(page.next);
       await send('PATCH', `/api/publication/${id}`, { body: { title: `Tea ${n}` } });
       if (n === 2) await create('/api/publication', { ...TEA, title: 'Late' });
       if (n === 3) await send('DELETE', `/api/listing/${listing_id}`);
       page = await read(`offset=${page.next}`);
     }
-    apply(page);
+    apply(copy, page);
     expect([...offsets].sort()).toEqual(offsets);
     for (const offset of offsets) expect(offset).toMatch(/^[^.]{1,200}$/);
 
     const from_snapshot = new Map(copy);
     copy.clear();
-    apply(await follow('-1'));
+    apply(copy, await follow('-1'));
     expect(from_snapshot.get(id)).toMatchObject({ values: { variants: [{ quantity_available: 5 }] } });
     expect(from_snapshot).toEqual(copy);
     const own = await follow('snapshot', '&resource=listing,review');
     expect(typesOf(own)).toEqual(['review.created']);
+  });
+
+  test('a consumer that dies 100 times while others write ends with what reads show', async () => {
+    const dice = new Dice(randomInt(2 ** 31));
+    const ids: string[] = [];
+    let is_writing = true;
+    const write = async (n: number): Promise<void> => {
+      const id = ids[dice.below(ids.length)];
+      if (id === undefined || dice.chance(0.3))
+        ids.push(await create('/api/publication', { ...TEA, title: `Tea ${n}` }));
+      else if (dice.chance(0.1)) await send('DELETE', `/api/publication/${id}`);
+      else
+        await send('PATCH', `/api/publication/${id}`, { body: { title: `Tea ${n}`, price_amount: n + 1 } });
+    };
+    const writing = (async () => {
+      for (let n = 0; is_writing; n++) await write(n);
+    })();
+    /** What survives a death. It is stored after each page, together. */
+    let stored: { readonly offset: string; readonly copy: Copy } = { offset: '-1', copy: new Map() };
+    for (let deaths = 0; deaths < 100; ) {
+      const memory = new Map(stored.copy);
+      const page = await read(`offset=${stored.offset}&resource=publication`);
+      apply(memory, page);
+      if (page.entries.length > 0 && dice.chance(0.7)) deaths++;
+      else stored = { offset: page.next, copy: memory };
+    }
+    is_writing = false;
+    await writing;
+    const { entries } = await follow(stored.offset, '&resource=publication');
+    apply(stored.copy, { entries });
+    const shown = await here.harness.client(here.shop.secret).publications.list().all();
+    const seen = shown.map(({ id, title, price_amount }) => [id, { title, price_amount }] as const);
+    const kept = [...stored.copy].map(([id, { values }]) => {
+      const { title, price_amount } = values;
+      return [id, { title, price_amount }] as const;
+    });
+    expect(new Map(kept)).toEqual(new Map(seen));
+    expect(kept.length).toBeGreaterThan(3);
   });
 
   test('an event that cannot be read is left out, of a copy and a history too', async () => {

@@ -1,3 +1,5 @@
+import { randomInt } from 'node:crypto';
+import { Dice } from '../support/raw-requests';
 import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
 import { expectError } from './replies';
@@ -117,6 +119,49 @@ describe('as_of', () => {
     expectError(await send('GET', path, { token: here.shop.public.token }), 403, 'INSUFFICIENT_PERMISSIONS');
   });
 });
+
+test('as_of answers at 1,000 random moments as reads did then', async () => {
+  const dice = new Dice(randomInt(2 ** 31));
+  const paths = [
+    `publication/${await create('/api/publication', TEA)}`,
+    `publication/${await create('/api/publication', { ...TEA, title: 'Mate' })}`,
+    `listing/${await create('/api/listing', { name: 'Drinks' })}`,
+  ];
+  /** What reads answered, by resource, and since when. */
+  const seen = new Map(paths.map((path) => [path, [] as { since_ms: number; data: object }[]]));
+  const record = async (path: string): Promise<void> => {
+    const { stats: _, ...data } = (await send('GET', `/api/${path}?visibility=all`)).body.data;
+    seen.get(path)!.push({ since_ms: Date.parse(data.updated_at), data });
+    // Two changes in one millisecond have no order in time.
+    await waitFor(() => Date.now() > Date.parse(data.updated_at) + 1);
+  };
+  for (const path of paths) await record(path);
+  for (let n = 0; n < 60; n++) {
+    const path = dice.of(paths);
+    const visibility = dice.of(['public', 'private']);
+    const name = path.startsWith('listing') ? { name: `Teas ${n}` } : { title: `Tea ${n}` };
+    await send('PATCH', `/api/${path}`, { body: dice.chance(0.5) ? name : { visibility, ...name } });
+    await record(path);
+  }
+  const [begin, end] = [seen.get(paths[2]!)![0]!.since_ms, Date.now()];
+  await inPools(1_000, 10, async () => {
+    const path = dice.of(paths);
+    const at = begin + dice.below(end - begin);
+    const expected = seen.get(path)!.findLast(({ since_ms }) => since_ms <= at)!;
+    const { body, headers } = await send('GET', `/api/${path}?as_of=${new Date(at).toISOString()}`);
+    expect(body.data).toEqual(expected.data);
+    expect(headers.get('memento-datetime')).toBe(new Date(expected.since_ms).toUTCString());
+  });
+});
+
+/** Does the same `count` times, `at_once` at a time. */
+async function inPools(count: number, at_once: number, work: () => Promise<void>): Promise<void> {
+  let left = count;
+  const one = async (): Promise<void> => {
+    while (left-- > 0) await work();
+  };
+  await Promise.all(Array.from({ length: at_once }, one));
+}
 
 test('the history of a store has the changes of its own fields', async () => {
   await create('/api/publication', TEA);
