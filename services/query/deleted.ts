@@ -5,9 +5,14 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { presentAsOf } from './history';
 import { bodiesAnswer, pageOf, placeOf } from './list-place';
-import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
-
-type ReadHandler = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
+import {
+  assertActive,
+  openStore,
+  type ReadDeps,
+  type ReadHandler,
+  requestedStore,
+  requireSecretKey,
+} from './read';
 
 const KINDS = {
   publication: { operation: reads.listPublications, collection: 'publications' },

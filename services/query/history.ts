@@ -1,6 +1,6 @@
 import { reads } from '../../shared/api/operations/reads';
 import { type ChangedCategory, changingAggregate } from '../../shared/catalog/changes';
-import { ABSENT } from '../../shared/catalog/events/aggregate';
+import { ABSENT, type State } from '../../shared/catalog/events/aggregate';
 import { type RecordedEvent, type StreamName, streamName } from '../../shared/catalog/events/envelope';
 import { type Listing, listingResource } from '../../shared/catalog/listing/listing';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
@@ -10,7 +10,7 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta, parseQuery } from '../../shared/http/validation';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { EventStore } from '../../shared/ports/event-store';
-import { loadReadable, type StreamRef } from '../../shared/ports/stream-state';
+import { loadReadable, type StreamRef, streamNameOf } from '../../shared/ports/stream-state';
 import { allChangesOf, ChangeCollector, withKeyNames } from './changes';
 import { endOf, placeOf } from './list-place';
 import { EXPANSIONS, presentPublication } from './present';
@@ -20,6 +20,7 @@ import {
   openStore,
   parseRead,
   type ReadDeps,
+  type ReadHandler,
   type ReadQuery,
   requestedStore,
   requireSecretKey,
@@ -38,7 +39,7 @@ const CATEGORIES = {
 type DatedCategory = Exclude<keyof typeof CATEGORIES, 'store'>;
 
 /** Finds the stream of the resource of a request, also if it is deleted. Throws `not_found` if there is none in the store. */
-async function openStream(
+export async function openStream(
   deps: ReadDeps,
   request: ApiRequest,
   category: keyof typeof CATEGORIES,
@@ -92,8 +93,6 @@ export const readHistory =
 
 // --- Time travel ---
 
-type ReadHandler = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
-
 /** Returns the handler of a read by id. With `as_of`, it answers with the resource as it was then (RFC 7089). */
 export const orAsOf =
   (category: DatedCategory, read: ReadHandler): ReadHandler =>
@@ -138,6 +137,17 @@ async function answerAfter(
   if (!event || state.tag !== 'present') throw new CatalogError(CATEGORIES[category].not_found);
   const headers = { 'Memento-Datetime': new Date(event.metadata.occurred_at).toUTCString() };
   return { data: presentAsOf(category, state.resource, query), headers };
+}
+
+/** Returns the state of the stream at a time, after those events that this release can read. */
+export async function stateAt<Resource extends { readonly updated_at: string }>(
+  ref: StreamRef<Resource>,
+  until_ms: number,
+): Promise<State<Resource>> {
+  const { state, revision } = await loadReadable(ref);
+  if (state.tag === 'present' && Date.parse(state.resource.updated_at) <= until_ms) return state;
+  const event = await lastEventUntil(ref.events, streamNameOf(ref), revision, until_ms);
+  return event ? (await loadReadable(ref, event.revision)).state : ABSENT;
 }
 
 /** Returns the newest event of the stream until a time, by bisection. */

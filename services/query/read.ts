@@ -12,7 +12,7 @@ import { type Entries, type Entry, EXPANDED_MAX } from '../../shared/catalog/sto
 import type { Permission, Visibility } from '../../shared/catalog/vocabulary';
 import { storeOf } from '../../shared/http/auth';
 import type { CacheObserver } from '../../shared/http/metrics';
-import type { ApiRequest, DocumentVersion, Pictures } from '../../shared/http/route';
+import type { Answer, ApiRequest, DocumentVersion, Pictures } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { TtlCache } from '../../shared/kernel/cache';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
@@ -144,6 +144,8 @@ export type ReadDeps = Readonly<Record<Environment, EnvironmentReads>> & {
   readonly pictures: Pictures;
   readonly now: () => number;
 };
+
+export type ReadHandler = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
 
 /** Returns the store in the query, by default the token's first. Throws `store_access_denied` and `invalid_uuid`. */
 export function requestedStore(request: ApiRequest): StoreId {

@@ -2,7 +2,7 @@ import type { ApiOperation } from '../../shared/api/operations/operation';
 import { reads } from '../../shared/api/operations/reads';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
-import { type Answer, type ApiRequest, type Pictures, type Route, routeOf } from '../../shared/http/route';
+import { type Pictures, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
@@ -11,6 +11,7 @@ import { orDeleted } from './deleted';
 import { readExport } from './export';
 import { byHandle } from './handles';
 import { orAsOf, readHistory, readRevision } from './history';
+import { publicationsOrAsOf } from './listing-as-of';
 import {
   readListingPublications,
   readListings,
@@ -23,7 +24,7 @@ import {
   readVariants,
 } from './lists';
 import type { RecordPageView } from './page-view-counter';
-import { activeStores, type EnvironmentReads, type ReadDeps } from './read';
+import { activeStores, type EnvironmentReads, type ReadHandler } from './read';
 import { readListing, readMedia, readPublication, readStore } from './resources';
 import { readRelated, readSearch } from './search';
 import { readDeliveries, readWebhook, readWebhooks } from './webhooks';
@@ -39,8 +40,6 @@ export interface QueryOptions {
   readonly onCache?: CacheObserver;
 }
 
-type ReadHandler = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
-
 const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] = [
   [reads.getStore, readStore],
   [reads.searchStore, readSearch],
@@ -51,7 +50,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.listListings, orDeleted('listing', readListings)],
   [reads.getListing, orAsOf('listing', readListing)],
   [reads.getListingByHandle, byHandle('listing', readListing)],
-  [reads.listListingPublications, readListingPublications],
+  [reads.listListingPublications, publicationsOrAsOf(readListingPublications)],
   [reads.listPublications, orDeleted('publication', readPublications)],
   [reads.getPublication, orAsOf('publication', readPublication)],
   [reads.getPublicationByHandle, byHandle('publication', readPublication)],

@@ -764,6 +764,8 @@ export interface ListingPublicationsQuery {
   order?: 'asc' | 'desc' | undefined;
   /** `true` also returns the publications of all listings below this one. */
   include_descendants?: boolean | undefined;
+  /** Return the publications that were in the listing at this time, as they were, without `stats`. Takes no filters. Requires a secret key. */
+  as_of?: string | undefined;
   /** Only the one with this external id. */
   external_id?: string | undefined;
   /** `true` returns only publications with a `featured_position`, `false` only those without. */

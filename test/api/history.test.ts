@@ -154,6 +154,78 @@ test('as_of answers at 1,000 random moments as reads did then', async () => {
   });
 });
 
+test('as_of answers with the publications of a listing at random moments as it did then', async () => {
+  const dice = new Dice(randomInt(2 ** 31));
+  const listings: string[] = [];
+  for (const name of ['Drinks', 'Cups']) listings.push(await create('/api/listing', { name }));
+  const ids: string[] = [];
+  const [drinks, cups] = listings as [string, string];
+  const path = `/api/listing/${drinks}/publications`;
+  interface List {
+    readonly featured: readonly object[];
+    readonly others: readonly object[];
+    readonly meta: { readonly pagination: object };
+  }
+  const withoutStats = ({ featured, others, meta: { pagination } }: List) => {
+    const bare = (items: readonly object[]) => items.map((item) => ({ ...item, stats: undefined }));
+    return { featured: bare(featured), others: bare(others), pagination };
+  };
+  const listed = async (query: string) => withoutStats((await send('GET', `${path}?${query}`)).body.data);
+  const QUERY = 'visibility=all&limit=3';
+  const seen: { readonly since_ms: number; readonly list: object }[] = [];
+  /** Waits until the clock has left the millisecond of the last write, and notes what the list is until the next one. */
+  const note = async (): Promise<void> => {
+    const written_ms = Date.now();
+    await waitFor(() => Date.now() > written_ms + 1);
+    seen.push({ since_ms: written_ms, list: await listed(QUERY) });
+    const read_ms = Date.now();
+    await waitFor(() => Date.now() > read_ms + 1);
+  };
+  const write = async (n: number): Promise<void> => {
+    const id = dice.of(ids);
+    if (id === undefined || dice.chance(0.25)) {
+      const featured_position = dice.chance(0.4) ? 1 + dice.below(3) : null;
+      const body = { ...TEA, title: `Tea ${n}`, listing_id: drinks, featured_position };
+      ids.push(await create('/api/publication', body));
+      return;
+    }
+    const body = dice.of<object>([
+      { listing_id: cups },
+      { listing_id: drinks },
+      { listing_id: cups, listing_ids: [drinks] },
+      { listing_ids: [] },
+      { title: `Tea ${n}`, visibility: dice.of(['public', 'private']) },
+    ]);
+    if (dice.chance(0.15)) await send('DELETE', `/api/publication/${id}`);
+    else if (dice.chance(0.1)) await send('POST', `/api/publication/${id}/restore`);
+    else await patch(id, body);
+  };
+  for (let n = 0; n < 60; n++) {
+    await write(n);
+    await note();
+  }
+  for (const { since_ms, list } of seen) {
+    const at = new Date(since_ms + 1).toISOString();
+    expect(await listed(`${QUERY}&as_of=${at}`)).toEqual({ ...list, pagination: expect.any(Object) });
+  }
+  expect(seen.some(({ list }) => (list as List).featured.length > 0)).toBe(true);
+  // Pages by cursor have every item once.
+  const whole = await listed(`visibility=all&limit=50&as_of=${new Date().toISOString()}`);
+  const now = new Date().toISOString();
+  const walked: object[] = [];
+  for (let cursor = ''; ; ) {
+    const page = await listed(`${QUERY}&as_of=${now}${cursor && `&cursor=${cursor}`}`);
+    walked.push(...page.featured, ...page.others);
+    const { next_cursor } = page.pagination as { next_cursor?: string };
+    if (next_cursor === undefined) break;
+    cursor = next_cursor;
+  }
+  expect(walked).toEqual([...whole.featured, ...whole.others]);
+  expectError(await send('GET', `${path}?as_of=${now}&vendor=Acme`), 400, 'VALIDATION_ERROR', 'vendor');
+  const { token } = here.shop.public;
+  expectError(await send('GET', `${path}?as_of=${now}`, { token }), 403, 'INSUFFICIENT_PERMISSIONS');
+});
+
 /** Does the same `count` times, `at_once` at a time. */
 async function inPools(count: number, at_once: number, work: () => Promise<void>): Promise<void> {
   let left = count;

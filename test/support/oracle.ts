@@ -255,11 +255,12 @@ function labelsOf(publication: Publication): string[] {
     for (const value of values) labels.push(labelTerm(`option.${name}`, value));
   for (const { sku } of variants) if (sku !== null) labels.push(labelTerm('sku', sku));
   for (const { barcode } of variants) if (barcode !== null) labels.push(labelTerm('barcode', barcode));
-  const { listing_id, listing_ids, featured_position, featured_positions } = publication;
+  const { listing_id, listing_ids, featured_position, featured_positions, former_listings } = publication;
   const positions = { ...featured_positions, [listing_id ?? '']: featured_position ?? undefined };
   const all = [...(listing_id === null ? [] : [listing_id]), ...listing_ids];
   for (const id of all) if (positions[id]) labels.push(labelTerm('featured_in', id));
   for (const id of all) if (!positions[id]) labels.push(labelTerm('listed_in', id));
+  for (const id of former_listings ?? []) labels.push(labelTerm('formerly_in', id));
   return [...new Set(labels)];
 }
 

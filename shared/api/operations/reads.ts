@@ -215,6 +215,7 @@ export const reads = withIds({
     description:
       'Featured publications come first. `page` and `limit` apply to the whole sequence of featured and other publications.',
     query: listingPublicationsSchema,
+    headers: ['Memento-Datetime'],
     answer: answers.ListingPublicationsAnswer,
     not_found: 'listing_not_found',
   }),

@@ -286,6 +286,11 @@ export const listingPublicationsSchema = listSchema
     include_descendants: flag.describe(
       '`true` also returns the publications of all listings below this one.',
     ),
+    as_of: queryTime.optional().meta({
+      description:
+        'Return the publications that were in the listing at this time, as they were, without `stats`. Takes no filters. Requires a secret key.',
+      example: '2026-02-01T00:00:00.000Z',
+    }),
     ...publicationsShape,
   })
   .refine(areBoundsInOrder, BOUNDS_ERROR);

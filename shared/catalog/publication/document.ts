@@ -59,7 +59,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     // If free shipping is unknown, the body has no `free_shipping`. The default must be null, because the key is 0 then.
     aggregate_defaults: {
       ...{ free_shipping: null, view_count: 0, options: [], variants: [] },
-      ...{ listing_ids: [], featured_positions: {} },
+      ...{ listing_ids: [], featured_positions: {}, former_listings: [] },
     },
     state_defaults: { deleted: null, reviews: NO_REVIEWS, page_views: 0, revision: 0 },
   },

@@ -56,8 +56,12 @@ export interface Publication
   readonly media_ids: readonly MediaId[];
   /** Number of views in this stream, which only earlier releases have appended. */
   readonly view_count: number;
+  /** The listings that it has left, the last one first. Absent in a state of an earlier release. */
+  readonly former_listings?: readonly string[];
 }
 
+/** More than the listings of a publication (`listing_ids`). */
+const FORMER_LISTINGS_MAX = 100;
 const SINGLE_CHANGES_MAX = 100;
 
 /** Values of some fields. A field that is missing stays unchanged. */
@@ -78,14 +82,14 @@ export type PublicationCommand =
 
 const withFields = fieldAggregate<typeof publicationFields, Publication, PublicationEvent, PublicationId>({
   category: 'publication',
-  state_version: 2,
+  state_version: 3,
   not_found: 'publication_not_found',
   fields: publicationFields,
   events: publicationEvents,
   changes: fieldEvents,
   restored: 'PublicationRestored',
   erased: 'PublicationErased',
-  initial: { view_count: 0 },
+  initial: { view_count: 0, former_listings: [] },
   evolveOther: (before, event) =>
     event.type === 'PublicationViewed'
       ? { ...before, view_count: before.view_count + event.data.count }
@@ -104,8 +108,9 @@ export const publicationAggregate: Aggregate<
 > = {
   ...withFields,
   evolve: (state, event, id, occurred_at) => {
-    const after = withFields.evolve(state, asReplacement(state, event), id, occurred_at);
-    if (after.tag !== 'present') return after;
+    const evolved = withFields.evolve(state, asReplacement(state, event), id, occurred_at);
+    if (evolved.tag !== 'present') return evolved;
+    const after = state.tag === 'present' ? withFormerListings(state.resource, evolved) : evolved;
     const { listing_id, listing_ids } = after.resource;
     if (listing_id !== null && listing_ids.includes(listing_id))
       return present({ ...after.resource, ...withoutListing(after.resource, listing_id) });
@@ -125,6 +130,18 @@ export const publicationAggregate: Aggregate<
     }
   },
 };
+
+type PresentPublication = Extract<State<Publication>, { tag: 'present' }>;
+
+function withFormerListings(before: Publication, after: PresentPublication): PresentPublication {
+  const listingsOf = ({ listing_id, listing_ids }: Publication): readonly string[] =>
+    listing_id === null ? listing_ids : [listing_id, ...listing_ids];
+  const now = listingsOf(after.resource);
+  const left = listingsOf(before).filter((id) => !now.includes(id));
+  if (left.length === 0) return after;
+  const former = [...new Set([...left, ...(before.former_listings ?? [])])].slice(0, FORMER_LISTINGS_MAX);
+  return { ...after, resource: { ...after.resource, former_listings: former } };
+}
 
 /** Decides a command that sends fields. Splits a small change of the variants into an event for each variant. */
 function decideFields(

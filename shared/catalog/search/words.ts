@@ -81,14 +81,20 @@ interface Placed {
   readonly listing_ids?: readonly string[];
   readonly featured_position?: number | null;
   readonly featured_positions?: Readonly<Record<string, number>>;
+  readonly former_listings?: readonly string[];
 }
 
-/** Labels of the listings in which a publication is featured, and of those in which it is not. No filter has these names. */
+/**
+ * Labels of the listings in which a publication is featured, of those in which it is not, and of those in which it was. No
+ * filter has these names.
+ */
 const FEATURED_IN = 'featured_in';
 const LISTED_IN = 'listed_in';
+const FORMERLY_IN = 'formerly_in';
 
 export const featuredIn = (listing_id: string): string => labelTerm(FEATURED_IN, listing_id);
 export const listedIn = (listing_id: string): string => labelTerm(LISTED_IN, listing_id);
+export const formerlyIn = (listing_id: string): string => labelTerm(FORMERLY_IN, listing_id);
 
 function placesOf({ listing_id, listing_ids = [], featured_position, featured_positions = {} }: Placed) {
   const all = [...(listing_id ? [listing_id] : []), ...listing_ids];
@@ -107,6 +113,7 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
     sku: variants.flatMap(({ sku }) => sku ?? []),
     barcode: variants.flatMap(({ barcode }) => barcode ?? []),
     ...placesOf(publication),
+    [FORMERLY_IN]: publication.former_listings,
   };
   return Object.entries(all).flatMap(([name, values]) =>
     [values ?? []].flat().map((value): [string, string] => [name, String(value)]),
@@ -121,7 +128,7 @@ export const TEXT_FIELDS = ['title', 'description', 'description_html'] as const
 /** The fields that its labels are made of, besides the codes of its variants. */
 export const LABEL_FIELDS = [
   ...(['vendor', 'product_type', 'tags', 'attributes', 'options'] as const),
-  ...(['listing_id', 'listing_ids', 'featured_position', 'featured_positions'] as const),
+  ...(['listing_id', 'listing_ids', 'featured_position', 'featured_positions', 'former_listings'] as const),
 ];
 
 /** Returns the terms of a publication: those of its texts, then its labels. */

@@ -1,0 +1,148 @@
+import { reads } from '../../shared/api/operations/reads';
+import type { State } from '../../shared/catalog/events/aggregate';
+import type { Listing } from '../../shared/catalog/listing/listing';
+import { keysInListing, NOT_FEATURED, publicationKeys } from '../../shared/catalog/publication/document';
+import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
+import { featuredIn, formerlyIn, listedIn } from '../../shared/catalog/search/words';
+import { compareByOrder, featuredFirst, isAfter, orderOf } from '../../shared/catalog/sorting';
+import type { Answer, ApiRequest } from '../../shared/http/route';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { PublicationId } from '../../shared/kernel/ids';
+import type { DocumentReader } from '../../shared/ports/document-reader';
+import type { StreamRef } from '../../shared/ports/stream-state';
+import { openStream, presentAsOf, stateAt } from './history';
+import { endOf, pageOf, placeOf } from './list-place';
+import { sortModeOf } from './lists';
+import { EXPANSIONS } from './present';
+import {
+  isContainerVisible,
+  isItemVisible,
+  openStore,
+  parseRead,
+  type ReadDeps,
+  type ReadHandler,
+  requireSecretKey,
+  wordScope,
+} from './read';
+
+/*
+ * The publications of a listing as they were (docs/interface.md#history). The documents name those that are in the listing, were
+ * in it, or were deleted since; their streams say what they were.
+ */
+
+/** How many streams are read for a request, and at once. */
+const CANDIDATES_MAX = 1_000;
+const AT_ONCE = 16;
+/** All other parameters filter by what publications are now. */
+const PARAMETERS = ['as_of', 'store_id', 'visibility', 'sort', 'order', 'page', 'limit', 'cursor', 'expand'];
+
+/** Returns the handler of the list of a listing's publications. `read` handles it without `as_of`. */
+export const publicationsOrAsOf =
+  (read: ReadHandler): ReadHandler =>
+  (deps, request) =>
+    request.query.as_of === undefined ? read(deps, request) : readAsOf(deps, request);
+
+async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
+  requireSecretKey(request, 'as_of');
+  const query = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
+  refuseFilters(request);
+  const until_ms = Date.parse(query.as_of!);
+  const { ref, events, store_id } = await openStream(deps, request, 'listing', 'listing_not_found');
+  const listing = (await stateAt(ref, until_ms)) as State<Listing>;
+  if (listing.tag !== 'present' || !isContainerVisible(query.visibility, listing.resource.visibility))
+    throw new CatalogError('listing_not_found');
+  const { id, default_sort_mode } = listing.resource;
+  const effective_sort_mode = sortModeOf(query, default_sort_mode);
+  const order = featuredFirst(effective_sort_mode);
+  const place = placeOf(request, query, 'listing/publications', order);
+  const version = await openStore(deps, request, store_id);
+  const candidates = await candidatesOf(version, store_id, id, until_ms);
+
+  const found: Publication[] = [];
+  const readOne = async (publication_id: PublicationId): Promise<void> => {
+    const { realm } = ref;
+    const own = { aggregate: publicationAggregate, events, realm, id: publication_id };
+    const state = await stateAt(own as unknown as StreamRef<Publication>, until_ms);
+    if (state.tag === 'present' && isIn(state.resource, id)) found.push(state.resource);
+  };
+  for (let first = 0; first < candidates.length; first += AT_ONCE) {
+    request.assertAwaited();
+    await Promise.all(candidates.slice(first, first + AT_ONCE).map(readOne));
+  }
+  const all = found
+    .filter(({ visibility }) => isItemVisible(query.visibility, visibility))
+    .map((publication) => {
+      const keys = keysInListing(publicationKeys(publication, publication.listing_id), id);
+      return { id: publication.id, keys, publication };
+    })
+    .sort((a, b) => compareByOrder(order, a, b));
+  const { after, skip, limit } = pageOf(place);
+  const rest = (after ? all.filter((one) => isAfter(order, one, after)) : all).slice(skip, skip + limit);
+  const page = rest.slice(0, place.limit);
+  const shown = (featured: boolean) =>
+    page
+      .filter(({ keys }) => (keys.featured_rank !== NOT_FEATURED) === featured)
+      .map(({ publication }) => presentAsOf('publication', publication, query));
+  const total_pages = Math.ceil(all.length / place.limit);
+  const pagination = {
+    ...{ page: place.page, limit: place.limit, total: all.length, total_pages },
+    ...endOf(place, page, rest.length > page.length),
+  };
+  return {
+    data: {
+      ...{ featured: shown(true), others: shown(false) },
+      meta: { default_sort_mode, effective_sort_mode, pagination },
+    },
+    headers: { 'Memento-Datetime': new Date(until_ms).toUTCString() },
+  };
+}
+
+function refuseFilters(request: ApiRequest): void {
+  const constraint = 'none, because as_of takes no filters, facets or descendants';
+  const known = new Set(Object.keys(reads.listListingPublications.query.shape));
+  const faults = Object.keys(request.query)
+    .filter((name) => known.has(name) && !PARAMETERS.includes(name))
+    .map((field) => ({ condition: 'invalid_query', field, constraint }) as const);
+  if (faults.length > 0) throw CatalogError.ofFaults(faults);
+}
+
+const isIn = ({ listing_id, listing_ids }: Publication, id: string): boolean =>
+  listing_id === id || (listing_ids as readonly string[]).includes(id);
+
+/** Returns the ids of the publications that are or were in the listing, also of those that were deleted after a time. */
+async function candidatesOf(
+  version: DocumentReader,
+  store_id: string,
+  listing_id: string,
+  after_ms: number,
+): Promise<PublicationId[]> {
+  const words = [featuredIn(listing_id), listedIn(listing_id), formerlyIn(listing_id)];
+  const limit = CANDIDATES_MAX + 1;
+  const [existing, deleted] = await Promise.all([
+    version.search('publications', {
+      ...{ where: { store_id }, scope: wordScope(store_id, 'all'), is_exhaustive: true, limit },
+      ...{ tiers: [[words.map((word) => ({ word }))]], order: orderOf('created_at_desc'), parts: [] },
+    }),
+    version.find('publications', {
+      ...{ where: { deleted_in: store_id, deleted_at: { after: new Date(after_ms).toISOString() } }, limit },
+      ...{ order: DELETED_LAST, parts: ['state'] },
+    }),
+  ]);
+  const gone = deleted.filter(({ document }) => {
+    const resource = document?.state.deleted?.resource;
+    return resource && (isIn(resource, listing_id) || resource.former_listings?.includes(listing_id));
+  });
+  if (existing.total > CANDIDATES_MAX || deleted.length > CANDIDATES_MAX)
+    throw CatalogError.ofFaults([
+      {
+        ...{ condition: 'invalid_query', field: 'as_of' },
+        constraint: `a time of a listing with at most ${CANDIDATES_MAX} publications, then and since, and at most as many deletions since`,
+      },
+    ]);
+  return [...existing.documents, ...gone].map(({ id }) => id as PublicationId);
+}
+
+const DELETED_LAST = [
+  ['deleted_at', 'desc'],
+  ['id', 'desc'],
+] as const;
