@@ -23,12 +23,6 @@ COPY projections projections
 # .dockerignore leaves out the tests.
 RUN npx tsc -p tsconfig.json --incremental false
 
-# The site that `catalog docs` serves.
-FROM packages AS docs
-COPY shared shared
-COPY docs docs
-RUN if [ -d docs/site ]; then npm run docs; fi && mkdir -p docs/site/dist
-
 FROM ${NODE_IMAGE}
 # The service neither installs nor builds. Without these tools, the image is smaller, and a scanner
 # finds fewer vulnerabilities.
@@ -41,7 +35,6 @@ WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
-COPY --from=docs /app/docs/site/dist docs/site/dist
 COPY services/demo/pictures services/demo/pictures
 COPY services/demo/catalog.jsonl services/demo/
 # WORKER_PORT: a worker serves /health and /metrics on the port on which the other processes serve everything.
