@@ -2,7 +2,7 @@ import { type DomainEvent, decodeEvent } from '../../shared/catalog/events/codec
 import { isCorrection } from '../../shared/catalog/events/correction';
 import { type Category, parseStreamName, type RecordedEvent } from '../../shared/catalog/events/envelope';
 import type { Realm } from '../../shared/catalog/realm';
-import { withCorrections } from '../../shared/ports/corrections';
+import { hasUnknownOwner, withCorrections } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 
 /** A decoded event, with the parts of its stream's name. */
@@ -51,8 +51,20 @@ function tryDecode(recorded: RecordedEvent): Decoded | Error {
   }
 }
 
-/** Returns the events with the corrections of those that cannot be decoded. */
+/** Returns the events of the log with the corrections of those that cannot be decoded. */
 export const corrected = (
   log: EventStore,
   recorded: readonly RecordedEvent[],
 ): Promise<readonly RecordedEvent[]> => withCorrections(log, recorded, decodedOrUndefined);
+
+/**
+ * Does the same for events of one partition. Leaves out the corrections of events whose store was unknown: these came to
+ * some partition, and must not be folded there. A rebuild reads them in that of their store.
+ */
+export async function correctedInPartition(
+  log: EventStore,
+  recorded: readonly RecordedEvent[],
+): Promise<readonly RecordedEvent[]> {
+  const found = await corrected(log, recorded);
+  return found === recorded ? recorded : recorded.map((raw, n) => (hasUnknownOwner(raw) ? raw : found[n]!));
+}

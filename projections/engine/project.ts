@@ -4,7 +4,7 @@ import { pause } from '../../shared/kernel/async';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { PartitionJob } from '../../shared/ports/job-queue';
 import type { DeadLetter, PartitionState, ViewVersion } from '../../shared/ports/view-store';
-import { corrected } from './decoded';
+import { correctedInPartition } from './decoded';
 import { isCausedByEvent, LostRaceError, reasonOf, ViewError } from './errors';
 import { readLog } from './read-log';
 import { PartitionRun } from './run';
@@ -89,7 +89,7 @@ async function projectEvents(
   if (state.checkpoint >= to) return;
   try {
     const run = openRun(target, state);
-    await run.take(await corrected(target.events, events));
+    await run.take(await correctedInPartition(target.events, events));
     await run.flush(to);
   } catch (error) {
     if (!isCausedByEvent(error)) throw error;

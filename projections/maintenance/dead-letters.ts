@@ -4,7 +4,7 @@ import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { DeadLetter, ViewStore, ViewVersion } from '../../shared/ports/view-store';
-import { corrected } from '../engine/decoded';
+import { correctedInPartition } from '../engine/decoded';
 import { assertMadeFromLog } from '../engine/log-match';
 import { untilRaceIsWon } from '../engine/project';
 import { PartitionRun } from '../engine/run';
@@ -128,9 +128,9 @@ export async function projectWaiting(
   const current = state.dead_letters.find((letter) => letter.stream === stream);
   // Another retry has projected the waiting events.
   if (!current) return { projected: 0, dead_letter: null };
-  const waiting = (await corrected(events, await events.readStream(stream, current.revision))).filter(
-    ({ position, revision }) => position <= state.checkpoint && revision !== skipped_revision,
-  );
+  const waiting = (
+    await correctedInPartition(events, await events.readStream(stream, current.revision))
+  ).filter(({ position, revision }) => position <= state.checkpoint && revision !== skipped_revision);
   const run = new PartitionRun(state, { version, partition, poison: 'throw', now: system.now });
   const dead_letter = await run.retry(current, waiting);
   await run.flush(state.checkpoint);

@@ -1,5 +1,6 @@
 import { decodeEvent } from '../../shared/catalog/events/codec';
 import type { JsonObject, Position, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
+import { correctionOf } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 import type { DeadLetter, ViewStore } from '../../shared/ports/view-store';
 import { deadLetters } from './dead-letters';
@@ -54,7 +55,7 @@ export async function newestEvents(
   return { events, before: next };
 }
 
-/** An event as this release reads it. If it cannot be read, `data` is as stored, and `error` says why. */
+/** An event as this release reads it. If it cannot be read, `data` is as stored, and `error` says why, and what corrects it. */
 export interface ShownEvent extends RecordedEvent {
   readonly error?: string;
 }
@@ -68,13 +69,19 @@ export async function showStream(
 ): Promise<{ events: ShownEvent[]; dead_letter: DeadLetter | null }> {
   const recorded = await events.readStream(stream, from, count);
   const [dead_letter = null] = (await deadLetters({ views })).filter((each) => each.stream === stream);
-  return { events: recorded.map((event) => ({ ...event, ...decoded(event) })), dead_letter };
+  return { events: recorded.map((event) => ({ ...event, ...readable(event, recorded) })), dead_letter };
 }
 
-function decoded(event: RecordedEvent): { data: JsonObject; error?: string } {
+function readable(
+  event: RecordedEvent,
+  recorded: readonly RecordedEvent[],
+): { data: JsonObject; error?: string } {
   try {
     return { data: decodeEvent(event).data as JsonObject };
   } catch (error) {
-    return { data: event.data, error: (error as Error).message };
+    const { message } = error as Error;
+    const correction = correctionOf(recorded, event.revision);
+    const note = correction ? ` (corrected by event ${correction.revision})` : '';
+    return { data: event.data, error: message + note };
   }
 }

@@ -11,7 +11,7 @@ import { runPool } from './pool';
 
 const CONCURRENCY = 20;
 /** Events that change nothing that an import has set. */
-const HARMLESS = ['PublicationViewed'];
+const HARMLESS = ['PublicationViewed', 'EventSuperseded'];
 
 export interface UndoReport {
   /** Publications that the import created, and that are deleted now. */

@@ -22,8 +22,7 @@ const LAG_TIMEOUT_MS = 100;
 const NOTHING_READ: Reading = { checkpoints: [], lags_s: undefined };
 
 /**
- * Returns the function that returns the headers of a read (docs/interface.md#freshness). It must be called before the documents
- * are read: these are then at least as new. If the documents may be behind their checkpoints, the position is 0.
+ * The headers of reads (docs/interface.md#freshness). If the documents may be behind their checkpoints, the position is 0.
  */
 export function freshnessHeaders(parts: ReadParts): FreshnessHeaders {
   const readings = new TtlCache<Reading>({

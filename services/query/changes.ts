@@ -18,7 +18,7 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
-import { withCorrections } from '../../shared/ports/corrections';
+import { hasUnknownOwner, withCorrections } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 import {
   BEGINNING,
@@ -339,7 +339,8 @@ export class ChangeCollector {
 
   async add(event: RecordedEvent): Promise<void> {
     this.scanned++;
-    if (event.metadata.partition_key === this.filter.store_id) await this.addOwn(event);
+    const [read] = hasUnknownOwner(event) ? await withCorrections(this.events, [event]) : [event];
+    if (read?.metadata.partition_key === this.filter.store_id) await this.addOwn(read);
     this.last = { position: event.position, event_id: event.id };
   }
 

@@ -9,6 +9,7 @@ import type { SortOrder } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta, parseQuery } from '../../shared/http/validation';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
+import { readCorrected } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 import { loadReadable, type StreamRef, streamNameOf } from '../../shared/ports/stream-state';
 import { allChangesOf, ChangeCollector, withKeyNames } from './changes';
@@ -160,7 +161,7 @@ async function lastEventUntil(
   let found: RecordedEvent | undefined;
   for (let low = 0, high = last_revision; low <= high; ) {
     const middle = Math.floor((low + high) / 2);
-    const [event] = await events.readStream(stream, middle, 1);
+    const [event] = await readCorrected(events, stream, middle, 1);
     if (event && Date.parse(event.metadata.occurred_at) <= until_ms) {
       found = event;
       low = middle + 1;

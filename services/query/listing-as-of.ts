@@ -118,28 +118,35 @@ async function candidatesOf(
 ): Promise<PublicationId[]> {
   const words = [featuredIn(listing_id), listedIn(listing_id), formerlyIn(listing_id)];
   const limit = CANDIDATES_MAX + 1;
-  const [existing, deleted] = await Promise.all([
-    version.search('publications', {
-      ...{ where: { store_id }, scope: wordScope(store_id, 'all'), is_exhaustive: true, limit },
-      ...{ tiers: [[words.map((word) => ({ word }))]], order: orderOf('created_at_desc'), parts: [] },
-    }),
-    version.find('publications', {
-      ...{ where: { deleted_in: store_id, deleted_at: { after: new Date(after_ms).toISOString() } }, limit },
-      ...{ order: DELETED_LAST, parts: ['state'] },
-    }),
-  ]);
+  // One after the other: a publication that is deleted or restored in between is in at least one of them.
+  const existing = await version.search('publications', {
+    where: { store_id },
+    scope: wordScope(store_id, 'all'),
+    tiers: [[words.map((word) => ({ word }))]],
+    order: orderOf('created_at_desc'),
+    is_exhaustive: true,
+    parts: [],
+    limit,
+  });
+  assertFew(existing.total);
+  const deleted = await version.find('publications', {
+    where: { deleted_in: store_id, deleted_at: { after: new Date(after_ms).toISOString() } },
+    order: DELETED_LAST,
+    parts: ['state'],
+    limit,
+  });
+  assertFew(deleted.length);
   const gone = deleted.filter(({ document }) => {
     const resource = document?.state.deleted?.resource;
     return resource && (isIn(resource, listing_id) || resource.former_listings?.includes(listing_id));
   });
-  if (existing.total > CANDIDATES_MAX || deleted.length > CANDIDATES_MAX)
-    throw CatalogError.ofFaults([
-      {
-        ...{ condition: 'invalid_query', field: 'as_of' },
-        constraint: `a time of a listing with at most ${CANDIDATES_MAX} publications, then and since, and at most as many deletions since`,
-      },
-    ]);
-  return [...existing.documents, ...gone].map(({ id }) => id as PublicationId);
+  return [...new Set([...existing.documents, ...gone].map(({ id }) => id as PublicationId))];
+}
+
+function assertFew(count: number): void {
+  if (count <= CANDIDATES_MAX) return;
+  const constraint = `missing for a listing in which more than ${CANDIDATES_MAX} publications are or were, and after more than ${CANDIDATES_MAX} deletions`;
+  throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'as_of', constraint }]);
 }
 
 const DELETED_LAST = [

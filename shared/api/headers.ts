@@ -68,7 +68,7 @@ export const responseHeaders = {
     'Bearer realm="catalog", error="invalid_token"',
   ),
   'X-Catalog-Position': header(
-    'Position in the log: of a write, or up to where the documents are at least that a read was made from. Send it as `X-Catalog-Min-Position` with a read that must include what is before.',
+    'Of a write: its position in the log. Of a read: its documents include all events up to here. Of changes: the position of the offset. Send it as `X-Catalog-Min-Position` with a read that must include what is before.',
     '1042',
     { pattern: '^[0-9]+$' },
   ),

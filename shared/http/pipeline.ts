@@ -38,7 +38,7 @@ export interface AnswerCache {
   answer(read: RouteCall, produce: () => Promise<Reply>): Promise<Reply>;
 }
 
-/** Returns headers that say how new the documents are that a read of this principal, which begins now, is made from. */
+/** Returns headers that say how new the documents are. Call it before the read, whose documents are then at least as new. */
 export type FreshnessHeaders = (
   principal: Principal,
 ) => Promise<{ readonly 'X-Catalog-Position': string; readonly 'X-Catalog-Lag-Ms'?: string }>;

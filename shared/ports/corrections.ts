@@ -4,20 +4,33 @@ import type { RecordedEvent, StreamName } from '../catalog/events/envelope';
 import type { EventStore } from './event-store';
 
 type Log = Pick<EventStore, 'readStream'>;
+type Correction = Extract<DomainEvent, { type: 'EventSuperseded' }>;
+
+/** Whether the metadata of the event are damaged, too, so that its partition key is not that of its store. */
+export const hasUnknownOwner = ({ stream, metadata }: RecordedEvent): boolean =>
+  metadata.partition_key === stream;
 
 /**
  * Returns the events as they are to be read: one that cannot be decoded with the content of its correction, if its stream
- * has one (docs/operations/failures.md#unreadable-events). Reads the stream only then, so that all other events cost
- * nothing. `decode` may remember what it returns.
+ * has one (docs/operations/failures.md#unreadable-events). Reads a stream only then, and once, so that all other events
+ * cost nothing. `decode` may remember what it returns.
  */
 export async function withCorrections(
   log: Log,
   recorded: readonly RecordedEvent[],
   decode: (event: RecordedEvent) => unknown = decodeIfReadable,
 ): Promise<readonly RecordedEvent[]> {
+  const streams = new Map<StreamName, readonly RecordedEvent[]>();
   const corrected = new Map<RecordedEvent, RecordedEvent>();
-  for (const event of recorded)
-    if (!isCorrection(event) && !decode(event)) corrected.set(event, await correctedEvent(log, event));
+  for (const event of recorded) {
+    if (isCorrection(event) || decode(event)) continue;
+    const { stream, revision } = event;
+    // With the event before, which tells the time.
+    const around = streams.get(stream) ?? (await log.readStream(stream, Math.max(0, revision - 1)));
+    streams.set(stream, around);
+    const found = correctionOf(around, revision);
+    if (found) corrected.set(event, correctedEvent(event, found, around));
+  }
   return corrected.size === 0 ? recorded : recorded.map((event) => corrected.get(event) ?? event);
 }
 
@@ -31,14 +44,28 @@ export async function readCorrected(
   return withCorrections(log, await log.readStream(stream, from, count));
 }
 
-async function correctedEvent(log: Log, event: RecordedEvent): Promise<RecordedEvent> {
-  const later = await log.readStream(event.stream, event.revision + 1);
-  const found = later.findLast((each) => isCorrection(each) && each.data.revision === event.revision);
-  if (!found) return event;
-  const { type, schema_version, data } = (decodeEvent(found) as Correction).data;
-  // The metadata of a damaged event do not name its store.
-  const { partition_key } = found.metadata;
-  return { ...event, type, schema_version, data, metadata: { ...event.metadata, partition_key } };
-}
+/** Returns the correction of a revision. An event is corrected once: what was read with it may be stored. */
+export const correctionOf = (
+  recorded: readonly RecordedEvent[],
+  revision: number,
+): RecordedEvent | undefined =>
+  recorded.find((each) => isCorrection(each) && each.data.revision === revision && decodeIfReadable(each));
 
-type Correction = Extract<DomainEvent, { type: 'EventSuperseded' }>;
+function correctedEvent(
+  event: RecordedEvent,
+  found: RecordedEvent,
+  around: readonly RecordedEvent[],
+): RecordedEvent {
+  const { type, schema_version, data } = (decodeEvent(found) as Correction).data;
+  if (!hasUnknownOwner(event)) return { ...event, type, schema_version, data };
+  const neighbour = around.find(({ revision }) => revision < event.revision) ?? found;
+  const { occurred_at } = neighbour.metadata;
+  const { partition_key } = found.metadata;
+  return {
+    ...event,
+    type,
+    schema_version,
+    data,
+    metadata: { ...event.metadata, partition_key, occurred_at },
+  };
+}

@@ -99,15 +99,17 @@ describe('catalog events supersede', () => {
     expect(await other.json('projections', 'dead-letters')).toMatchObject({ dead_letters: [] });
   });
 
-  test('the last correction of an event counts', async () => {
+  test('an event is corrected once, and then shown as corrected', async () => {
     const { id, stream } = await damagedPublication();
-    for (const title of ['First', 'Second']) {
+    const supersede = (title: string) => {
       const file = fileWith({ ...DESCRIBED, data: { ...TEXTS, title } });
-      await operator().run('events', 'supersede', stream, '3', '--with', file, '--reason', title);
-    }
-    expect(
-      (await send('PATCH', `/api/publication/${id}`, { body: { price_amount: 8 } })).body.data.title,
-    ).toBe('Second');
+      return operator().run('events', 'supersede', stream, '3', '--with', file, '--reason', title);
+    };
+    expect((await supersede('First')).code).toBe(0);
+    expectFailure(await supersede('Second'), 1, 'is corrected already');
+    const { body } = await send('PATCH', `/api/publication/${id}`, { body: { price_amount: 8 } });
+    expect(body.data.title).toBe('First');
+    expect((await operator().run('events', 'show', stream)).stdout).toContain('corrected by event 5');
   });
 
   test('an event whose metadata are damaged, too, is mended by the next rebuild', async () => {

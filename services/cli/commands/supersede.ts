@@ -11,6 +11,7 @@ import {
   type StreamName,
 } from '../../../shared/catalog/events/envelope';
 import { timestamp } from '../../../shared/kernel/system';
+import { correctionOf, hasUnknownOwner } from '../../../shared/ports/corrections';
 import { CliError, EXIT, type ExitCode, withRuntime } from '../invocation';
 import { verb, wholeNumberArgument } from '../options';
 import { resultTable } from '../projection-tables';
@@ -56,6 +57,10 @@ export function supersedeCommand(events: Command): void {
             throw new CliError(
               `Event ${revision} of ${stream} can be read. Only events that cannot are corrected.`,
             );
+          if (correctionOf(recorded, revision))
+            throw new CliError(
+              `Event ${revision} of ${stream} is corrected already. Change the resource instead.`,
+            );
           const content = await readContent(options.with, event);
           const partition_key = partitionKeyOf(recorded);
           const correction = encodeEvent({
@@ -73,11 +78,7 @@ export function supersedeCommand(events: Command): void {
             throw new CliError(`The stream ${stream} was changed meanwhile. Run the command again.`);
           const { system } = runtime;
           const parts = { events: log, views: runtime.viewStores[realm], system, log: runtime.log };
-          // Without its store's partition key, the event waits in a partition that must not write its documents.
-          const versions =
-            event.metadata.partition_key === partition_key
-              ? await retry(parts, { stream: stream as StreamName })
-              : [];
+          const versions = hasUnknownOwner(event) ? [] : await retry(parts, { stream: stream as StreamName });
           const next = `The correction is in the log. Documents that lack the event need "catalog projections rebuild".\n`;
           await print({ stream, revision, correction: last + 1, versions }, () =>
             versions.length > 0 ? resultTable(versions) : next,
@@ -104,9 +105,8 @@ async function readContent(path: string, { stream }: RecordedEvent): Promise<Con
 
 /** Returns the partition key of the stream. The metadata of an event that cannot be read may be lost. */
 function partitionKeyOf(recorded: readonly RecordedEvent[]): string {
-  const key = recorded
-    .map(({ stream, metadata }) => metadata.partition_key !== stream && metadata.partition_key)
-    .find(Boolean);
-  if (!key) throw new CliError('No event of the stream names its store, so it cannot be corrected.');
+  const key = recorded.find((event) => !hasUnknownOwner(event))?.metadata.partition_key;
+  if (key === undefined)
+    throw new CliError('No event of the stream names its store, so it cannot be corrected.');
   return key;
 }

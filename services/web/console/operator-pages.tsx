@@ -384,8 +384,9 @@ const eventsPage: Page = async ({ deps, query }) => {
   return { title: 'Events', body };
 };
 
-/** Secrets of webhooks are in the log. */
-const hideSecrets = (key: string, value: unknown): unknown => (key === 'secret' ? '(hidden)' : value);
+/** Secrets of webhooks and hashes of API keys are in the log. */
+const hideSecrets = (key: string, value: unknown): unknown =>
+  ['secret', 'key_hash'].includes(key) ? '(hidden)' : value;
 
 const streamPage: Page = async ({ deps, query }) => {
   const name = query.get('name') ?? '';

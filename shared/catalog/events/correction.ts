@@ -5,7 +5,7 @@ const SUPERSEDED = 'EventSuperseded';
 
 /**
  * An operator's correction, in any stream: readers take this content for the event of the same stream at `revision`, if
- * they cannot read that event. It changes nothing by itself, and the last one for a revision counts.
+ * they cannot read that event. It changes nothing by itself, and the first one for a revision counts.
  */
 export const correctionEvents = [
   defineEvent(
