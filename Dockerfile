@@ -5,7 +5,8 @@
 # `-e DEMO=off` creates none.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
-# Two stages that change only with the lock file: all packages, and those that the service needs to run.
+# Two stages that change only with the lock file: all packages, and those that the service needs to run, with the list of
+# them (SBOM).
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
@@ -14,6 +15,8 @@ RUN npm ci --no-fund --no-audit
 
 FROM packages AS dependencies
 RUN npm prune --omit=dev --no-fund --no-audit
+# `npm sbom --omit=dev` leaves out what a development package needs, too, even if the service needs it.
+RUN npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx --sbom-type=application >sbom.json
 
 FROM packages AS build
 COPY tsconfig.json ./
@@ -33,6 +36,7 @@ RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /us
   && install -d -o node -g node -m 700 /data
 WORKDIR /app
 COPY package.json ./
+COPY --from=dependencies /app/sbom.json ./
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY services/demo/pictures services/demo/pictures

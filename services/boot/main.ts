@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import './node-version';
 import './preload';
 import { setFlagsFromString } from 'node:v8';
