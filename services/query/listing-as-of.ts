@@ -93,15 +93,17 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
       ...{ featured: shown(true), others: shown(false) },
       meta: { default_sort_mode, effective_sort_mode, pagination },
     },
-    headers: { 'Memento-Datetime': new Date(until_ms).toUTCString() },
+    headers: { 'Memento-Datetime': new Date(Math.min(until_ms, deps.now())).toUTCString() },
   };
 }
 
 function refuseFilters(request: ApiRequest): void {
   const constraint = 'none, because as_of takes no filters, facets or descendants';
-  const known = new Set(Object.keys(reads.listListingPublications.query.shape));
+  const filters = Object.keys(reads.listListingPublications.query.shape).filter(
+    (name) => !PARAMETERS.includes(name),
+  );
   const faults = Object.keys(request.query)
-    .filter((name) => known.has(name) && !PARAMETERS.includes(name))
+    .filter((name) => filters.includes(name) || /^(attributes|option)\./.test(name))
     .map((field) => ({ condition: 'invalid_query', field, constraint }) as const);
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }

@@ -86,6 +86,8 @@ describe('GET /api/changes', () => {
       { type: 'store.updated', resource_id: here.shop.store_id },
     ]);
     const [, created, first, second] = entries as [Entry, Entry, Entry, Entry];
+    // Only fields of the interface.
+    expect(Object.keys(created.changed)).not.toContain('former_listings');
     expect(created.changed).toMatchObject({
       title: { before: null, after: 'Tea' },
       price_amount: { before: null, after: 1_250 },

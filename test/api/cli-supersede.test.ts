@@ -138,6 +138,8 @@ describe('catalog events supersede', () => {
       'PublicationErasedTwice',
     );
     expectFailure(await supersede('3', { ...DESCRIBED, reason: 'x' }), 1, 'reason');
+    const elsewhere = { type: 'PublicationErased', data: { store_id: randomUUID() } };
+    expectFailure(await supersede('3', elsewhere), 1, 'the store of the stream is');
     expectFailure(await supersede('0', DESCRIBED, `control.account-${randomUUID()}`), 1, 'API keys');
     expect(await here.harness.deps.events.live.readStream(stream)).toHaveLength(5);
   });

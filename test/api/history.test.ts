@@ -221,7 +221,8 @@ test('as_of answers with the publications of a listing at random moments as it d
     cursor = next_cursor;
   }
   expect(walked).toEqual([...whole.featured, ...whole.others]);
-  expectError(await send('GET', `${path}?as_of=${now}&vendor=Acme`), 400, 'VALIDATION_ERROR', 'vendor');
+  for (const filter of ['vendor', 'option.size', 'attributes.colour'])
+    expectError(await send('GET', `${path}?as_of=${now}&${filter}=1`), 400, 'VALIDATION_ERROR', filter);
   const { token } = here.shop.public;
   expectError(await send('GET', `${path}?as_of=${now}`, { token }), 403, 'INSUFFICIENT_PERMISSIONS');
 });

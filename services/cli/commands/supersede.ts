@@ -63,6 +63,8 @@ export function supersedeCommand(events: Command): void {
             );
           const content = await readContent(options.with, event);
           const partition_key = partitionKeyOf(recorded);
+          if ((content.data.store_id ?? partition_key) !== partition_key)
+            throw new CliError(`${options.with}: the store of the stream is ${partition_key}.`);
           const correction = encodeEvent({
             type: 'EventSuperseded',
             data: { revision, ...content, reason: options.reason },
