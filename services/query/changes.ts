@@ -37,6 +37,7 @@ import {
   requirePermissions,
   requireSecretKey,
 } from './read';
+import { withWakeups } from './wakeups';
 
 /** Maximum number of changes in an answer. */
 const PAGE_MAX = 100;
@@ -208,22 +209,38 @@ export class Feed {
 
   /** Returns the changes after an event. If there is none, waits for the next one at most `wait_ms`. */
   async read(after: Place, wait_ms: number): Promise<Page> {
-    const page = await unlessMismatch(() => this.readUnnamed(after, wait_ms));
+    const page = await unlessMismatch(() =>
+      wait_ms > 0 ? this.readOrWait(after, wait_ms) : this.readUnnamed(after),
+    );
     return { ...page, entries: await withKeyNames(this.deps, page.entries) };
   }
 
-  private async readUnnamed(after: Place, wait_ms: number): Promise<Page> {
+  private readOrWait(after: Place, wait_ms: number): Promise<Page> {
+    const until_ms = performance.now() + wait_ms;
+    return withWakeups(this.events, async (wakeups) => {
+      for (let place = after; ; ) {
+        const { seen } = wakeups;
+        const page = await this.readUnnamed(place);
+        const left_ms = until_ms - performance.now();
+        if (page.entries.length > 0 || !page.is_up_to_date || left_ms <= 0) return page;
+        place = page.next;
+        await wakeups.next(this.filter.store_id, seen, left_ms);
+      }
+    });
+  }
+
+  private async readUnnamed(after: Place): Promise<Page> {
     const page = new ChangeCollector(this.events, this.filter, after);
-    if (wait_ms === 0 && after.position >= (await this.events.head())) return page.end(true);
+    if (after.position >= (await this.events.head())) return page.end(true);
     const ended = new AbortController();
-    const timer = setTimeout(() => ended.abort(), wait_ms || POLL_MS);
+    const timer = setTimeout(() => ended.abort(), POLL_MS);
     let is_up_to_date: boolean | undefined;
     try {
       const options = { after: after.position, signal: ended.signal, batch_size: BATCH_SIZE };
       for await (const { events, caught_up } of this.events.subscribe(options)) {
         for (const event of events) if (!page.isFull()) await page.add(event);
         is_up_to_date = caught_up && !page.isFull();
-        if (page.isFull() || (caught_up && (wait_ms === 0 || page.hasEntries))) break;
+        if (page.isFull() || caught_up) break;
       }
       // No batch in all the time: the log cannot be read now.
       if (is_up_to_date === undefined) throw new CatalogError('unavailable');

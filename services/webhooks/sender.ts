@@ -20,8 +20,8 @@ import { markOf, offsetOf, type Place } from '../../shared/ports/log-offset';
 import { load, streamIn } from '../../shared/ports/stream-state';
 import { execute, type StoreDeps, type WriteContext } from '../command/execute';
 import { ChangeCollector, type Entry, Feed, isWanted, withKeyNames } from '../query/changes';
+import type { Wakeups } from '../query/wakeups';
 import { type Message, type Response, send } from './send';
-import type { Wakeups } from './wakeups';
 
 export interface SenderParts extends StoreDeps {
   readonly views: { readonly control: ActiveView };

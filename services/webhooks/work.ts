@@ -5,8 +5,8 @@ import type { WebhookId } from '../../shared/kernel/ids';
 import { logBackgroundFailure } from '../../shared/kernel/log';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { ViewStore } from '../../shared/ports/view-store';
+import { Wakeups } from '../query/wakeups';
 import { Sender, type SenderParts, TIMES } from './sender';
-import { Wakeups } from './wakeups';
 
 export interface WebhookParts extends SenderParts {
   readonly views: Readonly<Record<Environment | 'control', ActiveView>>;

@@ -40,19 +40,47 @@ export class Wakeups {
   }
 
   /** Resolves at an event of the store after the first `seen` ones, after `ms`, or when `signal` aborts. */
-  async next(store_id: string, seen: number, ms: number, signal: AbortSignal): Promise<void> {
+  async next(store_id: string, seen: number, ms: number, signal?: AbortSignal): Promise<void> {
     if (Math.max(this.newest.get(store_id) ?? 0, this.unknown_until) > seen) return;
-    if (signal.aborted) return;
+    if (signal?.aborted) return;
     await new Promise<void>((resolve) => {
       const end = (): void => {
         clearTimeout(timer);
         this.stores.off(store_id, end);
-        signal.removeEventListener('abort', end);
+        signal?.removeEventListener('abort', end);
         resolve();
       };
       const timer = setTimeout(end, ms);
       this.stores.on(store_id, end);
-      signal.addEventListener('abort', end);
+      signal?.addEventListener('abort', end);
     });
+  }
+}
+
+interface Shared {
+  readonly wakeups: Wakeups;
+  readonly ended: AbortController;
+  holders: number;
+}
+
+const shared = new WeakMap<EventStore, Shared>();
+
+/** Calls `work` with the wake-ups of a log, which follow the log as long as anybody uses them. */
+export async function withWakeups<Result>(
+  events: EventStore,
+  work: (wakeups: Wakeups) => Promise<Result>,
+): Promise<Result> {
+  const used = shared.get(events) ?? { wakeups: new Wakeups(), ended: new AbortController(), holders: 0 };
+  if (used.holders++ === 0) {
+    shared.set(events, used);
+    void used.wakeups.follow(events, used.ended.signal);
+  }
+  try {
+    return await work(used.wakeups);
+  } finally {
+    if (--used.holders === 0) {
+      shared.delete(events);
+      used.ended.abort();
+    }
   }
 }
