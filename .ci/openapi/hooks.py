@@ -48,6 +48,9 @@ def before_call(context, case, kwargs):
                 # A cursor is of the list and order of the page before.
                 if case.path != "/api/changes":
                     fields.pop("cursor", None)
+                # A list of the past takes no filters.
+                if case.path == "/api/listing/{id}/publications":
+                    fields.pop("as_of", None)
                 refer_to_existing(fields)
                 allow_backorders(fields)
                 if case.path == "/api/media":
