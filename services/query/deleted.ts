@@ -19,7 +19,7 @@ const KINDS = {
   listing: { operation: reads.listListings, collection: 'listings' },
 } as const;
 
-const LAST_FIRST: SortOrder = [
+export const DELETED_LAST_FIRST: SortOrder = [
   ['deleted_at', 'desc'],
   ['id', 'desc'],
 ];
@@ -38,7 +38,7 @@ async function readDeleted(deps: ReadDeps, request: ApiRequest, kind: keyof type
   requireSecretKey(request, 'visibility=deleted');
   const { page, limit, cursor } = parseQuery(operation.query, request.query);
   const store_id = requestedStore(request);
-  const place = placeOf(request, { page, limit, cursor }, `deleted ${collection}`, LAST_FIRST);
+  const place = placeOf(request, { page, limit, cursor }, `deleted ${collection}`, DELETED_LAST_FIRST);
   const version = await openStore(deps, request, store_id);
   const after = new Date(deps.now() - RESTORABLE_MS).toISOString();
   const where = { deleted_in: store_id, deleted_at: { after } };
@@ -46,7 +46,7 @@ async function readDeleted(deps: ReadDeps, request: ApiRequest, kind: keyof type
     version.get('stores', store_id),
     version.count(collection, where),
     version.find(collection, {
-      ...{ where, order: LAST_FIRST, parts: ['state'] },
+      ...{ where, order: DELETED_LAST_FIRST, parts: ['state'] },
       ...pageOf(place),
     }),
   ]);

@@ -1,7 +1,7 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { State } from '../../shared/catalog/events/aggregate';
 import type { Listing } from '../../shared/catalog/listing/listing';
-import { keysInListing, NOT_FEATURED, publicationKeys } from '../../shared/catalog/publication/document';
+import { keysInListing, publicationKeys } from '../../shared/catalog/publication/document';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import { featuredIn, formerlyIn, listedIn } from '../../shared/catalog/search/words';
 import { compareByOrder, featuredFirst, isAfter, orderOf } from '../../shared/catalog/sorting';
@@ -9,10 +9,10 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import type { StreamRef } from '../../shared/ports/stream-state';
+import { DELETED_LAST_FIRST } from './deleted';
 import { openStream, presentAsOf, stateAt } from './history';
 import { endOf, pageOf, placeOf } from './list-place';
-import { sortModeOf } from './lists';
+import { listedData, sortModeOf } from './lists';
 import { EXPANSIONS } from './present';
 import {
   isContainerVisible,
@@ -60,9 +60,8 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
 
   const found: Publication[] = [];
   const readOne = async (publication_id: PublicationId): Promise<void> => {
-    const { realm } = ref;
-    const own = { aggregate: publicationAggregate, events, realm, id: publication_id };
-    const state = await stateAt(own as unknown as StreamRef<Publication>, until_ms);
+    const own = { aggregate: publicationAggregate, events, realm: ref.realm, id: publication_id };
+    const state = await stateAt<Publication>(own, until_ms);
     if (state.tag === 'present' && isIn(state.resource, id)) found.push(state.resource);
   };
   for (let first = 0; first < candidates.length; first += AT_ONCE) {
@@ -78,21 +77,14 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
     .sort((a, b) => compareByOrder(order, a, b));
   const { after, skip, limit } = pageOf(place);
   const rest = (after ? all.filter((one) => isAfter(order, one, after)) : all).slice(skip, skip + limit);
-  const page = rest.slice(0, place.limit);
-  const shown = (featured: boolean) =>
-    page
-      .filter(({ keys }) => (keys.featured_rank !== NOT_FEATURED) === featured)
-      .map(({ publication }) => presentAsOf('publication', publication, query));
-  const total_pages = Math.ceil(all.length / place.limit);
-  const pagination = {
-    ...{ page: place.page, limit: place.limit, total: all.length, total_pages },
-    ...endOf(place, page, rest.length > page.length),
-  };
+  const page = rest.slice(0, place.limit).map(({ publication, ...item }) => ({
+    ...item,
+    resource: presentAsOf('publication', publication, query),
+  }));
+  const end = endOf(place, page, rest.length > page.length);
+  const modes = { default_sort_mode, effective_sort_mode };
   return {
-    data: {
-      ...{ featured: shown(true), others: shown(false) },
-      meta: { default_sort_mode, effective_sort_mode, pagination },
-    },
+    data: listedData(page, modes, { ...place, total: all.length }, end),
     headers: { 'Memento-Datetime': new Date(Math.min(until_ms, deps.now())).toUTCString() },
   };
 }
@@ -133,7 +125,7 @@ async function candidatesOf(
   assertFew(existing.total);
   const deleted = await version.find('publications', {
     where: { deleted_in: store_id, deleted_at: { after: new Date(after_ms).toISOString() } },
-    order: DELETED_LAST,
+    order: DELETED_LAST_FIRST,
     parts: ['state'],
     limit,
   });
@@ -150,8 +142,3 @@ function assertFew(count: number): void {
   const constraint = `missing for a listing in which more than ${CANDIDATES_MAX} publications are or were, and after more than ${CANDIDATES_MAX} deletions`;
   throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'as_of', constraint }]);
 }
-
-const DELETED_LAST = [
-  ['deleted_at', 'desc'],
-  ['id', 'desc'],
-] as const;

@@ -321,17 +321,33 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
       : await findPage(source, asked, query, effective_sort_mode);
   const scope = wordScope(store_id, visibility);
   const counts = await facetsOf(source, query, { scope, where: matching.where, terms: matching.terms });
+  return {
+    data: listedData(items, { default_sort_mode, effective_sort_mode }, { ...place, total }, end, counts),
+  };
+}
+
+interface Listed {
+  readonly keys: Readonly<Record<string, Key>>;
+  readonly resource: Presented;
+}
+
+/** Returns `data` of a page of a listing's publications, which has its own `meta` (docs/interface.md#listing-publications). */
+export function listedData(
+  items: readonly Listed[],
+  modes: { readonly default_sort_mode: SortMode; readonly effective_sort_mode: SortMode },
+  { page, limit, total }: Pick<ListPlace, 'page' | 'limit'> & { readonly total: number },
+  end: PageEnd,
+  counts: JsonObject = {},
+) {
   const resourcesWhere = (featured: boolean): Presented[] =>
     items
       .filter(({ keys }) => (keys.featured_rank !== NOT_FEATURED) === featured)
       .map(({ resource }) => resource);
-  const pagination = { page: place.page, limit, total, total_pages: Math.ceil(total / limit), ...end };
+  const pagination = { page, limit, total, total_pages: Math.ceil(total / limit), ...end };
   return {
-    data: {
-      featured: resourcesWhere(true),
-      others: resourcesWhere(false),
-      meta: { default_sort_mode, effective_sort_mode, pagination, ...counts },
-    },
+    featured: resourcesWhere(true),
+    others: resourcesWhere(false),
+    meta: { ...modes, pagination, ...counts },
   };
 }
 
