@@ -248,7 +248,7 @@ async function perRealm<Result>(
   return results;
 }
 
-function partsOf(runtime: Runtime, realm: Realm) {
+export function partsOf(runtime: Runtime, realm: Realm) {
   const { system, log } = runtime;
   return { realm, events: runtime.events[realm], views: runtime.viewStores[realm], system, log };
 }

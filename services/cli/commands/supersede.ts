@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { retry } from '../../../projections/maintenance/dead-letters';
 import { decodeEvent, decodeIfReadable, encodeEvent, isEventOf } from '../../../shared/catalog/events/codec';
 import {
-  type EncodedEvent,
   parseStreamName,
   type RecordedEvent,
   type StreamName,
@@ -15,7 +14,7 @@ import { correctionOf, hasUnknownOwner } from '../../../shared/ports/corrections
 import { CliError, EXIT, type ExitCode, withRuntime } from '../invocation';
 import { verb, wholeNumberArgument } from '../options';
 import { resultTable } from '../projection-tables';
-import { realmOfStream } from './projections';
+import { partsOf, realmOfStream } from './projections';
 
 /** What a file of `--with` contains. */
 const contentSchema = z.strictObject({
@@ -25,6 +24,9 @@ const contentSchema = z.strictObject({
 });
 
 type Content = z.infer<typeof contentSchema>;
+
+const NOT_PROJECTED =
+  'The correction is in the log. Documents that lack the event need "catalog projections rebuild".\n';
 
 /** Adds the command that corrects an event that cannot be read, by an appended event (`withCorrections`). */
 export function supersedeCommand(events: Command): void {
@@ -42,53 +44,58 @@ export function supersedeCommand(events: Command): void {
     .requiredOption('--reason <text>', 'Why; stored in the log')
     .action(
       withRuntime<{ with: string; reason: string }>(
-        async ({ runtime, context, print }, options, [stream, number]): Promise<ExitCode> => {
+        async ({ runtime, context, print }, options, [name, number]): Promise<ExitCode> => {
+          const stream = name as StreamName;
           const revision = Number(number);
-          const realm = realmOfStream(stream!);
+          const realm = realmOfStream(stream);
           if (realm === 'control')
             throw new CliError(
               'Events of accounts and API keys cannot be corrected. Create a new key instead.',
             );
           const log = runtime.events[realm];
-          const recorded = await log.readStream(stream as StreamName);
-          const event = recorded.find((each) => each.revision === revision);
-          if (!event) throw new CliError(`The stream ${stream} has no event ${revision}.`);
-          if (decodeIfReadable(event))
-            throw new CliError(
-              `Event ${revision} of ${stream} can be read. Only events that cannot are corrected.`,
-            );
-          if (correctionOf(recorded, revision))
-            throw new CliError(
-              `Event ${revision} of ${stream} is corrected already. Change the resource instead.`,
-            );
+          const recorded = await log.readStream(stream);
+          const event = eventToCorrect(recorded, stream, revision);
           const content = await readContent(options.with, event);
           const partition_key = partitionKeyOf(recorded);
           if ((content.data.store_id ?? partition_key) !== partition_key)
             throw new CliError(`${options.with}: the store of the stream is ${partition_key}.`);
-          const correction = encodeEvent({
-            type: 'EventSuperseded',
-            data: { revision, ...content, reason: options.reason },
-          });
+          const data = { revision, ...content, reason: options.reason };
           const { source, request_id } = context;
           const occurred_at = timestamp(runtime.system.now());
-          const metadata: EncodedEvent['metadata'] = { occurred_at, partition_key, source, request_id };
           const last = recorded.at(-1)!.revision;
-          const { outcome } = await log.append(stream as StreamName, last, [
-            { id: randomUUID(), ...correction, metadata },
+          const { outcome } = await log.append(stream, last, [
+            {
+              id: randomUUID(),
+              ...encodeEvent({ type: 'EventSuperseded', data }),
+              metadata: { occurred_at, partition_key, source, request_id },
+            },
           ]);
           if (outcome !== 'appended')
             throw new CliError(`The stream ${stream} was changed meanwhile. Run the command again.`);
-          const { system } = runtime;
-          const parts = { events: log, views: runtime.viewStores[realm], system, log: runtime.log };
-          const versions = hasUnknownOwner(event) ? [] : await retry(parts, { stream: stream as StreamName });
-          const next = `The correction is in the log. Documents that lack the event need "catalog projections rebuild".\n`;
+          // The dead letter of an event whose store was unknown is in a partition that must not project it.
+          const versions = hasUnknownOwner(event) ? [] : await retry(partsOf(runtime, realm), { stream });
           await print({ stream, revision, correction: last + 1, versions }, () =>
-            versions.length > 0 ? resultTable(versions) : next,
+            versions.length > 0 ? resultTable(versions) : NOT_PROJECTED,
           );
           return versions.every((version) => version.dead_letter === null) ? EXIT.ok : EXIT.failure;
         },
       ),
     );
+}
+
+/** Returns the event of this revision. Throws `CliError` if there is none, or if it needs no correction. */
+function eventToCorrect(
+  recorded: readonly RecordedEvent[],
+  stream: StreamName,
+  revision: number,
+): RecordedEvent {
+  const event = recorded.find((each) => each.revision === revision);
+  if (!event) throw new CliError(`The stream ${stream} has no event ${revision}.`);
+  if (decodeIfReadable(event))
+    throw new CliError(`Event ${revision} of ${stream} can be read. Only events that cannot are corrected.`);
+  if (correctionOf(recorded, revision))
+    throw new CliError(`Event ${revision} of ${stream} is corrected already. Change the resource instead.`);
+  return event;
 }
 
 /** Reads the content of an event. Throws `CliError` if an event of this stream cannot have it. */
