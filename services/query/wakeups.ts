@@ -24,7 +24,7 @@ export class Wakeups {
         for await (const batch of events.subscribe({ after, signal }))
           for (const { metadata } of batch.events) this.wake(metadata.partition_key);
       } catch {
-        // The log cannot be read now. The senders log this.
+        // The log cannot be read now. Those who wait read it as well, and report this.
       }
     }
   }

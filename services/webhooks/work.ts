@@ -5,7 +5,7 @@ import type { WebhookId } from '../../shared/kernel/ids';
 import { logBackgroundFailure } from '../../shared/kernel/log';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { ViewStore } from '../../shared/ports/view-store';
-import { Wakeups } from '../query/wakeups';
+import { withWakeups } from '../query/wakeups';
 import { Sender, type SenderParts, TIMES } from './sender';
 
 export interface WebhookParts extends SenderParts {
@@ -61,35 +61,32 @@ export function startWebhooks(parts: WebhookParts, times: Partial<typeof TIMES> 
 }
 
 /** Runs a sender for each active webhook. Resolves when there are none, or when `ended` aborts. */
-async function sendAll(
+function sendAll(
   parts: WebhookParts,
   environment: Environment,
   times: typeof TIMES,
   ended: AbortSignal,
   killing: AbortSignal,
 ): Promise<void> {
-  const wakeups = new Wakeups();
-  const following = new AbortController();
-  const followed = wakeups.follow(parts.events[environment], AbortSignal.any([ended, following.signal]));
-  const running = new Map<WebhookId, Promise<void>>();
-  do {
-    try {
-      for (const id of await activeWebhooks(parts, environment)) {
-        if (running.has(id)) continue;
-        const sender = new Sender(parts, environment, id, wakeups, times, ended, killing);
-        running.set(
-          id,
-          sender.run().then(() => void running.delete(id)),
-        );
+  return withWakeups(parts.events[environment], async (wakeups) => {
+    const running = new Map<WebhookId, Promise<void>>();
+    do {
+      try {
+        for (const id of await activeWebhooks(parts, environment)) {
+          if (running.has(id)) continue;
+          const sender = new Sender(parts, environment, id, wakeups, times, ended, killing);
+          running.set(
+            id,
+            sender.run().then(() => void running.delete(id)),
+          );
+        }
+      } catch (error) {
+        logBackgroundFailure(parts.log, error, SEARCH_FAILED);
       }
-    } catch (error) {
-      logBackgroundFailure(parts.log, error, SEARCH_FAILED);
-    }
-    await pause(EVERY_MS, ended);
-  } while (running.size > 0 && !ended.aborted);
-  await Promise.all(running.values());
-  following.abort();
-  await followed;
+      await pause(EVERY_MS, ended);
+    } while (running.size > 0 && !ended.aborted);
+    await Promise.all(running.values());
+  });
 }
 
 async function activeWebhooks({ views }: WebhookParts, environment: Environment): Promise<WebhookId[]> {
