@@ -58,8 +58,8 @@ export const corrected = (
 ): Promise<readonly RecordedEvent[]> => withCorrections(log, recorded, decodedOrUndefined);
 
 /**
- * Does the same for events of one partition. Leaves out the corrections of events whose store was unknown: these came to
- * some partition, and must not be folded there. A rebuild reads them in that of their store.
+ * Does the same for events of one partition, except for an event whose metadata are damaged. That one was dispatched by the
+ * name of its stream, so this may be another partition than that of its store. Only a rebuild folds it, in the right one.
  */
 export async function correctedInPartition(
   log: EventStore,

@@ -226,7 +226,10 @@ function toEmbedOrNull(
   return existing && isSameStore(existing, document) ? relation.toEmbed(existing) : null;
 }
 
-/** A placeholder belongs to the store of what it was made for, or of the document that was deleted. */
+/**
+ * Whether the parent is of the child's store. The parent may be a placeholder: that of a deleted document has its store in
+ * `deleted_in`, and one without a store takes that of its first child.
+ */
 function isSameStore(parent: AnyDocument, child: AnyDocument): boolean {
   const store_id = parent.keys.store_id ?? parent.keys.deleted_in ?? child.keys.store_id;
   return store_id === child.keys.store_id;

@@ -361,7 +361,7 @@ export class ChangeCollector {
     this.last = { position: event.position, event_id: event.id };
   }
 
-  /** Adds a change that is not of an event. The page then ends at `place`. */
+  /** Adds a change that no single event has made. The page then ends at `place`. */
   take(entry: Entry, place: Place): void {
     this.collect(entry);
     this.last = place;

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { runPool } from '../../services/import/pool';
 import { Dice } from '../support/raw-requests';
 import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
@@ -144,7 +145,7 @@ test('as_of answers at 1,000 random moments as reads did then', async () => {
     await record(path);
   }
   const [begin, end] = [seen.get(paths[2]!)![0]!.since_ms, Date.now()];
-  await inPools(1_000, 10, async () => {
+  await runPool(Array(1_000).keys(), 10, async () => {
     const path = dice.of(paths);
     const at = begin + dice.below(end - begin);
     const expected = seen.get(path)!.findLast(({ since_ms }) => since_ms <= at)!;
@@ -226,15 +227,6 @@ test('as_of answers with the publications of a listing at random moments as it d
   const { token } = here.shop.public;
   expectError(await send('GET', `${path}?as_of=${now}`, { token }), 403, 'INSUFFICIENT_PERMISSIONS');
 });
-
-/** Does the same `count` times, `at_once` at a time. */
-async function inPools(count: number, at_once: number, work: () => Promise<void>): Promise<void> {
-  let left = count;
-  const one = async (): Promise<void> => {
-    while (left-- > 0) await work();
-  };
-  await Promise.all(Array.from({ length: at_once }, one));
-}
 
 test('the history of a store has the changes of its own fields', async () => {
   await create('/api/publication', TEA);

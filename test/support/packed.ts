@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { withTempDir } from './temp-dir';
 import { WAIT_MS_MAX } from './wait-for';
 
-/** A package as `npm pack` makes it of what the build has compiled. */
+/** The output of `npm pack`. */
 export interface PackedPackage {
   readonly archive: Buffer;
   /** Paths in the package. */
