@@ -45,13 +45,27 @@ export async function receiveUpload(
   // Refuse a file that is too large before reading it.
   const content_length = Number(req.headers['content-length'] ?? 0);
   if (content_length > upload.bytes_max + (form ? FORM_BYTES_MAX : 0)) throw tooLarge(upload);
-  const keep = (bytes: AsyncIterable<Uint8Array>) => upload.keep(principal, checkSize(bytes, upload));
-  if (form) return readForm(req, keep, assertField);
-  return { file: await keep(bytesOf(req)) };
+  const keep = (bytes: AsyncIterable<Uint8Array>) => upload.keep(principal, bytes);
+  if (!form) return { file: await keep(checkSize(bytesOf(req), upload)) };
+  const { fields, files } = await receiveForm(req, { ...upload, keep }, assertField);
+  const texts = Object.fromEntries([...fields].filter(([, value]) => value !== ''));
+  return files[0] === undefined ? texts : { ...texts, [FILE]: files[0] };
 }
 
+/** How the files of a form are handled. */
+export interface FormFiles<Kept> {
+  /** Maximum size of each file. */
+  readonly bytes_max: number;
+  /** Default: 1. */
+  readonly files_max?: number;
+  /** Takes the bytes while they arrive, of one file after the other. Rejects if the file is not accepted. */
+  readonly keep: (bytes: AsyncIterable<Uint8Array>, file_name: string) => Promise<Kept>;
+}
+
+type SizeLimit = Pick<Upload, 'bytes_max'>;
+
 /** Yields the chunks. Throws `too_large` above `bytes_max`, and `field_required` if there are no bytes. */
-async function* checkSize(bytes: AsyncIterable<Uint8Array>, upload: Upload): AsyncGenerator<Uint8Array> {
+async function* checkSize(bytes: AsyncIterable<Uint8Array>, upload: SizeLimit): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of bytes) {
     size += chunk.length;
@@ -64,11 +78,11 @@ async function* checkSize(bytes: AsyncIterable<Uint8Array>, upload: Upload): Asy
     ]);
 }
 
-function tooLarge({ bytes_max }: Upload): CatalogError {
+function tooLarge({ bytes_max }: SizeLimit): CatalogError {
   return new CatalogError('too_large', { message: `The file is larger than ${bytes_max} bytes` });
 }
 
-/** Name of the part with the file. All other parts are text fields. */
+/** Name of the parts with files. All other parts are text fields. */
 const FILE = 'file';
 /** Larger than the longest valid field. */
 const FIELD_BYTES_MAX = 8_192;
@@ -77,40 +91,47 @@ const FIELDS_MAX = 20;
 const REPLACEMENT = '\ufffd';
 
 /**
- * Returns the text fields of a form, and the result of `keep` as `file`. An empty text field counts as missing.
- * Rejects with errors of `keep` and `assertField`, with `field_invalid` for repeated parts and other files, and with
- * `malformed_request` for an invalid or incomplete form and for text that is not valid UTF-8. Rejects only after
- * `keep` has ended.
+ * Reads a `multipart/form-data` form. Returns its text fields, and the results of `keep` for the parts named `file`.
+ * Rejects with errors of `keep` and `assertField`, with `too_large`, with `field_required` for an empty file, with
+ * `field_invalid` for repeated fields and other files, and with `malformed_request` for an invalid or incomplete form and
+ * for text that is not valid UTF-8. Rejects only after `keep` has ended, and discards what is still sent: browsers do not
+ * show an answer before they have sent the form.
  */
-function readForm(
+export function receiveForm<Kept>(
   req: HttpRequest,
-  keep: (bytes: AsyncIterable<Uint8Array>) => Promise<JsonObject>,
-  assertField: (field: string) => void,
-): Promise<JsonObject> {
+  { bytes_max, files_max = 1, keep }: FormFiles<Kept>,
+  assertField: (field: string) => void = () => {},
+): Promise<{ readonly fields: URLSearchParams; readonly files: readonly Kept[] }> {
   return new Promise((resolve, reject) => {
-    const parser = openParser(req.headers);
-    const fields = new Map<string, string>();
+    const parser = openParser(req.headers, files_max);
+    const fields = new URLSearchParams();
     let part: Readable | undefined;
-    let file: Promise<JsonObject> | undefined;
+    const files: Promise<Kept>[] = [];
     let failed = false;
     const fail = (error: unknown): void => {
       if (failed) return;
       failed = true;
       req.unpipe(parser);
       part?.destroy(error as Error);
-      void Promise.allSettled([file]).then(() => reject(error));
+      void Promise.allSettled(files).then(() => {
+        req.resume();
+        reject(error);
+      });
     };
-    parser.on('file', (name, bytes) => {
+    parser.on('file', (name, bytes, file_name) => {
       // Whoever reads the part receives its errors. A part that nobody reads needs this listener: an `error` event without
       // a listener would end the process.
       bytes.on('error', () => {});
-      if (failed || name !== FILE || file !== undefined) {
+      if (failed || name !== FILE || files.length === files_max) {
         bytes.resume();
-        fail(fieldError(name, name === FILE ? 'a single file' : UNKNOWN_FIELD));
+        const at_most = files_max === 1 ? 'a single file' : `at most ${files_max} files`;
+        fail(fieldError(name, name === FILE ? at_most : UNKNOWN_FIELD));
         return;
       }
       part = bytes;
-      file = keep(bytes);
+      const keepFile = () => keep(checkSize(bytes, { bytes_max }), file_name);
+      const file = files.at(-1)?.then(keepFile) ?? keepFile();
+      files.push(file);
       file.catch(fail);
     });
     parser.on('field', (name, value, _name_truncated, truncated) => {
@@ -129,9 +150,7 @@ function readForm(
     parser.on('error', (error) => fail(toFormError(error)));
     parser.on('finish', () => {
       if (failed) return;
-      const texts = Object.fromEntries([...fields].filter(([, value]) => value !== ''));
-      if (file === undefined) resolve(texts);
-      else file.then((stored) => resolve({ ...texts, [FILE]: stored }), fail);
+      Promise.all(files).then((kept) => resolve({ fields, files: kept }), fail);
     });
     finished(req, { writable: false }, (error) => {
       if (error) fail(isDisconnection(error) ? incomplete(error) : error);
@@ -141,17 +160,17 @@ function readForm(
 }
 
 /** Throws `malformed_request` if the Content-Type has no boundary. */
-function openParser(headers: IncomingHttpHeaders): BusboyInstance {
+function openParser(headers: IncomingHttpHeaders, files_max: number): BusboyInstance {
   try {
     return new Busboy({
       headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
       isPartAFile: (name, _type, filename) => name === FILE || filename !== undefined,
-      // One file and one part more than is valid, so that a second file is reported as such, not as too many parts.
+      // One file and one part more than is valid, so that a file too many is reported as such, not as too many parts.
       limits: {
         fieldSize: FIELD_BYTES_MAX,
         fields: FIELDS_MAX,
-        files: 2,
-        parts: FIELDS_MAX + 2,
+        files: files_max + 1,
+        parts: FIELDS_MAX + files_max + 1,
         headerPairs: 20,
       },
     });

@@ -1,5 +1,6 @@
 import { fetch } from '../support/fetch';
 import { type Harness, type Shop, startHarness } from '../support/harness';
+import { flatPicture } from '../support/pictures';
 import { isSignedWith, Receiver } from '../support/receiver';
 import { waitFor } from '../support/wait-for';
 
@@ -15,13 +16,14 @@ beforeAll(async () => {
 afterAll(() => harness?.close());
 
 interface Sent {
-  readonly form?: Record<string, string> | URLSearchParams;
+  readonly form?: Record<string, string> | URLSearchParams | FormData;
   readonly headers?: Record<string, string>;
 }
 
 /** Opens a page, or sends a form as a browser does from a page of the console. */
 async function open(path: string, { form, headers = {} }: Sent = {}) {
-  const sent = form && { method: 'POST', body: new URLSearchParams(form), headers: { origin: harness.url } };
+  const body = form instanceof FormData ? form : new URLSearchParams(form);
+  const sent = form && { method: 'POST', body, headers: { origin: harness.url } };
   const answer = await fetch(`${harness.url}/console${path}`, {
     redirect: 'manual',
     ...sent,
@@ -246,6 +248,138 @@ describe('a product', () => {
     const form = new URLSearchParams({ 'shown:tags': shown, tags: `${shown}, "5"" pot, small",, new` });
     await open(`/product/${id}`, { form });
     expect((await product(id)).tags).toEqual(['red, blue', 'z', '5" pot, small', 'new']);
+  });
+});
+
+describe('the pictures of a product', () => {
+  let id: string;
+
+  beforeEach(async () => {
+    await signIn();
+    id = (await client().publications.create(TEA)).id;
+  });
+
+  /** Sends the form of the page with files. */
+  function upload(files: Readonly<Record<string, Uint8Array>>) {
+    const form = new FormData();
+    for (const [name, bytes] of Object.entries(files))
+      form.append('file', new Blob([new Uint8Array(bytes)]), name);
+    return open(`/product/${id}/upload`, { form });
+  }
+
+  /** Presses a button of the page. */
+  function press(html: string, move: string) {
+    const form = formIn(html);
+    form.set('move', move);
+    return open(`/product/${id}/pictures`, { form });
+  }
+
+  const pictures = async () => (await product(id)).media_ids;
+  const png = (width: number) => flatPicture('png', { width, height: 20 });
+
+  test('are uploaded, put in another order and removed', async () => {
+    const added = await upload({ 'front.png': await png(30), 'back.png': await png(40) });
+    expect(added.location).toContain('2+pictures+were+added');
+    const [front, back] = await pictures();
+    expect((await client().media.get(front!)).width).toBe(30);
+    await Promise.all([front, back].map((each) => client().media.processed(each!)));
+    const { html } = await open(`/product/${id}`);
+    expect(html.match(/<img /g)).toHaveLength(2);
+    expect((await press(html, `first ${back}`)).status).toBe(303);
+    expect(await pictures()).toEqual([back, front]);
+    await press((await open(`/product/${id}`)).html, `remove ${back}`);
+    expect(await pictures()).toEqual([front]);
+    expect((await client().media.get(back!)).status).toBe('ready');
+  });
+
+  test('are refused by the name of the file, and those before it stay', async () => {
+    const refused = await upload({ 'tea.png': await png(30), 'notes.txt': Buffer.from('No picture at all') });
+    expect([refused.status, refused.html]).toEqual([
+      422,
+      expect.stringContaining('notes.txt: The file is no JPEG, PNG, WebP, GIF or AVIF image'),
+    ]);
+    expect(await pictures()).toHaveLength(1);
+    const large = await upload({ 'large.png': Buffer.concat([await png(30), Buffer.alloc(12_000_000)]) });
+    expect([large.status, large.html]).toEqual([
+      422,
+      expect.stringContaining('large.png: The file is larger than'),
+    ]);
+    expect((await upload({ '': Buffer.alloc(0) })).html).toContain('No file: Invalid file');
+    expect(await pictures()).toHaveLength(1);
+  });
+
+  test('that somebody else has changed meanwhile keep their order', async () => {
+    await upload({ 'front.png': await png(30), 'back.png': await png(40) });
+    const [front, back] = await pictures();
+    const { html } = await open(`/product/${id}`);
+    await client().publications.update(id, { media_ids: [front!] });
+    const conflict = await press(html, `first ${back}`);
+    expect([conflict.status, conflict.html]).toEqual([
+      422,
+      expect.stringContaining('Somebody has changed this meanwhile'),
+    ]);
+    expect(await pictures()).toEqual([front]);
+  });
+});
+
+describe('a listing', () => {
+  let id: string;
+  const path = () => `/listing/${id}`;
+
+  beforeEach(async () => {
+    await signIn();
+    id = (await client().listings.create({ name: 'Kitchen' })).id;
+  });
+
+  test('features products in an order', async () => {
+    const publish = async (title: string, visibility: 'public' | 'private' = 'public') =>
+      (await client().publications.create({ ...TEA, title, visibility, listing_id: id })).id;
+    const [cup, pan] = [await publish('Cup'), await publish('Pan', 'private')];
+    await publish('Mug');
+    const press = (move: string) => open(`${path()}/featured`, { form: { move } });
+    const featured = async () => {
+      const list = client().listings.publications(id, { visibility: 'all' }, { consistent: true });
+      return (await list.page()).featured.map(({ title }) => title);
+    };
+    expect((await open('/listings')).html).toContain(`/console/listing/${id}`);
+    expect((await open(path())).html).toContain(`value="add ${cup}"`);
+    await press(`add ${cup}`);
+    expect((await press(`add ${pan}`)).status).toBe(303);
+    expect(await featured()).toEqual(['Cup', 'Pan']);
+    await press(`up ${pan}`);
+    expect(await featured()).toEqual(['Pan', 'Cup']);
+    await press(`remove ${pan}`);
+    expect(await featured()).toEqual(['Cup']);
+    const found = (await open(`${path()}?q=pan`)).html;
+    expect([found.includes(`value="add ${pan}"`), found.includes('Mug')]).toEqual([true, false]);
+    const elsewhere = await client().publications.create({ ...TEA, title: 'Elsewhere' });
+    const refused = await press(`add ${elsewhere.id}`);
+    expect([refused.status, refused.html]).toEqual([
+      422,
+      expect.stringContaining('expected a publication of the listing'),
+    ]);
+    expect(await featured()).toEqual(['Cup']);
+  });
+
+  test('is edited, deleted and restored', async () => {
+    const form = formIn((await open(path())).html);
+    form.set('visibility', 'private');
+    expect((await open(path(), { form })).status).toBe(303);
+    const listing = await client().listings.get(id, { visibility: 'all' }, { consistent: true });
+    expect(listing).toMatchObject({ name: 'Kitchen', visibility: 'private' });
+    form.set('name', '');
+    form.set('description', 'Pots and pans');
+    const invalid = await open(path(), { form });
+    expect([invalid.status, invalid.html]).toEqual([422, expect.stringContaining('>Pots and pans<')]);
+
+    const below = await client().listings.create({ name: 'Pans', parent_id: id });
+    const kept = await open(`${path()}/delete`, { form: {} });
+    expect([kept.status, kept.html]).toEqual([422, expect.stringContaining('Move or delete them first')]);
+    await client().listings.delete(below.id);
+    expect((await open(`${path()}/delete`, { form: {} })).location).toContain('Deleted+Kitchen');
+    expect((await open('/listings?visibility=deleted')).html).toContain(`/console/listing/${id}/restore`);
+    expect((await open(`${path()}/restore`, { form: {} })).location).toContain('Restored');
+    expect((await open(path())).html).toContain('Kitchen');
   });
 });
 

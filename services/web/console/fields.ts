@@ -12,16 +12,18 @@ export interface FormField {
   readonly options?: readonly (readonly [value: string, label: string])[];
 }
 
+export const VISIBILITY: FormField = {
+  ...{ name: 'visibility', label: 'Visibility', kind: 'choice' },
+  options: [
+    ['public', 'Public'],
+    ['private', 'Private'],
+  ],
+};
+
 export const PRODUCT_FIELDS: readonly FormField[] = [
   { name: 'title', label: 'Title', kind: 'line', is_wide: true },
   { name: 'description_html', label: 'Description', kind: 'text', hint: 'HTML', is_wide: true },
-  {
-    ...{ name: 'visibility', label: 'Visibility', kind: 'choice' },
-    options: [
-      ['public', 'Public'],
-      ['private', 'Private'],
-    ],
-  },
+  VISIBILITY,
   { name: 'listing_id', label: 'Listing', kind: 'choice' },
   { name: 'price_amount', label: 'Price', kind: 'money' },
   { name: 'price_currency', label: 'Currency', kind: 'line', hint: 'such as PEN' },
@@ -88,6 +90,9 @@ export function parseText({ name, label, kind }: FormField, text: string): unkno
 
 /** The name of the form's hidden field with the text that the page has shown. */
 export const shownName = (name: string): string => `shown:${name}`;
+
+/** Makes a write of a form fail if somebody has changed what the page has shown. */
+export const ifMatchOf = (form: URLSearchParams) => ({ ifMatch: form.get('etag') ?? '*' });
 
 /**
  * Returns the values of the texts that differ from those that the page has shown. Fields that were not changed are not

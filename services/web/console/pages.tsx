@@ -103,7 +103,7 @@ export function Layout({ title, style, site, notice, children }: LayoutProps) {
 }
 
 /** A button that sends a form with these values. */
-function Button({ action, label, values = {}, name }: ButtonProps) {
+export function Button({ action, label, values = {}, name }: ButtonProps) {
   return (
     <form method="post" action={action}>
       {Object.entries(values).map(([key, value]) => (
@@ -176,21 +176,7 @@ export function Products({ products, page, total, total_pages, query, notice }: 
       </div>
       <p class="note">{total === 1 ? '1 product' : `${total} products`}</p>
       {products.length === 0 && <p class="empty">Nothing found.</p>}
-      {is_deleted && (
-        <table>
-          <tbody>
-            {products.map(({ id, title, deleted_at }) => (
-              <tr key={id}>
-                <td>{title}</td>
-                <td>{`deleted ${deleted_at?.slice(0, 16).replace('T', ' ')}`}</td>
-                <td>
-                  <Button action={`/console/product/${id}/restore`} label="Restore" name={title} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      {is_deleted && <Deleted path="/console/product" items={products} />}
       {products.length > 0 && !is_deleted && (
         <form method="post" action="/console/bulk">
           <div class="scroll">
@@ -252,6 +238,29 @@ export function Products({ products, page, total, total_pages, query, notice }: 
     </>
   );
 }
+
+interface DeletedProps {
+  /** The start of the addresses of the items. */
+  readonly path: string;
+  readonly items: readonly { readonly id: string; readonly title: string; readonly deleted_at?: string }[];
+}
+
+/** Deleted items, with buttons that restore them. */
+export const Deleted = ({ path, items }: DeletedProps) => (
+  <table>
+    <tbody>
+      {items.map(({ id, title, deleted_at }) => (
+        <tr key={id}>
+          <td>{title}</td>
+          <td>{`deleted ${deleted_at?.slice(0, 16).replace('T', ' ')}`}</td>
+          <td>
+            <Button action={`${path}/${id}/restore`} label="Restore" name={title} />
+          </td>
+        </tr>
+      ))}
+    </tbody>
+  </table>
+);
 
 interface ProductsProps {
   readonly products: readonly Publication[];
@@ -399,21 +408,28 @@ function Input({ field, name, value, form, notice, label }: FieldProps) {
   );
 }
 
-/** An input with the label and the hint of its field. */
-function Field(props: FieldProps) {
-  const { field, name } = props;
-  return (
-    <div class={field.is_wide ? 'field wide' : 'field'}>
-      <label for={name}>
-        {field.label} {field.hint && <small>{field.hint}</small>}
-      </label>
-      <Input {...props} />
-    </div>
-  );
+interface FieldsProps extends Pick<FieldProps, 'form' | 'notice'> {
+  readonly fields: readonly FormField[];
+  /** What has the values. Undefined for something new. */
+  readonly of: object | undefined;
 }
 
+/** The inputs of some fields, with their labels and hints. */
+export const Fields = ({ fields, of, form, notice }: FieldsProps) => (
+  <div class="fields">
+    {fields.map((field) => (
+      <div key={field.name} class={field.is_wide ? 'field wide' : 'field'}>
+        <label for={field.name}>
+          {field.label} {field.hint && <small>{field.hint}</small>}
+        </label>
+        <Input {...{ field, form, notice }} name={field.name} value={valueIn(of, field.name)} />
+      </div>
+    ))}
+  </div>
+);
+
 /** The editor of a product, which is new if it is undefined. */
-export function Product({ product, etag, listings, history, form, notice }: ProductProps) {
+export function Product({ product, etag, pictures, listings, history, form, notice }: ProductProps) {
   const variants = product?.variants?.data ?? [];
   const options = listings.map(
     ({ id, path, name }) => [id, [...(path ?? []).map((each) => each.name), name].join(' › ')] as const,
@@ -423,33 +439,13 @@ export function Product({ product, etag, listings, history, form, notice }: Prod
   ).map((field) =>
     field.name === 'listing_id' ? { ...field, options: [['', 'none'] as const, ...options] } : field,
   );
-  const pictures = product?.media?.data ?? [];
   return (
     <>
       <h1>{product?.title ?? 'New product'}</h1>
-      {pictures.length > 0 && (
-        <p class="tags">
-          {pictures.slice(0, 6).map((media) => (
-            <span key={media.id} class="card">
-              <Picture media={media} alt="" sizes="6rem" />
-            </span>
-          ))}
-        </p>
-      )}
+      {pictures}
       <form method="post" class="panel">
         {etag && <input type="hidden" name="etag" value={etag} />}
-        <div class="fields">
-          {fields.map((field) => (
-            <Field
-              key={field.name}
-              field={field}
-              name={field.name}
-              value={valueIn(product, field.name)}
-              form={form}
-              notice={notice}
-            />
-          ))}
-        </div>
+        <Fields {...{ fields, form, notice }} of={product} />
         {variants.length > 0 && (
           <div class="scroll">
             <table>
@@ -496,6 +492,7 @@ export function Product({ product, etag, listings, history, form, notice }: Prod
 interface ProductProps {
   readonly product?: Publication | undefined;
   readonly etag?: string | undefined;
+  readonly pictures?: ComponentChildren;
   readonly listings: readonly Listing[];
   readonly history: readonly Change[];
   /** What was sent, if it could not be saved. */
@@ -503,9 +500,11 @@ interface ProductProps {
   readonly notice?: Notice | undefined;
 }
 
-/** A listing that the reader may not see is not in `listing_id`. */
+/** Returns the value of a field such as `title` or `contact.phone`. It is undefined if the resource does not show it. */
 const valueIn = (resource: object | undefined, name: string): unknown =>
-  (resource as Readonly<Record<string, unknown>> | undefined)?.[name];
+  name
+    .split('.')
+    .reduce<unknown>((value, part) => (value as Readonly<Record<string, unknown>>)?.[part], resource);
 
 function History({ product, history }: { product: Publication; history: readonly Change[] }) {
   return (
@@ -569,71 +568,6 @@ function ChangedFields({ changed }: Pick<Change, 'changed'>) {
           {name}: <del>{show(before)}</del> → <ins>{show(after)}</ins>
         </div>
       ))}
-    </>
-  );
-}
-
-export function Listings({ listings }: { listings: readonly Listing[] }) {
-  return (
-    <>
-      <h1>Listings</h1>
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>Listing</th>
-              <th>Visibility</th>
-              <th class="number">Products</th>
-              <th>Rename</th>
-            </tr>
-          </thead>
-          <tbody>
-            {listings.map((listing) => (
-              <tr key={listing.id}>
-                <td class={`depth-${listing.path?.length ?? 0}`}>{listing.name}</td>
-                <td>{listing.visibility}</td>
-                <td class="number">{listing.stats?.publication_count}</td>
-                <td>
-                  <form method="post" action={`/console/listing/${listing.id}`}>
-                    <input
-                      name="name"
-                      value={listing.name}
-                      aria-label={`New name of ${listing.name}`}
-                      required
-                    />{' '}
-                    <button type="submit" class="quiet">
-                      Rename
-                    </button>
-                  </form>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <form class="panel" method="post" action="/console/listings">
-        <h2>New listing</h2>
-        <div class="fields">
-          <label>
-            <span>Name</span>
-            <input name="name" required />
-          </label>
-          <label>
-            <span>Below</span>
-            <select name="parent_id">
-              <option value="">at the top</option>
-              {listings.map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
-        </div>
-        <p>
-          <button type="submit">Create</button>
-        </p>
-      </form>
     </>
   );
 }
@@ -795,24 +729,11 @@ export const STORE_FIELDS: readonly FormField[] = [
 ];
 
 export function StorePage({ store, form, notice }: StoreProps) {
-  const valueOfStore = (name: string) =>
-    name.split('.').reduce<unknown>((value, part) => valueIn(value as object, part), store);
   return (
     <>
       <h1>Store</h1>
       <form class="panel" method="post">
-        <div class="fields">
-          {STORE_FIELDS.map((field) => (
-            <Field
-              key={field.name}
-              field={field}
-              name={field.name}
-              value={valueOfStore(field.name)}
-              form={form}
-              notice={notice}
-            />
-          ))}
-        </div>
+        <Fields {...{ form, notice }} fields={STORE_FIELDS} of={store} />
         <p>
           <button type="submit">Save</button>
         </p>

@@ -1,70 +1,37 @@
 import { hash } from 'node:crypto';
-import {
-  type BodyOf,
-  CatalogApiError,
-  CatalogClient,
-  type Publication,
-  type Store,
-} from '../../../shared/client';
-import { readForm } from '../../../shared/http/body';
+import { type BodyOf, CatalogApiError, type Publication } from '../../../shared/client';
 import type { HttpRequest } from '../../../shared/http/request';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
 import { htmlAnswer } from '../html';
 import { planBulk } from './bulk';
-import { changesIn, InvalidText, PRODUCT_FIELDS, shownName, textOf, VARIANT_FIELDS } from './fields';
-import {
-  cookieIn,
-  cookieOf,
-  HEADERS,
-  isOwnForm,
-  redirect,
-  refuse,
-  render,
-  SESSION_MINUTES,
-  type Shown,
-  STYLE_ROUTE,
-  show,
-} from './frame';
+import { changesIn, ifMatchOf, PRODUCT_FIELDS, shownName, textOf, VARIANT_FIELDS } from './fields';
+import { HEADERS, isOwnForm, redirect, type Shown, STYLE_ROUTE } from './frame';
+import * as listingPages from './listings';
 import {
   BulkPreview,
-  Listings,
-  Message,
   type Notice,
   Product,
   Products,
   Reviews,
-  SignIn,
   STORE_FIELDS,
   StorePage,
-  siteOf,
   Webhooks,
 } from './pages';
+import { addPictures, arrangePictures, Pictures, picturesOf } from './pictures';
+import {
+  HOME,
+  noticeOf,
+  type Page,
+  signIn,
+  signOut,
+  take,
+  unlessInvalid,
+  type Visit,
+  visit,
+} from './session';
 
-const HOME = '/console/products';
-const COOKIE = { name: 'catalog_console', path: '/console' };
-const SIGN_IN = (
-  <SignIn
-    {...{ heading: 'Console', label: 'Secret key', name: 'key', action: '/console/sign-in' }}
-    note="Sign in with a secret key of your store. It begins with sk_."
-  />
-);
-/** How long a page waits for a busy service. */
-const WAIT_MS = 3_000;
 const LIMIT = 50;
 const HISTORY_LIMIT = 20;
-/** How many listings a page shows, or offers. */
-const LISTINGS_MAX = 200;
-
-/** A request of somebody who has signed in. `form` is empty for a GET. */
-interface Visit {
-  readonly client: CatalogClient;
-  readonly store: Store;
-  readonly id: string;
-  readonly query: URLSearchParams;
-  readonly form: URLSearchParams;
-}
-
-type Page = (visit: Visit) => Promise<Shown>;
 
 /**
  * Builds the pages for merchants. They read and write through the interface with the merchant's own key, so all of its
@@ -74,43 +41,45 @@ type Page = (visit: Visit) => Promise<Shown>;
  * kept. A form of another site has no cookie (`SameSite`), and is refused by its origin.
  */
 export function consoleRoutes(connect: () => string | undefined): PublicRoute[] {
-  const route = (path: string, get: Page | undefined, post?: Page): PublicRoute => ({
-    path,
-    takes_forms: true,
-    serve: async (req, params) => {
-      const base_url = connect();
-      if (base_url === undefined) return htmlAnswer('', 404, HEADERS);
-      const page = req.method === 'POST' ? post : get;
-      if (!page) return redirect(HOME);
-      return visit(req, base_url, params.id ?? '', page);
-    },
-  });
-  const open = (
+  const at = (
     path: string,
-    serve: (req: HttpRequest, base_url: string) => Promise<TextAnswer>,
+    serve: (req: HttpRequest, base_url: string, id: string) => Promise<TextAnswer>,
   ): PublicRoute => ({
     path,
     takes_forms: true,
-    serve: async (req) => {
+    serve: async (req, { id = '' }) => {
       const base_url = connect();
-      if (base_url === undefined) return htmlAnswer('', 404, HEADERS);
-      return req.method === 'POST' && isOwnForm(req) ? serve(req, base_url) : redirect(HOME);
+      return base_url === undefined ? htmlAnswer('', 404, HEADERS) : serve(req, base_url, id);
     },
   });
+  const route = (path: string, get: Page | undefined, post?: Page): PublicRoute =>
+    at(path, async (req, base_url, id) => {
+      const page = req.method === 'POST' ? post : get;
+      return page ? visit(req, base_url, id, page) : redirect(HOME);
+    });
+  const open = (path: string, serve: typeof signIn): PublicRoute =>
+    at(path, async (req, base_url) =>
+      req.method === 'POST' && isOwnForm(req) ? serve(req, base_url) : redirect(HOME),
+    );
   return [
     STYLE_ROUTE,
     open('/console/sign-in', signIn),
-    open('/console/sign-out', async (req) => redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, '', 0, req) })),
+    open('/console/sign-out', signOut),
     route('/console', async () => ({ location: HOME })),
     route(HOME, productsPage),
     route('/console/bulk', undefined, bulkPage),
     route('/console/product/new', (each) => productPage(each), createProduct),
     route('/console/product/:id', (each) => productPage(each), saveProduct),
     route('/console/product/:id/revert', undefined, revertProduct),
+    route('/console/product/:id/pictures', undefined, unlessInvalid(productPage, arrangePictures)),
+    route('/console/product/:id/upload', undefined, unlessInvalid(productPage, addPictures)),
     route('/console/product/:id/delete', undefined, deleteProduct),
     route('/console/product/:id/restore', undefined, restoreProduct),
-    route('/console/listings', listingsPage, createListing),
-    route('/console/listing/:id', undefined, renameListing),
+    route('/console/listings', listingPages.list, listingPages.create),
+    route('/console/listing/:id', listingPages.page, listingPages.save),
+    route('/console/listing/:id/featured', undefined, listingPages.arrange),
+    route('/console/listing/:id/delete', undefined, listingPages.remove),
+    route('/console/listing/:id/restore', undefined, listingPages.restore),
     route('/console/reviews', reviewsPage),
     route('/console/review/:id', undefined, moderate),
     route('/console/webhooks', (each) => webhooksPage(each), createWebhook),
@@ -121,83 +90,6 @@ export function consoleRoutes(connect: () => string | undefined): PublicRoute[] 
       saveStore,
     ),
   ];
-}
-
-// --- Session ---
-
-async function signIn(req: HttpRequest, base_url: string): Promise<TextAnswer> {
-  const key = (await readForm(req)).get('key')?.trim() ?? '';
-  const refused = (text: string) =>
-    render(siteOf(undefined), {
-      ...{ title: 'Sign in', body: SIGN_IN, notice: { text, is_bad: true }, status: 403 },
-    });
-  if (!key.startsWith('sk_')) return refused('This is not a secret key: it begins with sk_.');
-  const client = new CatalogClient({ baseUrl: base_url, apiKey: key, retryForMs: WAIT_MS });
-  try {
-    const { token, expires_in } = await client.tokens.issue({ ttl_minutes: SESSION_MINUTES });
-    return redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, token, expires_in, req) });
-  } catch (error) {
-    if (!(error instanceof CatalogApiError) || error.status >= 500) throw error;
-    return refused(
-      error.status === 429
-        ? 'Too many attempts. Try again later.'
-        : 'This key is unknown, expired or revoked.',
-    );
-  }
-}
-
-/** Returns a client that has a token instead of a key. */
-function clientOf(base_url: string, token: string): CatalogClient {
-  const issued = {
-    code: 200,
-    status: 'OK',
-    data: { token, token_type: 'Bearer', expires_in: SESSION_MINUTES * 60 },
-  };
-  const send: typeof fetch = async (input, init) =>
-    String(input).endsWith('/auth/token') ? Response.json(issued) : fetch(input, init);
-  return new CatalogClient({ baseUrl: base_url, apiKey: 'sk_session', fetch: send, retryForMs: WAIT_MS });
-}
-
-async function visit(req: HttpRequest, base_url: string, id: string, page: Page): Promise<TextAnswer> {
-  const token = cookieIn(req, COOKIE);
-  const signInPage = (notice?: Notice) =>
-    render(siteOf(undefined), {
-      ...{ title: 'Sign in', body: SIGN_IN, notice, status: token ? 401 : 200 },
-    });
-  if (token === undefined) return signInPage();
-  if (req.method === 'POST' && !isOwnForm(req)) return refuse(siteOf(undefined));
-  const form = req.method === 'POST' ? await readForm(req) : new URLSearchParams();
-  const query = new URL(req.url, 'http://console').searchParams;
-  const client = clientOf(base_url, token);
-  let store: Store | undefined;
-  try {
-    store = await client.store.get();
-    return show(siteOf(store), await page({ client, store, id, query, form }), query);
-  } catch (error) {
-    if (!(error instanceof CatalogApiError)) throw error;
-    if (error.status === 401)
-      return signInPage({ text: 'The session has ended. Sign in again.', is_bad: true });
-    const hint = error.message;
-    const heading = error.status === 404 ? 'Not found' : 'This did not work';
-    const body = <Message heading={heading} hint={hint} />;
-    return render(siteOf(store), { title: heading, body, status: error.status });
-  }
-}
-
-/** Returns what is wrong with a form. Throws any other error. */
-function noticeOf(error: unknown): Notice {
-  if (error instanceof InvalidText) return { text: error.message, is_bad: true, fields: [error.field] };
-  if (!(error instanceof CatalogApiError) || (error.status !== 400 && error.status !== 409)) throw error;
-  const faults = (error.details?.errors ?? []) as { field?: string; constraint?: string }[];
-  return {
-    ...{ text: error.message, is_bad: true },
-    details:
-      faults.length > 1 ? faults.map(({ field, constraint }) => `${field}: expected ${constraint}`) : [],
-    fields: [
-      ...faults.flatMap(({ field }) => field ?? []),
-      ...(error.details?.field ? [error.details.field] : []),
-    ],
-  };
 }
 
 // --- Products ---
@@ -259,7 +151,7 @@ async function productPage({ client, id }: Visit, sent?: Rejected): Promise<Show
   const rejected = sent && { ...sent, form: changedIn(sent.form) };
   const listings = await take(
     client.listings.list({ visibility: 'all', sort: 'name', order: 'asc' }),
-    LISTINGS_MAX,
+    listingPages.LISTINGS_MAX,
   );
   if (id === '')
     return {
@@ -271,12 +163,13 @@ async function productPage({ client, id }: Visit, sent?: Rejected): Promise<Show
     client.publications.history(id, { limit: HISTORY_LIMIT }).page(),
   ]);
   const etag = client.answerOf(product)?.etag;
+  const pictures = <Pictures id={id} etag={etag} pictures={await picturesOf(client, product)} />;
   const { listing_id } = product;
   if (listing_id && !listings.some((listing) => listing.id === listing_id))
     listings.push(await client.listings.get(listing_id, { visibility: 'all' }));
   return {
     ...editorOf(product.title, rejected),
-    body: <Product product={product} etag={etag} listings={listings} history={history.data} {...rejected} />,
+    body: <Product {...{ product, etag, pictures, listings, history: history.data, ...rejected }} />,
   };
 }
 
@@ -325,8 +218,6 @@ const saveProduct: Page = async (each) => {
   }
 };
 
-const ifMatchOf = (form: URLSearchParams) => ({ ifMatch: form.get('etag') ?? '*' });
-
 /** Returns a line for each field that has another value than the page has shown. */
 function differencesIn(product: Publication, form: URLSearchParams): string[] {
   return PRODUCT_FIELDS.flatMap((field) => {
@@ -354,48 +245,7 @@ const deleteProduct: Page = async ({ client, id }) => {
   return { location: HOME, saved: `Deleted ${title}.` };
 };
 
-// --- Listings, reviews, webhooks, store ---
-
-const listingsPage: Page = async ({ client }) => {
-  const found = await take(client.listings.list({ visibility: 'all' }, { consistent: true }), LISTINGS_MAX);
-  const pathOf = (each: (typeof found)[number]) =>
-    [...(each.path ?? []).map(({ name }) => name), each.name].join('\n');
-  const sorted = found.sort((a, b) => pathOf(a).localeCompare(pathOf(b)));
-  const notice =
-    found.length < LISTINGS_MAX ? undefined : { text: `Only ${LISTINGS_MAX} listings are shown.` };
-  return { title: 'Listings', body: <Listings listings={sorted} />, notice };
-};
-
-/** Returns the first items of a list, whose pages are read one after another. */
-async function take<Item>(items: AsyncIterable<Item>, max: number): Promise<Item[]> {
-  const found: Item[] = [];
-  for await (const item of items) if (found.push(item) >= max) break;
-  return found;
-}
-
-const createListing: Page = async (each) => {
-  const { client, form } = each;
-  const parent_id = form.get('parent_id');
-  return unlessInvalid(each, listingsPage, async () => {
-    await client.listings.create({ name: form.get('name') ?? '', ...(parent_id && { parent_id }) });
-    return { location: '/console/listings', saved: 'Created.' };
-  });
-};
-
-const renameListing: Page = async (each) =>
-  unlessInvalid(each, listingsPage, async () => {
-    await each.client.listings.update(each.id, { name: each.form.get('name') ?? '' });
-    return { location: '/console/listings', saved: 'Renamed.' };
-  });
-
-/** Shows the page with the reason if the service refuses the form. */
-async function unlessInvalid(each: Visit, page: Page, write: () => Promise<Shown>): Promise<Shown> {
-  try {
-    return await write();
-  } catch (error) {
-    return { ...(await page(each)), notice: noticeOf(error) } as Shown;
-  }
-}
+// --- Reviews, webhooks, store ---
 
 const STATUSES = ['pending', 'published', 'rejected', 'all'] as const;
 
@@ -428,15 +278,10 @@ const webhooksPage = async ({ client }: Visit, secret?: string): Promise<Shown> 
   return { title: 'Webhooks', body: <Webhooks webhooks={webhooks} {...(secret && { secret })} /> };
 };
 
-const createWebhook: Page = async (each) =>
-  unlessInvalid(
-    each,
-    (visit) => webhooksPage(visit),
-    async () => {
-      const { secret } = await each.client.webhooks.create({ url: each.form.get('url') ?? '' });
-      return webhooksPage(each, secret);
-    },
-  );
+const createWebhook = unlessInvalid(webhooksPage, async (each) => {
+  const { secret } = await each.client.webhooks.create({ url: each.form.get('url') ?? '' });
+  return webhooksPage(each, secret);
+});
 
 const changeWebhook: Page = async (each) => {
   const { client, id, form } = each;

@@ -1,0 +1,26 @@
+type Move = 'first' | 'up' | 'add' | 'remove';
+
+interface MoveProps {
+  readonly move: Move;
+  readonly id: string;
+  readonly label: string;
+  /** What is moved, for screen readers. */
+  readonly name: string;
+}
+
+/** A button of a form that changes an order. `arranged` does what it says. */
+export const MoveButton = ({ move, id, label, name }: MoveProps) => (
+  <button type="submit" class="quiet" name="move" value={`${move} ${id}`} aria-label={`${label}: ${name}`}>
+    {label}
+  </button>
+);
+
+/** Returns the ids in the order that the pressed `MoveButton` asks for. */
+export function arranged(ids: readonly string[], form: URLSearchParams): string[] {
+  const [move, id = ''] = (form.get('move') ?? '').split(' ');
+  const others = ids.filter((each) => each !== id);
+  if (move === 'add') return [...others, id];
+  const index = ids.indexOf(id);
+  if (index < 0 || move === 'remove') return others;
+  return others.toSpliced(move === 'first' ? 0 : Math.max(0, index - 1), 0, id);
+}

@@ -1,0 +1,150 @@
+import typeIs from 'type-is';
+import { errorBody, errorCatalogue } from '../../../shared/api/error-catalogue';
+import { CatalogApiError, CatalogClient, type Store } from '../../../shared/client';
+import { readForm } from '../../../shared/http/body';
+import type { HttpRequest } from '../../../shared/http/request';
+import type { TextAnswer } from '../../../shared/http/route';
+import { CatalogError } from '../../../shared/kernel/errors';
+import { InvalidText } from './fields';
+import {
+  cookieIn,
+  cookieOf,
+  isOwnForm,
+  redirect,
+  refuse,
+  render,
+  SESSION_MINUTES,
+  type Shown,
+  show,
+} from './frame';
+import { Message, type Notice, SignIn, siteOf } from './pages';
+
+export const HOME = '/console/products';
+const COOKIE = { name: 'catalog_console', path: '/console' };
+const SIGN_IN = (
+  <SignIn
+    {...{ heading: 'Console', label: 'Secret key', name: 'key', action: '/console/sign-in' }}
+    note="Sign in with a secret key of your store. It begins with sk_."
+  />
+);
+/** How long a page waits for a busy service. */
+const WAIT_MS = 3_000;
+
+/** A request of somebody who has signed in. */
+export interface Visit {
+  readonly client: CatalogClient;
+  readonly store: Store;
+  readonly id: string;
+  readonly query: URLSearchParams;
+  /** Empty for a GET, and for a form with files, which `receiveForm` reads from `req`. */
+  readonly form: URLSearchParams;
+  readonly req: HttpRequest;
+}
+
+export type Page = (visit: Visit) => Promise<Shown>;
+
+export async function signIn(req: HttpRequest, base_url: string): Promise<TextAnswer> {
+  const key = (await readForm(req)).get('key')?.trim() ?? '';
+  const refused = (text: string) =>
+    render(siteOf(undefined), {
+      ...{ title: 'Sign in', body: SIGN_IN, notice: { text, is_bad: true }, status: 403 },
+    });
+  if (!key.startsWith('sk_')) return refused('This is not a secret key: it begins with sk_.');
+  const client = new CatalogClient({ baseUrl: base_url, apiKey: key, retryForMs: WAIT_MS });
+  try {
+    const { token, expires_in } = await client.tokens.issue({ ttl_minutes: SESSION_MINUTES });
+    return redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, token, expires_in, req) });
+  } catch (error) {
+    if (!(error instanceof CatalogApiError) || error.status >= 500) throw error;
+    return refused(
+      error.status === 429
+        ? 'Too many attempts. Try again later.'
+        : 'This key is unknown, expired or revoked.',
+    );
+  }
+}
+
+export const signOut = async (req: HttpRequest): Promise<TextAnswer> =>
+  redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, '', 0, req) });
+
+/** Returns a client that has a token instead of a key. */
+function clientOf(base_url: string, token: string): CatalogClient {
+  const issued = {
+    code: 200,
+    status: 'OK',
+    data: { token, token_type: 'Bearer', expires_in: SESSION_MINUTES * 60 },
+  };
+  const send: typeof fetch = async (input, init) =>
+    String(input).endsWith('/auth/token') ? Response.json(issued) : fetch(input, init);
+  return new CatalogClient({ baseUrl: base_url, apiKey: 'sk_session', fetch: send, retryForMs: WAIT_MS });
+}
+
+export async function visit(req: HttpRequest, base_url: string, id: string, page: Page): Promise<TextAnswer> {
+  const token = cookieIn(req, COOKIE);
+  const signInPage = (notice?: Notice) =>
+    render(siteOf(undefined), {
+      ...{ title: 'Sign in', body: SIGN_IN, notice, status: token ? 401 : 200 },
+    });
+  if (token === undefined) return signInPage();
+  if (req.method === 'POST' && !isOwnForm(req)) return refuse(siteOf(undefined));
+  const has_form = req.method === 'POST' && !typeIs(req, ['multipart/form-data']);
+  const form = has_form ? await readForm(req) : new URLSearchParams();
+  const query = new URL(req.url, 'http://console').searchParams;
+  const client = clientOf(base_url, token);
+  let store: Store | undefined;
+  try {
+    store = await client.store.get();
+    return show(siteOf(store), await page({ client, store, id, query, form, req }), query);
+  } catch (error) {
+    if (!(error instanceof CatalogApiError)) throw error;
+    if (error.status === 401)
+      return signInPage({ text: 'The session has ended. Sign in again.', is_bad: true });
+    const hint = error.message;
+    const heading = error.status === 404 ? 'Not found' : 'This did not work';
+    const body = <Message heading={heading} hint={hint} />;
+    return render(siteOf(store), { title: heading, body, status: error.status });
+  }
+}
+
+/** The service did not accept a form: it is invalid, in conflict, of an older version, too large, or has no picture. */
+const REFUSALS: ReadonlySet<number> = new Set([400, 409, 412, 413, 415]);
+
+/** Returns what is wrong with a form. Throws any other error. */
+export function noticeOf(error: unknown): Notice {
+  if (error instanceof InvalidText) return { text: error.message, is_bad: true, fields: [error.field] };
+  if (error instanceof CatalogError)
+    return noticeOf(
+      new CatalogApiError(errorCatalogue[error.condition].status, new Headers(), errorBody(error)),
+    );
+  if (!(error instanceof CatalogApiError) || !REFUSALS.has(error.status)) throw error;
+  const faults = (error.details?.errors ?? []) as { field?: string; constraint?: string }[];
+  return {
+    text: error.status === 412 ? 'Somebody has changed this meanwhile. Nothing was saved.' : error.message,
+    is_bad: true,
+    details:
+      faults.length > 1 ? faults.map(({ field, constraint }) => `${field}: expected ${constraint}`) : [],
+    fields: [
+      ...faults.flatMap(({ field }) => field ?? []),
+      ...(error.details?.field ? [error.details.field] : []),
+    ],
+  };
+}
+
+/** Returns a page that writes, and that shows `page` with the reason if the service refuses the form. */
+export const unlessInvalid =
+  (page: Page, write: Page): Page =>
+  async (each) => {
+    try {
+      return await write(each);
+    } catch (error) {
+      const notice = noticeOf(error);
+      return { ...(await page(each)), notice, status: 422 } as Shown;
+    }
+  };
+
+/** Returns the first items of a list, whose pages are read one after another. */
+export async function take<Item>(items: AsyncIterable<Item>, max: number): Promise<Item[]> {
+  const found: Item[] = [];
+  for await (const item of items) if (found.push(item) >= max) break;
+  return found;
+}
