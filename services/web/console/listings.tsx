@@ -146,7 +146,7 @@ function ListingPage({ listing, featured, others, words, form }: ListingProps) {
     products: readonly Publication[],
     buttons: (product: Publication, index: number) => VNode,
   ) => (
-    <form method="post" action={`${path}/featured`}>
+    <form class="scroll" method="post" action={`${path}/featured`}>
       <table>
         <tbody>
           {products.map((product, index) => (
