@@ -3,7 +3,7 @@ import { FEATURED_MAX } from '../../../shared/api/requests/writes';
 import type { CatalogClient, Listing, Publication } from '../../../shared/client';
 import { changesIn, type FormField, VISIBILITY } from './fields';
 import { arranged, MoveButton } from './order';
-import { Button, Deleted, Fields } from './pages';
+import { Button, Deleted, Fields, type Notice } from './pages';
 import { type Page, take, unlessInvalid } from './session';
 
 const HOME = '/console/listings';
@@ -115,7 +115,7 @@ const featuredOf = (client: CatalogClient, id: string) =>
     FEATURED_READ_MAX,
   );
 
-export const page: Page = async ({ client, id, query, form }) => {
+export const page: Page = async ({ client, id, query, form }, notice) => {
   const words = query.get('q')?.trim() ?? '';
   const asked = { visibility: 'all', featured: false, limit: OFFERED } as const;
   const [listing, featured, offered] = await Promise.all([
@@ -126,7 +126,7 @@ export const page: Page = async ({ client, id, query, form }) => {
       : client.store.search(words, { ...asked, listing_id: id }).page(),
   ]);
   const others = 'others' in offered ? offered.others : offered.data;
-  const body = <ListingPage {...{ listing, featured, others, words, form }} />;
+  const body = <ListingPage {...{ listing, featured, others, words, form, notice }} />;
   return { title: listing.name, body };
 };
 
@@ -138,9 +138,10 @@ interface ListingProps {
   readonly words: string;
   /** What was sent, if it could not be saved. */
   readonly form: URLSearchParams;
+  readonly notice: Notice | undefined;
 }
 
-function ListingPage({ listing, featured, others, words, form }: ListingProps) {
+function ListingPage({ listing, featured, others, words, form, notice }: ListingProps) {
   const path = `/console/listing/${listing.id}`;
   const rows = (
     products: readonly Publication[],
@@ -168,7 +169,7 @@ function ListingPage({ listing, featured, others, words, form }: ListingProps) {
     <>
       <h1>{listing.name}</h1>
       <form method="post" class="panel">
-        <Fields fields={FIELDS} of={listing} form={form} notice={undefined} />
+        <Fields fields={FIELDS} of={listing} form={form} notice={notice} />
         <p>
           <button type="submit">Save</button> <a href={HOME}>Back to the listings</a>
         </p>

@@ -22,6 +22,7 @@ import {
   HOME,
   noticeOf,
   type Page,
+  showAgain,
   signIn,
   signOut,
   take,
@@ -68,8 +69,8 @@ export function consoleRoutes(connect: () => string | undefined): PublicRoute[] 
     route('/console', async () => ({ location: HOME })),
     route(HOME, productsPage),
     route('/console/bulk', undefined, bulkPage),
-    route('/console/product/new', (each) => productPage(each), createProduct),
-    route('/console/product/:id', (each) => productPage(each), saveProduct),
+    route('/console/product/new', productPage, createProduct),
+    route('/console/product/:id', productPage, saveProduct),
     route('/console/product/:id/revert', undefined, revertProduct),
     route('/console/product/:id/pictures', undefined, unlessInvalid(productPage, arrangePictures)),
     route('/console/product/:id/upload', undefined, unlessInvalid(productPage, addPictures)),
@@ -84,11 +85,7 @@ export function consoleRoutes(connect: () => string | undefined): PublicRoute[] 
     route('/console/review/:id', undefined, moderate),
     route('/console/webhooks', (each) => webhooksPage(each), createWebhook),
     route('/console/webhook/:id', undefined, changeWebhook),
-    route(
-      '/console/store',
-      async ({ store }) => ({ title: 'Store', body: <StorePage store={store} /> }),
-      saveStore,
-    ),
+    route('/console/store', storePage, saveStore),
   ];
 }
 
@@ -141,23 +138,14 @@ const bulkPage: Page = async ({ client, form }) => {
   return preview({ text: `${updated} changed, ${failed} not.`, is_bad: true, details });
 };
 
-/** What the editor shows again, if it could not save. */
-interface Rejected {
-  readonly form: URLSearchParams;
-  readonly notice: Notice;
-}
-
-async function productPage({ client, id }: Visit, sent?: Rejected): Promise<Shown> {
-  const rejected = sent && { ...sent, form: changedIn(sent.form) };
+async function productPage({ client, id, form }: Visit, notice?: Notice): Promise<Shown> {
+  const rejected = notice && { notice, form: changedIn(form) };
   const listings = await take(
     client.listings.list({ visibility: 'all', sort: 'name', order: 'asc' }),
     listingPages.LISTINGS_MAX,
   );
   if (id === '')
-    return {
-      ...editorOf('New product', rejected),
-      body: <Product listings={listings} history={[]} {...rejected} />,
-    };
+    return { title: 'New product', body: <Product listings={listings} history={[]} {...rejected} /> };
   const [product, history] = await Promise.all([
     client.publications.get(id, { visibility: 'all', expand: ['media', 'variants'] }, { consistent: true }),
     client.publications.history(id, { limit: HISTORY_LIMIT }).page(),
@@ -168,7 +156,7 @@ async function productPage({ client, id }: Visit, sent?: Rejected): Promise<Show
   if (listing_id && !listings.some((listing) => listing.id === listing_id))
     listings.push(await client.listings.get(listing_id, { visibility: 'all' }));
   return {
-    ...editorOf(product.title, rejected),
+    title: product.title,
     body: <Product {...{ product, etag, pictures, listings, history: history.data, ...rejected }} />,
   };
 }
@@ -179,44 +167,30 @@ function changedIn(form: URLSearchParams): URLSearchParams {
   return new URLSearchParams([...form].filter((entry) => !shown(entry)));
 }
 
-const editorOf = (title: string, rejected: Rejected | undefined) => ({
-  title,
-  notice: rejected?.notice,
-  status: rejected ? 422 : 200,
+const createProduct = unlessInvalid(productPage, async ({ client, form }) => {
+  const body = changesIn(form, PRODUCT_FIELDS) as unknown as BodyOf<'createPublication'>;
+  const { id } = await client.publications.create(body);
+  return { location: `/console/product/${id}`, saved: 'Created.' };
 });
 
-const createProduct: Page = async (each) => {
-  try {
-    const body = changesIn(each.form, PRODUCT_FIELDS) as unknown as BodyOf<'createPublication'>;
-    const { id } = await each.client.publications.create(body);
-    return { location: `/console/product/${id}`, saved: 'Created.' };
-  } catch (error) {
-    return productPage(each, { form: each.form, notice: noticeOf(error) });
-  }
-};
-
-const saveProduct: Page = async (each) => {
+const saveProduct = unlessInvalid(productPage, async (each) => {
   const { client, id, form } = each;
   try {
     const body = changesIn(form, PRODUCT_FIELDS);
     if (Object.keys(body).length > 0) await client.publications.update(id, body, ifMatchOf(form));
-    const variants = new Set([...form.keys()].flatMap((name) => /^variant:([^:]+):/.exec(name)?.[1] ?? []));
-    for (const variant_id of variants) {
-      const changes = changesIn(form, VARIANT_FIELDS, `variant:${variant_id}:`);
-      if (Object.keys(changes).length > 0) await client.publications.updateVariant(variant_id, changes);
-    }
-    return { location: `/console/product/${id}`, saved: 'Saved.' };
   } catch (error) {
-    if (!(error instanceof CatalogApiError) || error.status !== 412)
-      return productPage(each, { form, notice: noticeOf(error) });
+    if (!(error instanceof CatalogApiError) || error.status !== 412) throw error;
     const product = await client.publications.get(id, { visibility: 'all' }, { consistent: true });
-    const notice = {
-      text: 'Somebody has changed this product meanwhile. Nothing was saved. Compare, and save again.',
-      is_bad: true,
-    };
-    return productPage(each, { form, notice: { ...notice, details: differencesIn(product, form) } });
+    const text = 'Somebody has changed this product meanwhile. Nothing was saved. Compare, and save again.';
+    return showAgain(productPage, each, { text, is_bad: true, details: differencesIn(product, form) });
   }
-};
+  const variants = new Set([...form.keys()].flatMap((name) => /^variant:([^:]+):/.exec(name)?.[1] ?? []));
+  for (const variant_id of variants) {
+    const changes = changesIn(form, VARIANT_FIELDS, `variant:${variant_id}:`);
+    if (Object.keys(changes).length > 0) await client.publications.updateVariant(variant_id, changes);
+  }
+  return { location: `/console/product/${id}`, saved: 'Saved.' };
+});
 
 /** Returns a line for each field that has another value than the page has shown. */
 function differencesIn(product: Publication, form: URLSearchParams): string[] {
@@ -278,10 +252,13 @@ const webhooksPage = async ({ client }: Visit, secret?: string): Promise<Shown> 
   return { title: 'Webhooks', body: <Webhooks webhooks={webhooks} {...(secret && { secret })} /> };
 };
 
-const createWebhook = unlessInvalid(webhooksPage, async (each) => {
-  const { secret } = await each.client.webhooks.create({ url: each.form.get('url') ?? '' });
-  return webhooksPage(each, secret);
-});
+const createWebhook = unlessInvalid(
+  (each) => webhooksPage(each),
+  async (each) => {
+    const { secret } = await each.client.webhooks.create({ url: each.form.get('url') ?? '' });
+    return webhooksPage(each, secret);
+  },
+);
 
 const changeWebhook: Page = async (each) => {
   const { client, id, form } = each;
@@ -303,27 +280,21 @@ const changeWebhook: Page = async (each) => {
   }
 };
 
-const saveStore: Page = async (each) => {
-  const { client, store, form } = each;
-  try {
-    const changes = Object.entries(changesIn(form, STORE_FIELDS));
-    const contact = changes
-      .filter(([name]) => name.startsWith('contact.'))
-      .map(([name, value]) => [name.slice(8), value]);
-    const body = Object.fromEntries(changes.filter(([name]) => !name.startsWith('contact.')));
-    if (contact.length > 0) body.contact = withoutNulls({ ...store.contact, ...Object.fromEntries(contact) });
-    await client.store.update(body);
-    return { location: '/console/store', saved: 'Saved.' };
-  } catch (error) {
-    const notice = noticeOf(error);
-    return {
-      title: 'Store',
-      notice,
-      status: 422,
-      body: <StorePage store={store} form={form} notice={notice} />,
-    };
-  }
-};
+const storePage: Page = async ({ store, form }, notice) => ({
+  title: 'Store',
+  body: <StorePage {...{ store, form, notice }} />,
+});
+
+const saveStore = unlessInvalid(storePage, async ({ client, store, form }) => {
+  const changes = Object.entries(changesIn(form, STORE_FIELDS));
+  const contact = changes
+    .filter(([name]) => name.startsWith('contact.'))
+    .map(([name, value]) => [name.slice(8), value]);
+  const body = Object.fromEntries(changes.filter(([name]) => !name.startsWith('contact.')));
+  if (contact.length > 0) body.contact = withoutNulls({ ...store.contact, ...Object.fromEntries(contact) });
+  await client.store.update(body);
+  return { location: '/console/store', saved: 'Saved.' };
+});
 
 const withoutNulls = (values: object): object =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));

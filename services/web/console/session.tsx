@@ -41,7 +41,8 @@ export interface Visit {
   readonly req: HttpRequest;
 }
 
-export type Page = (visit: Visit) => Promise<Shown>;
+/** `notice`: what was wrong with the form, if the page is shown again because of that. */
+export type Page = (visit: Visit, notice?: Notice) => Promise<Shown>;
 
 export async function signIn(req: HttpRequest, base_url: string): Promise<TextAnswer> {
   const key = (await readForm(req)).get('key')?.trim() ?? '';
@@ -130,17 +131,15 @@ export function noticeOf(error: unknown): Notice {
   };
 }
 
+/** Shows a page again, with what was wrong with its form. */
+export const showAgain = async (page: Page, each: Visit, notice: Notice): Promise<Shown> =>
+  ({ ...(await page(each, notice)), notice, status: 422 }) as Shown;
+
 /** Returns a page that writes, and that shows `page` with the reason if the service refuses the form. */
 export const unlessInvalid =
   (page: Page, write: Page): Page =>
-  async (each) => {
-    try {
-      return await write(each);
-    } catch (error) {
-      const notice = noticeOf(error);
-      return { ...(await page(each)), notice, status: 422 } as Shown;
-    }
-  };
+  (each) =>
+    write(each).catch((error: unknown) => showAgain(page, each, noticeOf(error)));
 
 /** Returns the first items of a list, whose pages are read one after another. */
 export async function take<Item>(items: AsyncIterable<Item>, max: number): Promise<Item[]> {
