@@ -94,4 +94,13 @@ describeOn('MONGODB_URL', 'an index that a full collection lacks', (server) => {
     await waitFor(async () => (await indexNames()).length === all_names.length, { what: 'the indexes' });
     expect(failures).toMatchObject([{ condition: 'unavailable', cause: { message: 'not authorized' } }]);
   });
+
+  test('and those of a new version are created without a limit, because a slow disk needs seconds for its files', async () => {
+    const store = await open();
+    await waitFor(async () => (await indexNames()).length === all_names.length, { what: 'the indexes' });
+    const limits_ms: number[] = [];
+    beforeIndexing(async ({ socketTimeoutMS }) => void limits_ms.push(socketTimeoutMS));
+    await store.createVersion(1);
+    expect(limits_ms).toEqual([0]);
+  });
 });

@@ -7,23 +7,14 @@ import { documentsName, indexesOf } from './documents';
 /** How often the creation of indexes is reported that takes long. */
 const REPORT_EVERY_MS = 5_000;
 
-/** Creates the collections of a new version, with their indexes. */
-export async function createCollections(connection: MongoConnection, version: number): Promise<void> {
-  for (const name of COLLECTION_NAMES) {
-    const indexes = indexesOf(storedCollection(name));
-    const collection = connection.collection(documentsName(name, version));
-    if (indexes.length > 0) await connection.run(() => collection.createIndexes(indexes));
-  }
-}
-
 /**
- * Creates the indexes of a version that do not exist yet. Has no deadline, because a full collection may take hours. Calls
- * `onProgress` every 5 s.
+ * Creates the collections and indexes of a version that do not exist yet. Has no deadline, because a full collection may
+ * take hours, and the dozens of files of a new version some seconds on a slow disk. Calls `onProgress` every 5 s.
  */
 export async function completeIndexes(
   connection: MongoConnection,
   version: number,
-  onProgress: (progress: IndexProgress) => void,
+  onProgress: (progress: IndexProgress) => void = () => {},
 ): Promise<void> {
   const progress = { name: '', built: 0, total: COLLECTION_NAMES.length };
   const timer = setInterval(() => onProgress({ ...progress }), REPORT_EVERY_MS).unref();

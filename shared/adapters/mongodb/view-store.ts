@@ -8,7 +8,7 @@ import type { IndexProgress, VersionInfo, VersionStatus, ViewStore } from '../..
 import { declaredKeys, keysDiffer, type StoredKeys } from '../stored-collections';
 import { isDuplicateKey, MongoConnection, type MongoConnectionOptions } from './connection';
 import { documentsName, type MongoDocument } from './documents';
-import { completeIndexes, createCollections } from './indexes';
+import { completeIndexes } from './indexes';
 import { journalsName } from './journal';
 import { Partitions, partitionsName } from './partitions';
 import { MongoViewVersion } from './view-version';
@@ -226,7 +226,7 @@ export class MongoViewStore implements ViewStore {
   /** Creates the partitions and the collections of a version. */
   private async createCollections(version: number, partition_count: number): Promise<void> {
     await new Partitions(this.connection, version).create(partition_count);
-    await createCollections(this.connection, version);
+    await completeIndexes(this.connection, version);
   }
 
   /** Creates the indexes that an earlier release did not declare, and drops the collections of dropped versions. */
