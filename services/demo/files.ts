@@ -1,9 +1,7 @@
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-
-/** Only the owner may read the files, because they contain API keys. */
-const MODE = 0o600;
+import { readJsonFile, replaceJsonFile } from '../../shared/kernel/json-file';
 
 const demoSchema = z.object({
   store_id: z.string(),
@@ -35,54 +33,25 @@ export class DemoFiles {
   }
 
   readDemo(): Promise<Demo | undefined> {
-    return readJson(this.demo, demoSchema);
+    return readJsonFile(this.demo, demoSchema, 'a demo');
   }
 
   readPending(): Promise<PendingDemo | undefined> {
-    return readJson(this.pending, pendingSchema);
+    return readJsonFile(this.pending, pendingSchema, 'a demo');
   }
 
   async writePending(pending: PendingDemo): Promise<void> {
     await mkdir(this.folder, { recursive: true });
-    await replaceFile(this.pending, pending);
+    await replaceJsonFile(this.pending, pending);
   }
 
   /** Writes `demo.json`, which marks the demo as created. Its pictures are not uploaded yet. */
   async finish(demo: Demo): Promise<void> {
-    await replaceFile(this.demo, demo);
+    await replaceJsonFile(this.demo, demo);
   }
 
   /** Records that every picture is uploaded, which is the last step. */
   async markPicturesUploaded(): Promise<void> {
     await rm(this.pending, { force: true });
   }
-}
-
-/** Returns undefined if the file does not exist. Throws if its content is invalid, so that it is never overwritten. */
-async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  try {
-    return schema.parse(JSON.parse(text));
-  } catch {
-    throw new Error(`invalid file ${path}: expected the JSON of a demo. Remove the file and restart.`);
-  }
-}
-
-/** Replaces a file atomically, also in case of a power failure: writes and syncs a new file, then renames it. */
-async function replaceFile(path: string, content: object): Promise<void> {
-  const draft = `${path}.${process.pid}.tmp`;
-  const file = await open(draft, 'w', MODE);
-  try {
-    await file.writeFile(`${JSON.stringify(content, null, 2)}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(draft, path);
 }

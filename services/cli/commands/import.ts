@@ -1,23 +1,8 @@
 import { type Command, Option } from 'commander';
-import type { Store } from '../../../shared/catalog/store/store';
-import type { ListingId, PublicationId } from '../../../shared/kernel/ids';
-import { foldText } from '../../../shared/kernel/text';
-import type { Runtime } from '../../boot/runtime';
-import { findChildren } from '../../command/listing';
-import { DryRunLog } from '../../import/dry-run';
-import { fetchImage } from '../../import/fetch-image';
-import { listingKey, partsOfName } from '../../import/identity';
-import type { FetchImage } from '../../import/images';
-import type { ImportFile, ImportItem, ListingName, RowNote } from '../../import/item';
-import { openJsonlFile } from '../../import/jsonl';
-import { importPrices, openPriceList, type PriceList } from '../../import/prices';
+import { IMPORT_FORMATS, type ImportFormat, type ImportFrom, importFile } from '../../import/into-store';
+import type { RowNote } from '../../import/item';
 import { type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
-import { runImport } from '../../import/run';
-import { openShopifyFile } from '../../import/shopify';
 import { undoImport } from '../../import/undo';
-import { type CatalogWriter, writerTo } from '../../import/writer';
-import { labelTerms } from '../../query/facets';
-import { wordScope } from '../../query/read';
 import { catchUpBeforeRead, waitForManyWrites } from '../catch-up';
 import { CliError, EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
 import { choiceOption, currencyArgument, storeOption, verb } from '../options';
@@ -26,11 +11,8 @@ import { withInputFile } from '../stdin';
 import { fieldsTable, right, table } from '../table';
 import { requireStore } from './store';
 
-/** The size limit is the same as for uploads over HTTP. */
-const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
-
 interface ImportOptions {
-  readonly format: 'shopify' | 'jsonl' | 'prices';
+  readonly format: ImportFormat;
   readonly store: string;
   readonly currency?: string;
   readonly dryRun?: true;
@@ -46,7 +28,7 @@ export function importCommands(program: Command): void {
       '<file>',
       'Shopify product export (CSV), JSON Lines file or price list (CSV); - reads standard input',
     )
-    .addOption(choiceOption('--format <format>', 'Format of the file', ['shopify', 'jsonl', 'prices']))
+    .addOption(choiceOption('--format <format>', 'Format of the file', IMPORT_FORMATS))
     .addOption(storeOption('ID of the store to import into'))
     .option(
       '--currency <code>',
@@ -64,12 +46,7 @@ export function importCommands(program: Command): void {
     .option('--strict', 'Exit with 1 if a row failed; default: only if no row could be imported')
     .action(
       withRuntime<ImportOptions>(async (invocation, options, [path]) =>
-        withInputFile(path!, async (file) => {
-          if (options.format === 'prices')
-            return importPriceList(invocation, options, await openPriceList(file));
-          const open = options.format === 'shopify' ? openShopifyFile : openJsonlFile;
-          return importInto(invocation, options, await open(file, options.currency));
-        }),
+        withInputFile(path!, (file) => importInto(invocation, options, file)),
       ),
     );
 
@@ -86,8 +63,8 @@ export function importCommands(program: Command): void {
     .option('--dry-run', 'Write nothing; report what an import would do')
     .action(
       withRuntime<ImportOptions>(async (invocation, options, [path]) =>
-        withInputFile(path!, async (file) =>
-          importInto(invocation, options, await openJsonlFile(file), ['review']),
+        withInputFile(path!, (file) =>
+          importInto(invocation, { ...options, format: 'jsonl' }, file, ['review']),
         ),
       ),
     );
@@ -120,55 +97,12 @@ async function undo(
   return kept.length > 0 ? EXIT.failure : EXIT.ok;
 }
 
-/** Imports a catalog and prints the report. */
-function importInto(
-  invocation: Invocation,
-  options: Omit<ImportOptions, 'format' | 'currency'>,
-  file: ImportFile,
-  kinds?: readonly ImportItem['kind'][],
-): Promise<ExitCode> {
-  const { runtime } = invocation;
-  return runInto(invocation, options, file.total, ({ store, signal, ...parts }) =>
-    runImport(file, {
-      ...{ store, signal, ...parts },
-      findListing: (name) => findListing(runtime, store, name),
-      findChildren: async (ids) => {
-        const view = await runtime.views[store.environment].current();
-        return view ? findChildren(view, ids) : [];
-      },
-      ...(options.images === 'fetch' ? { fetch: createFetch(options, signal) } : {}),
-      ...(kinds === undefined ? {} : { kinds }),
-    }),
-  );
-}
-
-/** Imports a price list and prints the report. */
-function importPriceList(
-  invocation: Invocation,
-  options: Omit<ImportOptions, 'format' | 'currency'>,
-  list: PriceList,
-): Promise<ExitCode> {
-  const total = list.rows.length + list.failed.length;
-  return runInto(invocation, options, total, (parts) =>
-    importPrices(list, { ...parts, findBySku: (sku) => findBySku(invocation.runtime, parts.store, sku) }),
-  );
-}
-
-/** The parts that every import has. */
-interface RunParts {
-  readonly store: Store;
-  readonly writer: CatalogWriter;
-  readonly dry_run: boolean;
-  readonly on_progress: (done: number) => void;
-  readonly signal: AbortSignal;
-}
-
-/** Runs an import and prints its report. Exits with a failure if no row, or with `--strict` not every row, was imported. */
-async function runInto(
+/** Imports a file and prints its report. Exits with a failure if no row, or with `--strict` not every row, was imported. */
+async function importInto(
   { runtime, context, print }: Invocation,
-  options: Omit<ImportOptions, 'format' | 'currency'>,
-  total: number,
-  run: (parts: RunParts) => Promise<ImportReport>,
+  options: ImportOptions,
+  path: string,
+  kinds?: ImportFrom['kinds'],
 ): Promise<ExitCode> {
   const store = await requireStore(runtime, options.store);
   const { environment } = store;
@@ -176,75 +110,24 @@ async function runInto(
   await catchUpBeforeRead(runtime, environment);
   const signal = stopSignal();
   const bar = progressBar(dry_run ? 'dry run' : 'import');
-  const target = { environment, store_id: store.id, overwrite: options.overwrite === true };
-  const deps = dry_run ? dryRunDeps(runtime, store) : runtime;
-  const writer = writerTo(deps, { ...context, source: 'import' }, target);
-  try {
-    const on_progress = (done: number) => bar.show({ done, total });
-    const report = await run({ store, writer, dry_run, on_progress, signal });
-    bar.clear();
-    // Printed first, so that the report is not lost if the command is stopped while it projects.
-    const run_id = dry_run ? null : context.request_id;
-    const hint = run_id ? `\nTo undo it: catalog undo ${run_id} --store ${store.id}\n` : '';
-    await print({ store_id: store.id, run: run_id, ...report }, () => reportText(report) + hint);
-    if (!dry_run) await waitForManyWrites(runtime, environment, signal);
-    if (!report.complete) return EXIT.interrupted;
-    const has_failed = importedCount(report) === 0 || (options.strict && report.failed.length > 0);
-    return has_failed ? EXIT.failure : EXIT.ok;
-  } finally {
-    bar.clear();
-  }
-}
-
-function createFetch(
-  { allowPrivateImages }: Pick<ImportOptions, 'allowPrivateImages'>,
-  signal: AbortSignal,
-): FetchImage {
-  const options = { ...FETCH_LIMITS, allow_private: allowPrivateImages === true, signal };
-  return (url, use) => fetchImage(url, options, use);
-}
-
-function dryRunDeps(runtime: Runtime, { environment }: Store): Runtime {
-  const events = { ...runtime.events, [environment]: new DryRunLog(runtime.events[environment]) };
-  return { ...runtime, events };
-}
-
-/** Finds a listing that the merchant created under this name. Returns the oldest if there are several and no key. */
-async function findListing(
-  runtime: Runtime,
-  store: Store,
-  listing: ListingName,
-): Promise<ListingId | undefined> {
-  const { name, key } = partsOfName(listing);
-  const view = await runtime.views[store.environment].current();
-  // `name_fold` finds the candidates, `listingKey` compares them exactly. The index needs a visibility.
-  const found = await view?.find('listings', {
-    where: {
-      store_id: store.id,
-      visibility: { in: ['public', 'private'] },
-      name_fold: foldText(name),
-    },
-    order: [['id', 'asc']],
-    parts: ['state'],
-    limit: 100,
-  });
-  const same = found?.find(({ id, document }) => {
-    const { handle, external_id } = document?.state.listing ?? {};
-    const has_key = key === undefined || [handle, external_id, id].includes(key);
-    return has_key && listingKey(String(document?.body.name)) === listingKey(name);
-  });
-  return same?.id as ListingId | undefined;
-}
-
-/** Finds the publications of a store with a variant of this SKU; at most two, because then it is not known which is meant. */
-async function findBySku(runtime: Runtime, store: Store, sku: string): Promise<PublicationId[]> {
-  const view = await runtime.views[store.environment].current();
-  const found = await view?.search('publications', {
-    scope: wordScope(store.id, 'all'),
-    ...{ where: {}, order: [['id', 'asc']], limit: 2 },
-    ...{ tiers: [labelTerms({ sku: [sku] })], is_exhaustive: true },
-  });
-  return (found?.documents ?? []).map(({ id }) => id as PublicationId);
+  const fetched = options.allowPrivateImages ? 'all' : 'public';
+  const report = await importFile(runtime, context, {
+    ...{ store, path, dry_run, signal },
+    format: options.format,
+    currency: options.currency,
+    overwrite: options.overwrite === true,
+    images: options.images === 'fetch' ? fetched : 'skip',
+    ...(kinds && { kinds }),
+    on_progress: (done, total) => bar.show({ done, total }),
+  }).finally(bar.clear);
+  // Printed first, so that the report is not lost if the command is stopped while it projects.
+  const run_id = dry_run ? null : context.request_id;
+  const hint = run_id ? `\nTo undo it: catalog undo ${run_id} --store ${store.id}\n` : '';
+  await print({ store_id: store.id, run: run_id, ...report }, () => reportText(report) + hint);
+  if (!dry_run) await waitForManyWrites(runtime, environment, signal);
+  if (!report.complete) return EXIT.interrupted;
+  const has_failed = importedCount(report) === 0 || (options.strict && report.failed.length > 0);
+  return has_failed ? EXIT.failure : EXIT.ok;
 }
 
 const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;

@@ -1,0 +1,138 @@
+import type { Environment } from '../../shared/catalog/realm';
+import type { ListingId, PublicationId } from '../../shared/kernel/ids';
+import { foldText } from '../../shared/kernel/text';
+import type { ActiveView } from '../../shared/ports/document-reader';
+import type { WriteContext } from '../command/execute';
+import { findChildren } from '../command/listing';
+import { labelTerms } from '../query/facets';
+import { wordScope } from '../query/read';
+import { DryRunLog } from './dry-run';
+import { fetchImage } from './fetch-image';
+import { listingKey, partsOfName, type StoreIdentity } from './identity';
+import type { FetchImage } from './images';
+import type { ImportItem, ListingName } from './item';
+import { openJsonlFile } from './jsonl';
+import { importPrices, openPriceList } from './prices';
+import type { ImportReport } from './report';
+import { runImport } from './run';
+import { openShopifyFile } from './shopify';
+import { readText } from './text-file';
+import { type ImportDeps, writerTo } from './writer';
+
+export const IMPORT_FORMATS = ['shopify', 'jsonl', 'prices'] as const;
+export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+
+/** Returns the format that a file has by its first line. Throws `ImportFileError` if it cannot be read. */
+export async function formatOf(path: string): Promise<ImportFormat> {
+  let head = '';
+  for await (const text of readText(path)) {
+    head = text;
+    break;
+  }
+  if (/^\s*\{/.test(head)) return 'jsonl';
+  return /^[^\n]*\bhandle\b/i.test(head) ? 'shopify' : 'prices';
+}
+
+/** The size limit is the same as for uploads over HTTP. */
+const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
+
+/** What an import needs: the parts of writes, and documents to find what is there already. */
+export type ImportCatalog = ImportDeps & { readonly views: Readonly<Record<Environment, ActiveView>> };
+
+export interface ImportFrom {
+  readonly store: StoreIdentity & { readonly environment: Environment };
+  readonly path: string;
+  readonly format: ImportFormat;
+  /** Currency of prices without one. */
+  readonly currency?: string | undefined;
+  readonly dry_run: boolean;
+  /** Whether to overwrite fields that were changed by hand since the last import. */
+  readonly overwrite: boolean;
+  /** Whether to fetch pictures, also from private addresses, or only to list them in the report. */
+  readonly images: 'public' | 'all' | 'skip';
+  /** The kinds of items that the file may contain; default all. */
+  readonly kinds?: readonly ImportItem['kind'][];
+  readonly on_progress: (done: number, total: number) => void;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Imports a file of any format into a store, or says with `dry_run` what that would do. `context.request_id` is the run
+ * that `undoImport` takes. Throws `ImportFileError` if the file cannot be read.
+ */
+export async function importFile(
+  runtime: ImportCatalog,
+  context: Omit<WriteContext, 'source'>,
+  { store, path, format, currency, images, on_progress, ...options }: ImportFrom,
+): Promise<ImportReport> {
+  const { environment, id: store_id } = store;
+  const { dry_run, overwrite, signal } = options;
+  const view = runtime.views[environment];
+  const events = dry_run
+    ? { ...runtime.events, [environment]: new DryRunLog(runtime.events[environment]) }
+    : runtime.events;
+  const target = { environment, store_id, overwrite };
+  const writer = writerTo({ ...runtime, events }, { ...context, source: 'import' }, target);
+  if (format === 'prices') {
+    const list = await openPriceList(path);
+    const total = list.rows.length + list.failed.length;
+    return importPrices(list, {
+      ...options,
+      writer,
+      findBySku: (sku) => findBySku(view, store, sku),
+      on_progress: (done) => on_progress(done, total),
+    });
+  }
+  const file = await (format === 'shopify' ? openShopifyFile : openJsonlFile)(path, currency);
+  return runImport(file, {
+    ...options,
+    ...{ store, writer },
+    findListing: (name) => findListing(view, store, name),
+    findChildren: async (ids) => {
+      const current = await view.current();
+      return current ? findChildren(current, ids) : [];
+    },
+    ...(images !== 'skip' && { fetch: createFetch(images === 'all', signal) }),
+    on_progress: (done) => on_progress(done, file.total),
+  });
+}
+
+function createFetch(allow_private: boolean, signal: AbortSignal): FetchImage {
+  return (url, use) => fetchImage(url, { ...FETCH_LIMITS, allow_private, signal }, use);
+}
+
+/** Finds a listing that the merchant created under this name. Returns the oldest if there are several and no key. */
+async function findListing(
+  view: ActiveView,
+  store: StoreIdentity,
+  listing: ListingName,
+): Promise<ListingId | undefined> {
+  const { name, key } = partsOfName(listing);
+  // `name_fold` finds the candidates, `listingKey` compares them exactly. The index needs a visibility.
+  const found = await (await view.current())?.find('listings', {
+    where: {
+      store_id: store.id,
+      visibility: { in: ['public', 'private'] },
+      name_fold: foldText(name),
+    },
+    order: [['id', 'asc']],
+    parts: ['state'],
+    limit: 100,
+  });
+  const same = found?.find(({ id, document }) => {
+    const { handle, external_id } = document?.state.listing ?? {};
+    const has_key = key === undefined || [handle, external_id, id].includes(key);
+    return has_key && listingKey(String(document?.body.name)) === listingKey(name);
+  });
+  return same?.id as ListingId | undefined;
+}
+
+/** Finds the publications of a store with a variant of this SKU; at most two, because then it is not known which is meant. */
+async function findBySku(view: ActiveView, store: StoreIdentity, sku: string): Promise<PublicationId[]> {
+  const found = await (await view.current())?.search('publications', {
+    scope: wordScope(store.id, 'all'),
+    ...{ where: {}, order: [['id', 'asc']], limit: 2 },
+    ...{ tiers: [labelTerms({ sku: [sku] })], is_exhaustive: true },
+  });
+  return (found?.documents ?? []).map(({ id }) => id as PublicationId);
+}
