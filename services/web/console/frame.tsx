@@ -2,14 +2,15 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import type { HttpRequest } from '../../../shared/http/request';
 import type { TextAnswer } from '../../../shared/http/route';
-import { htmlAnswer, PAGE_HEADERS, styleRoute } from '../html';
+import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
 import { Layout, Message, type Notice, type Site } from './pages';
 import { STYLE } from './style';
 
 /** What the pages of merchants and of operators share: cookies, forms, redirects and rendering. */
 
-export const STYLE_ROUTE = styleRoute('console', STYLE);
+export const STYLE_ROUTE = assetRoute('console', 'css', STYLE);
 export const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' };
+const REFRESH_S = 2;
 /** How long a sign-in lasts: the longest lifetime of a token. */
 export const SESSION_MINUTES = 60;
 
@@ -20,6 +21,8 @@ export type Shown =
       readonly body: VNode;
       readonly notice?: Notice | undefined;
       readonly status?: number;
+      /** The page is loaded again soon, because it shows work that goes on. */
+      readonly is_moving?: boolean;
     }
   | { readonly location: string; readonly saved?: string };
 
@@ -71,14 +74,15 @@ const withSaved = (location: string, saved: string | undefined): string =>
 
 export function render(
   site: Site,
-  { status = 200, body, ...page }: Exclude<Shown, { location: string }>,
+  { status = 200, body, is_moving = false, ...page }: Exclude<Shown, { location: string }>,
 ): TextAnswer {
   const html = renderToString(
     <Layout {...page} site={site} style={STYLE_ROUTE.path}>
       {body}
     </Layout>,
   );
-  return htmlAnswer(`<!doctype html>${html}`, status, HEADERS);
+  const headers = is_moving ? { ...HEADERS, Refresh: String(REFRESH_S) } : HEADERS;
+  return htmlAnswer(`<!doctype html>${html}`, status, headers);
 }
 
 /** Answers a form of another site. */

@@ -28,6 +28,7 @@ interface LayoutProps extends Frame {
   readonly title: string;
   readonly description?: string | undefined;
   readonly style: string;
+  readonly script: string;
   readonly current?: string | undefined;
   readonly children: ComponentChildren;
 }
@@ -44,6 +45,7 @@ export function Layout({ t, language, store, listings, query, ...page }: LayoutP
         {page.description && <meta name="description" content={page.description.slice(0, 160)} />}
         <link rel="icon" href="data:," />
         <link rel="stylesheet" href={page.style} />
+        <script type="module" src={page.script} />
       </head>
       <body>
         <a class="skip" href="#main">

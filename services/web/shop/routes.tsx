@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import accepts from 'accepts';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
@@ -6,7 +8,7 @@ import type { HttpRequest } from '../../../shared/http/request';
 import { etagOf } from '../../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
 import { isUuid } from '../../../shared/kernel/ids';
-import { htmlAnswer, PAGE_HEADERS, styleRoute } from '../html';
+import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
 import { type Found, type Frame, Home, Layout, ListingPage, Message, Product, Products } from './pages';
 import { listingPath, productPath } from './parts';
 import { STYLE } from './style';
@@ -18,7 +20,13 @@ export interface Connection {
   readonly public_key: string;
 }
 
-const STYLE_ROUTE = styleRoute('shop', STYLE);
+const STYLE_ROUTE = assetRoute('shop', 'css', STYLE);
+/** Without the comment that names a source map, because source maps are not served. */
+const SEARCH = readFileSync(join(__dirname, 'search.mjs'), 'utf8').replace(
+  /^\/\/# sourceMappingURL=.*$/m,
+  '',
+);
+const SEARCH_ROUTE = assetRoute('shop-search', 'mjs', SEARCH);
 const HEADERS = {
   ...PAGE_HEADERS,
   'Cache-Control': 'no-cache',
@@ -63,7 +71,8 @@ interface Shop {
 }
 
 /**
- * Builds the pages of the shop. They read with the client and a public key, and need no script. `connect` returns undefined
+ * Builds the pages of the shop. They read with the client and a public key. Their script shows what
+ * a search finds while one types; they work without it. `connect` returns undefined
  * while there is no store to show; `start` then answers `/`, other pages are 404. It always answers `/` if `Accept` prefers JSON.
  */
 export function shopRoutes(
@@ -93,6 +102,7 @@ export function shopRoutes(
     route('/c/:name', listingPage),
     route('/p/:name', productPage),
     STYLE_ROUTE,
+    SEARCH_ROUTE,
   ];
 }
 
@@ -134,7 +144,7 @@ function languageOf(req: HttpRequest): string {
 
 function render(frame: Frame, { status = 200, body, ...page }: PageContent): TextAnswer {
   const html = renderToString(
-    <Layout {...frame} {...page} style={STYLE_ROUTE.path}>
+    <Layout {...frame} {...page} style={STYLE_ROUTE.path} script={SEARCH_ROUTE.path}>
       {body}
     </Layout>,
   );
