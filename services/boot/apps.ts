@@ -14,12 +14,13 @@ import { docsRoutes } from '../docs/routes';
 import { startRoute } from '../docs/start-page';
 import { EdgeCache } from '../edge/edge-cache';
 import { Validity } from '../edge/validity';
+import type { ImportJobs } from '../import/jobs';
 import { pictureRoute } from '../media/public-files';
 import { freshnessHeaders } from '../metrics/freshness';
 import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
 import { operatorRoutes } from '../web/console/operator';
-import { consoleRoutes } from '../web/console/routes';
+import { type ConsoleDeps, consoleRoutes } from '../web/console/routes';
 import { type Connection, shopRoutes } from '../web/shop/routes';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';
@@ -109,26 +110,44 @@ export async function buildCommandApp(
   });
 }
 
+/** What the pages of a query app need beside its stores. Without it, there are none. */
+export interface WebOptions {
+  /** Returns the address and the key of the shop, undefined if there is none. */
+  readonly connectShop: () => Promise<Connection | undefined>;
+  readonly connectConsole: ConsoleDeps['connect'];
+  readonly imports: ImportJobs;
+  /** Without it, there are no pages for operators. */
+  readonly operator_token: string | undefined;
+}
+
 /**
- * Builds the app for reads: `services/query` with the edge cache, and the shop. Calls `recordPageView` for every view of a
- * publication. Serves the pages for operators if there is an `operator_token`.
+ * Builds the app for reads: `services/query` with the edge cache, and the pages of `web`. Calls `recordPageView` for every
+ * view of a publication.
  */
 export async function buildQueryApp(
   runtime: Runtime,
   changes: ControlChanges,
   recordPageView: RecordPageView,
   operations: Operations = startOperations(runtime, readiness(runtime, READS)),
-  connectShop: () => Promise<Connection | undefined> = async () => undefined,
-  connectConsole: () => string | undefined = () => undefined,
-  operator_token?: string,
+  web?: WebOptions,
 ): Promise<RequestListener> {
   const { shared } = await buildSharedOptions(runtime, changes, operations);
+  const { authenticator } = shared;
   const { views, events, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
-  const shop = shopRoutes(connectShop, startRoute());
-  const operator = operatorRoutes({ ...runtime, ready: operations.ready }, operator_token);
-  const pages = [...shop, ...consoleRoutes(connectConsole), ...operator];
+  const pages = web
+    ? [
+        ...shopRoutes(web.connectShop, startRoute()),
+        ...consoleRoutes({
+          connect: web.connectConsole,
+          authenticate: (token) => authenticator.authenticate(token),
+          imports: web.imports,
+          keys: runtime,
+        }),
+        ...operatorRoutes({ ...runtime, ready: operations.ready }, web.operator_token),
+      ]
+    : [startRoute()];
   const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];
   const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;
   // A trace shows the reads of a request, so a process with traces has no cache.

@@ -1,9 +1,11 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
+import { join } from 'node:path';
 import type { Config } from '../../shared/kernel/config';
 import { CatalogError } from '../../shared/kernel/errors';
 import { localUrl } from '../../shared/kernel/server-url';
 import { realSystem } from '../../shared/kernel/system';
 import { DemoFiles } from '../demo/files';
+import { ImportJobs } from '../import/jobs';
 import type { PageViewCounter } from '../query/page-view-counter';
 import type { Connection } from '../web/shop/routes';
 import {
@@ -12,6 +14,7 @@ import {
   PAGE_VIEWS_TIMEOUT_MS,
   startControlLog,
   startPageViewCounter,
+  type WebOptions,
 } from './apps';
 import { Commits } from './commits';
 import type { HttpCalls, HttpOptions, MainCalls } from './http-processes';
@@ -44,30 +47,29 @@ export async function startHttpService(
     await page_views.stop(PAGE_VIEWS_TIMEOUT_MS);
   };
   let url: string | undefined;
-  // The shop gets its tokens and its products from this address.
-  const connectShop = async () =>
-    role === undefined && url ? shopConnection(runtime.config, url) : undefined;
-  const connectConsole = () =>
-    role === undefined && CONSOLE === 'on' && url !== undefined ? localUrl(url) : undefined;
+  // The pages get their tokens and their data from this address.
+  const imports = new ImportJobs(runtime, join(runtime.config.DATA_DIR, 'imports'));
+  const web: WebOptions | undefined =
+    role === undefined
+      ? {
+          connectShop: async () => (url ? shopConnection(runtime.config, url) : undefined),
+          connectConsole: () => (CONSOLE === 'on' && url !== undefined ? localUrl(url) : undefined),
+          imports,
+          operator_token: runtime.config.CONSOLE_OPERATOR_TOKEN,
+        }
+      : undefined;
   try {
     const query =
       role === 'command'
         ? undefined
-        : await buildQueryApp(
-            runtime,
-            control_log,
-            page_views.record,
-            operations,
-            connectShop,
-            connectConsole,
-            role === undefined ? runtime.config.CONSOLE_OPERATOR_TOKEN : undefined,
-          );
+        : await buildQueryApp(runtime, control_log, page_views.record, operations, web);
     const command = role === 'query' ? undefined : await buildCommandApp(runtime, control_log, operations);
     const app = query && command ? routeRequests(query, command) : (query ?? command)!;
     const listening = await listen(app, HOST, PORT);
     url = listening.url;
     const close = async (): Promise<void> => {
       await listening.close();
+      await imports.close();
       await stopBackground();
     };
     return { url: listening.url, page_views, close };

@@ -1,4 +1,4 @@
-import type { ApiKey, KeyLimits } from '../../shared/catalog/api-key/api-key';
+import { type ApiKey, type KeyLimits, keyStatus } from '../../shared/catalog/api-key/api-key';
 import { type Permission, permissionsOf } from '../../shared/catalog/vocabulary';
 import { table } from './table';
 
@@ -6,8 +6,7 @@ import { table } from './table';
 export function keyFields(key: ApiKey, now_ms: number) {
   const { id, type, environment, account_id, stores, permissions, name } = key;
   const { expires_at, revoked_at, last_used_at, created_at, last_four = null, limits = null } = key;
-  const expired = expires_at !== null && Date.parse(expires_at) <= now_ms;
-  const status = revoked_at !== null ? 'revoked' : expired ? 'expired' : 'active';
+  const status = keyStatus(key, now_ms);
   const grants = { account_id, stores, permissions, last_four, limits };
   return {
     ...{ id, type, environment, status, name, ...grants },

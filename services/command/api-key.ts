@@ -5,6 +5,7 @@ import {
   apiKeyAggregate,
   hashKey,
   type KeyLimits,
+  keyStatus,
 } from '../../shared/catalog/api-key/api-key';
 import { idField, lineField, timeField } from '../../shared/catalog/input-rules';
 import type { Environment } from '../../shared/catalog/realm';
@@ -91,11 +92,14 @@ export async function createApiKey(
   });
 }
 
-/**
- * Returns the key, from its events and not from a document that may be old. Throws `key_invalid` if it does not exist.
- */
+/** Returns the key, from its events and not from a document that may be old. Returns undefined if it does not exist. */
+export function findApiKey(deps: ControlDeps, id: ApiKeyId): Promise<ApiKey | undefined> {
+  return findInLog(deps, 'control', apiKeyAggregate, id);
+}
+
+/** Returns the key as `findApiKey` does. Throws `key_invalid` if it does not exist. */
 export async function readApiKey(deps: ControlDeps, id: ApiKeyId): Promise<ApiKey> {
-  const key = await findInLog(deps, 'control', apiKeyAggregate, id);
+  const key = await findApiKey(deps, id);
   if (!key) throw new CatalogError('key_invalid', { message: 'There is no such API key' });
   return key;
 }
@@ -146,9 +150,9 @@ export async function rotateApiKey(
 ): Promise<RotatedApiKey> {
   const old = await readApiKey(deps, id);
   const now_ms = deps.system.now();
-  if (old.revoked_at !== null) throw new CatalogError('key_revoked', { message: 'The API key is revoked' });
-  if (old.expires_at !== null && Date.parse(old.expires_at) <= now_ms)
-    throw new CatalogError('key_invalid', { message: 'The API key has expired' });
+  const status = keyStatus(old, now_ms);
+  if (status === 'revoked') throw new CatalogError('key_revoked', { message: 'The API key is revoked' });
+  if (status === 'expired') throw new CatalogError('key_invalid', { message: 'The API key has expired' });
   const old_expires_at = timestamp(times.old_valid_until.getTime());
   const expires_at = times.expires_at === undefined ? null : timestamp(times.expires_at.getTime());
   assertFuture('expires_at', expires_at, now_ms);

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import passport from 'passport';
 import { Strategy } from 'passport-http-bearer';
 import { type Account, type AccountEvent, accountAggregate } from '../catalog/account/account';
-import { type ApiKey, type ApiKeyEvent, apiKeyAggregate } from '../catalog/api-key/api-key';
+import { type ApiKey, type ApiKeyEvent, apiKeyAggregate, keyStatus } from '../catalog/api-key/api-key';
 import type { ApiKeyDocument } from '../catalog/api-key/document';
 import { type Aggregate, stateOf } from '../catalog/events/aggregate';
 import { LRUCache, TtlCache } from '../kernel/cache';
@@ -196,10 +196,9 @@ export class Authenticator {
   /** Returns the key. Throws `key_revoked` if it is revoked, and `key_invalid` if it has expired or does not exist. */
   assertUsable(key: ApiKey | undefined): ApiKey {
     if (key === undefined) throw new CatalogError('key_invalid');
-    const { revoked_at, expires_at } = key;
-    if (revoked_at !== null) throw new CatalogError('key_revoked');
-    if (expires_at !== null && Date.parse(expires_at) <= this.options.system.now())
-      throw new CatalogError('key_invalid');
+    const status = keyStatus(key, this.options.system.now());
+    if (status === 'revoked') throw new CatalogError('key_revoked');
+    if (status === 'expired') throw new CatalogError('key_invalid');
     return key;
   }
 

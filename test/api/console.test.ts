@@ -1,3 +1,4 @@
+import { ConsoleVisitor } from '../support/console';
 import { fetch } from '../support/fetch';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { flatPicture } from '../support/pictures';
@@ -8,35 +9,14 @@ const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250, quantity
 
 let harness: Harness;
 let shop: Shop;
-let cookie = '';
+let merchant: ConsoleVisitor;
 
 beforeAll(async () => {
   harness = await startHarness({ environment: { CONSOLE: 'on', WEBHOOKS: 'private' } });
 });
 afterAll(() => harness?.close());
 
-interface Sent {
-  readonly form?: Record<string, string> | URLSearchParams | FormData;
-  readonly headers?: Record<string, string>;
-}
-
-/** Opens a page, or sends a form as a browser does from a page of the console. */
-async function open(path: string, { form, headers = {} }: Sent = {}) {
-  const body = form instanceof FormData ? form : new URLSearchParams(form);
-  const sent = form && { method: 'POST', body, headers: { origin: harness.url } };
-  const answer = await fetch(`${harness.url}/console${path}`, {
-    redirect: 'manual',
-    ...sent,
-    headers: { ...(cookie && { cookie }), ...sent?.headers, ...headers },
-  });
-  const html = await answer.text();
-  return {
-    status: answer.status,
-    headers: answer.headers,
-    html,
-    location: answer.headers.get('location') ?? '',
-  };
-}
+const open: ConsoleVisitor['open'] = (path, sent) => merchant.open(path, sent);
 
 /** Returns the fields of the form with the most fields, as a browser would send them unchanged. */
 function formIn(html: string): URLSearchParams {
@@ -63,17 +43,16 @@ const product = (id: string) =>
   client().publications.get(id, { visibility: 'all', expand: ['variants'] }, { consistent: true });
 
 async function signIn(): Promise<void> {
-  const { status, headers, location } = await open('/sign-in', { form: { key: shop.secret.key } });
+  const { status, headers, location } = await merchant.signIn(shop.secret.key);
   expect([status, location]).toEqual([303, '/console/products']);
   const set = headers.get('set-cookie')!;
   expect(set).toMatch(/^catalog_console=[^;]+; Path=\/console; Max-Age=\d+; HttpOnly; SameSite=Strict$/);
   expect(set).not.toContain(shop.secret.key);
-  cookie = set.split(';')[0]!;
 }
 
 beforeEach(async () => {
   shop = await harness.newShop();
-  cookie = '';
+  merchant = new ConsoleVisitor(harness);
 });
 
 describe('the sign-in', () => {
@@ -89,7 +68,7 @@ describe('the sign-in', () => {
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
     const out = await open('/sign-out', { form: {} });
     expect(out.headers.get('set-cookie')).toMatch(/^catalog_console=; .*Max-Age=0/);
-    cookie = 'catalog_console=forged';
+    merchant.cookie = 'catalog_console=forged';
     expect(await open('/products')).toMatchObject({ status: 401, html: expect.stringContaining('Sign in') });
   });
 

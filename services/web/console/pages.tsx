@@ -33,8 +33,10 @@ interface LayoutProps {
 const SECTIONS = [
   ['/console/products', 'Products'],
   ['/console/listings', 'Listings'],
+  ['/console/imports', 'Imports'],
   ['/console/reviews', 'Reviews'],
   ['/console/webhooks', 'Webhooks'],
+  ['/console/keys', 'Keys'],
   ['/console/store', 'Store'],
 ] as const;
 
@@ -103,13 +105,13 @@ export function Layout({ title, style, site, notice, children }: LayoutProps) {
 }
 
 /** A button that sends a form with these values. */
-export function Button({ action, label, values = {}, name }: ButtonProps) {
+export function Button({ action, label, values = {}, name, is_main = false }: ButtonProps) {
   return (
     <form method="post" action={action}>
       {Object.entries(values).map(([key, value]) => (
         <input key={key} type="hidden" name={key} value={value} />
       ))}
-      <button type="submit" class="quiet" aria-label={name && `${label}: ${name}`}>
+      <button type="submit" class={is_main ? undefined : 'quiet'} aria-label={name && `${label}: ${name}`}>
         {label}
       </button>
     </form>
@@ -122,6 +124,8 @@ interface ButtonProps {
   readonly values?: Readonly<Record<string, string>>;
   /** What the button is about, for screen readers, if there are several with this label. */
   readonly name?: string;
+  /** Whether the page is there for this button. */
+  readonly is_main?: boolean;
 }
 
 type SignInText = 'heading' | 'note' | 'label' | 'name' | 'action';

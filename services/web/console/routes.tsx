@@ -2,10 +2,13 @@ import { hash } from 'node:crypto';
 import { type BodyOf, CatalogApiError, type Publication } from '../../../shared/client';
 import type { HttpRequest } from '../../../shared/http/request';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
+import type { ImportJobs } from '../../import/jobs';
 import { htmlAnswer } from '../html';
 import { planBulk } from './bulk';
 import { changesIn, ifMatchOf, PRODUCT_FIELDS, shownName, textOf, VARIANT_FIELDS } from './fields';
 import { HEADERS, isOwnForm, redirect, type Shown, STYLE_ROUTE } from './frame';
+import { importPages } from './imports';
+import { type KeyDeps, keyPages } from './keys';
 import * as listingPages from './listings';
 import {
   BulkPreview,
@@ -19,6 +22,7 @@ import {
 } from './pages';
 import { addPictures, arrangePictures, Pictures, picturesOf } from './pictures';
 import {
+  type Door,
   HOME,
   noticeOf,
   type Page,
@@ -34,14 +38,22 @@ import {
 const LIMIT = 50;
 const HISTORY_LIMIT = 20;
 
+export interface ConsoleDeps {
+  /** Returns the address of the service, undefined while the console is off. */
+  readonly connect: () => string | undefined;
+  readonly authenticate: Door['authenticate'];
+  readonly imports: ImportJobs;
+  readonly keys: KeyDeps;
+}
+
 /**
  * Builds the pages for merchants. They read and write through the interface with the merchant's own key, so all of its
- * rules hold here, too. `connect` returns the address of the service, undefined while the console is off.
+ * rules hold here, too. Imports and keys, which the interface does not have, call the services with what the key may do.
  *
  * A sign-in exchanges the key for a token, which is the session: a cookie that only this site gets. The key itself is not
  * kept. A form of another site has no cookie (`SameSite`), and is refused by its origin.
  */
-export function consoleRoutes(connect: () => string | undefined): PublicRoute[] {
+export function consoleRoutes({ connect, authenticate, imports, keys }: ConsoleDeps): PublicRoute[] {
   const at = (
     path: string,
     serve: (req: HttpRequest, base_url: string, id: string) => Promise<TextAnswer>,
@@ -56,12 +68,14 @@ export function consoleRoutes(connect: () => string | undefined): PublicRoute[] 
   const route = (path: string, get: Page | undefined, post?: Page): PublicRoute =>
     at(path, async (req, base_url, id) => {
       const page = req.method === 'POST' ? post : get;
-      return page ? visit(req, base_url, id, page) : redirect(HOME);
+      return page ? visit(req, { base_url, authenticate }, id, page) : redirect(HOME);
     });
   const open = (path: string, serve: typeof signIn): PublicRoute =>
     at(path, async (req, base_url) =>
       req.method === 'POST' && isOwnForm(req) ? serve(req, base_url) : redirect(HOME),
     );
+  const importing = importPages(imports);
+  const managing = keyPages(keys);
   return [
     STYLE_ROUTE,
     open('/console/sign-in', signIn),
@@ -81,6 +95,10 @@ export function consoleRoutes(connect: () => string | undefined): PublicRoute[] 
     route('/console/listing/:id/featured', undefined, listingPages.arrange),
     route('/console/listing/:id/delete', undefined, listingPages.remove),
     route('/console/listing/:id/restore', undefined, listingPages.restore),
+    route('/console/imports', importing.list, importing.upload),
+    route('/console/import/:id', importing.show, importing.continue),
+    route('/console/keys', managing.list, managing.create),
+    route('/console/key/:id', undefined, managing.change),
     route('/console/reviews', reviewsPage),
     route('/console/review/:id', undefined, moderate),
     route('/console/webhooks', (each) => webhooksPage(each), createWebhook),

@@ -2,7 +2,7 @@ import typeIs from 'type-is';
 import { errorBody, errorCatalogue } from '../../../shared/api/error-catalogue';
 import { CatalogApiError, CatalogClient, type Store } from '../../../shared/client';
 import { readForm } from '../../../shared/http/body';
-import type { HttpRequest } from '../../../shared/http/request';
+import type { HttpRequest, Principal } from '../../../shared/http/request';
 import type { TextAnswer } from '../../../shared/http/route';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { InvalidText } from './fields';
@@ -33,6 +33,8 @@ const WAIT_MS = 3_000;
 /** A request of somebody who has signed in. */
 export interface Visit {
   readonly client: CatalogClient;
+  /** What the key of the session may do. */
+  readonly principal: Principal;
   readonly store: Store;
   readonly id: string;
   readonly query: URLSearchParams;
@@ -80,7 +82,18 @@ function clientOf(base_url: string, token: string): CatalogClient {
   return new CatalogClient({ baseUrl: base_url, apiKey: 'sk_session', fetch: send, retryForMs: WAIT_MS });
 }
 
-export async function visit(req: HttpRequest, base_url: string, id: string, page: Page): Promise<TextAnswer> {
+/** Where a session is opened. */
+export interface Door {
+  readonly base_url: string;
+  readonly authenticate: (token: string) => Promise<Principal>;
+}
+
+export async function visit(
+  req: HttpRequest,
+  { base_url, authenticate }: Door,
+  id: string,
+  page: Page,
+): Promise<TextAnswer> {
   const token = cookieIn(req, COOKIE);
   const signInPage = (notice?: Notice) =>
     render(siteOf(undefined), {
@@ -95,7 +108,8 @@ export async function visit(req: HttpRequest, base_url: string, id: string, page
   let store: Store | undefined;
   try {
     store = await client.store.get();
-    return show(siteOf(store), await page({ client, store, id, query, form, req }), query);
+    const principal = await authenticate(token);
+    return show(siteOf(store), await page({ client, principal, store, id, query, form, req }), query);
   } catch (error) {
     if (!(error instanceof CatalogApiError)) throw error;
     if (error.status === 401)

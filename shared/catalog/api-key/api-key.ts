@@ -56,6 +56,15 @@ export interface ApiKey extends Omit<ApiKeyFields, 'account_id' | 'stores'> {
   readonly created_at: string;
 }
 
+/** Whether the service accepts the key at a time, in Unix milliseconds. A revoked key is not `expired`. */
+export function keyStatus(
+  { revoked_at, expires_at }: Pick<ApiKey, 'revoked_at' | 'expires_at'>,
+  now_ms: number,
+): 'active' | 'expired' | 'revoked' {
+  if (revoked_at !== null) return 'revoked';
+  return expires_at !== null && Date.parse(expires_at) <= now_ms ? 'expired' : 'active';
+}
+
 function evolve(state: State<ApiKey>, event: ApiKeyEvent, id: ApiKeyId, occurred_at: string): State<ApiKey> {
   if (event.type === 'ApiKeyCreated') {
     const { account_id, stores, ...rest } = event.data;

@@ -1,0 +1,282 @@
+import { isCurrency } from '../../../shared/catalog/input-rules';
+import type { Principal } from '../../../shared/http/request';
+import { receiveForm } from '../../../shared/http/upload';
+import { IMPORT_FORMATS, type ImportFormat } from '../../import/into-store';
+import type { RowNote } from '../../import/item';
+import type { ImportJob, ImportJobs, ImportSettings, ImportStep } from '../../import/jobs';
+import { type ImportReport, KINDS } from '../../import/report';
+import { InvalidText } from './fields';
+import type { Shown } from './frame';
+import { Button, Message, secondOf } from './pages';
+import { type Page, unlessInvalid } from './session';
+
+const HOME = '/console/imports';
+/** More than the product export of a shop with 50,000 products. Larger files are for the command line. */
+const FILE_BYTES_MAX = 100_000_000;
+/** What an import writes. */
+const PERMISSIONS = ['write:publications', 'write:listings', 'write:media', 'write:reviews'] as const;
+
+const FORMATS: Readonly<Record<ImportFormat, string>> = {
+  shopify: 'Products of a Shopify export (CSV)',
+  prices: 'Prices and stock by SKU or external id (CSV)',
+  jsonl: 'Products, listings and reviews (JSON Lines)',
+};
+const STEPS: Readonly<Record<ImportStep, string>> = { preview: 'Preview', import: 'Import', undo: 'Undo' };
+
+/** The pages of imports: the list, the form that uploads a file, and an import with the form for its next step. */
+export function importPages(
+  jobs: ImportJobs,
+): Readonly<Record<'list' | 'upload' | 'show' | 'continue', Page>> {
+  const list: Page = async ({ principal }) => ({
+    title: 'Imports',
+    body: <Imports jobs={await jobs.list(principal.stores[0]!)} />,
+  });
+  return {
+    list,
+    upload: unlessInvalid(list, async ({ req, principal }) => {
+      assertMayImport(principal);
+      const keep = async (bytes: AsyncIterable<Uint8Array>, name: string) => ({
+        run: await jobs.keep(principal.stores[0]!, bytes),
+        name,
+      });
+      const { fields, files } = await receiveForm(req, { bytes_max: FILE_BYTES_MAX, keep });
+      if (files[0] === undefined) throw new InvalidText('file', 'Choose a file.');
+      const { run, name } = files[0];
+      await jobs.preview(principal, run, { file: name || 'file', ...settingsOf(fields) });
+      return { location: `/console/import/${run}` };
+    }),
+    show: async ({ principal, id }) => {
+      const job = await jobs.get(principal.stores[0]!, id);
+      if (!job) return NOT_KEPT;
+      return { title: 'Imports', body: <Import job={job} />, is_moving: job.status === 'running' };
+    },
+    continue: unlessInvalid(list, async ({ principal, id, form }) => {
+      assertMayImport(principal);
+      await jobs.continue(principal, id, form.get('step') === 'undo' ? 'undo' : 'import');
+      return { location: `/console/import/${id}` };
+    }),
+  };
+}
+
+function assertMayImport({ permissions }: Principal): void {
+  const missing = PERMISSIONS.filter((each) => !permissions.includes(each));
+  if (missing.length > 0)
+    throw new InvalidText('file', `The key lacks the permissions ${missing.join(', ')}.`);
+}
+
+function settingsOf(fields: URLSearchParams): Omit<ImportSettings, 'file'> {
+  const code = fields.get('currency')?.trim().toUpperCase() ?? '';
+  if (code !== '' && !isCurrency(code)) throw new InvalidText('currency', `There is no currency ${code}.`);
+  return {
+    format: IMPORT_FORMATS.find((each) => each === fields.get('format')),
+    ...(code !== '' && { currency: code }),
+    overwrite: fields.get('overwrite') === 'on',
+    images: fields.get('images') === 'on' ? 'public' : 'skip',
+  };
+}
+
+const NOT_KEPT: Shown = {
+  ...{ title: 'Imports', status: 404 },
+  body: <Message heading="Not found" hint="Files are kept for 7 days." back={[HOME, 'Imports']} />,
+};
+
+function Imports({ jobs }: { jobs: readonly ImportJob[] }) {
+  return (
+    <>
+      <h1>Imports</h1>
+      <form class="panel" method="post" enctype="multipart/form-data">
+        <h2>New import</h2>
+        <p class="note">
+          You see what changes before anything does. A file can be imported again: nothing is doubled.
+        </p>
+        <div class="fields">
+          <label>
+            <span>Content</span>
+            <select name="format">
+              <option value="">as the file says</option>
+              {IMPORT_FORMATS.map((format) => (
+                <option key={format} value={format}>
+                  {FORMATS[format]}
+                </option>
+              ))}
+            </select>
+          </label>
+          <label>
+            <span>
+              Currency <small>of prices without one, such as PEN</small>
+            </span>
+            <input name="currency" maxLength={3} />
+          </label>
+          <label>
+            <span>File</span>
+            <input name="file" type="file" accept=".csv,.jsonl,.txt" required />
+          </label>
+        </div>
+        <p>
+          <label>
+            <input type="checkbox" name="images" checked /> Fetch the pictures from their addresses
+          </label>
+          <label>
+            <input type="checkbox" name="overwrite" /> Overwrite what was changed by hand
+          </label>
+        </p>
+        <p>
+          <button type="submit">Preview</button>
+        </p>
+      </form>
+      {jobs.length > 0 && (
+        <table class="rows">
+          <thead>
+            <tr>
+              <th>File</th>
+              <th>When</th>
+              <th>Last step</th>
+            </tr>
+          </thead>
+          <tbody>
+            {jobs.map((job) => (
+              <tr key={job.run}>
+                <td>
+                  <a href={`/console/import/${job.run}`}>{job.file}</a>
+                </td>
+                <td>{secondOf(job.created_at)}</td>
+                <td>{`${STEPS[job.step]}: ${job.status}`}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}
+
+function Import({ job }: { job: ImportJob }) {
+  const { run, file, step, status, done, total, error, report, undone } = job;
+  const is_running = status === 'running';
+  const was_imported = report?.dry_run === false;
+  const has_news =
+    report !== undefined && KINDS.some((kind) => report[kind].created + report[kind].updated > 0);
+  return (
+    <>
+      <h1>{file}</h1>
+      <p class={status === 'failed' ? 'bad' : 'note'}>
+        {`${STEPS[step]}: ${status}${is_running && total > 0 ? `, ${done} of ${total}` : ''}`}
+      </p>
+      {is_running && (total > 0 ? <progress max={total} value={done} /> : <progress />)}
+      {error && <p class="message bad">{error}</p>}
+      {undone && (
+        <p class="message">
+          {`Undone: ${undone.deleted} products deleted, ${undone.reverted} returned to their earlier values.`}
+        </p>
+      )}
+      {undone && (
+        <Rows
+          heading="Products that stay as they are"
+          names={['Product', 'Reason']}
+          rows={undone.kept.map(({ title, reason }) => [title, reason])}
+        />
+      )}
+      {report && <Report report={report} />}
+      {!is_running && (
+        <div class="tags">
+          {step !== 'undo' && (has_news || status !== 'done') && !(was_imported && status === 'done') && (
+            <Step run={run} step="import" label={step === 'import' ? 'Continue the import' : 'Import'} />
+          )}
+          {was_imported && !(step === 'undo' && status === 'done') && (
+            <Step run={run} step="undo" label="Undo the import" />
+          )}
+          <a href={HOME}>Imports</a>
+        </div>
+      )}
+    </>
+  );
+}
+
+const Step = ({ run, step, label }: { run: string; step: ImportStep; label: string }) => (
+  <Button action={`/console/import/${run}`} label={label} values={{ step }} is_main={step === 'import'} />
+);
+
+const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;
+
+function Report({ report }: { report: ImportReport }) {
+  return (
+    <>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th>{report.dry_run ? 'Preview' : 'Import'}</th>
+              {COUNTS.map((count) => (
+                <th key={count} class="number">
+                  {count}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {KINDS.map((kind) => (
+              <tr key={kind}>
+                <td>{kind}</td>
+                {COUNTS.map((count) => (
+                  <td key={count} class="number">
+                    {report[kind][count]}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Rows heading="Rows that fail" names={ROW} rows={report.failed.map(toRow)} />
+      <Rows heading="Rows that are imported with changes" names={ROW} rows={report.warnings.map(toRow)} />
+      <Rows
+        heading="Kept, because they were changed by hand"
+        names={['Line', 'Item', 'Fields']}
+        rows={report.kept.map(({ line, external_id, fields }) => [line, external_id, fields.join(', ')])}
+      />
+      <Rows
+        heading="Columns that are not stored"
+        names={['Column', 'Rows with a value']}
+        rows={Object.entries(report.unused_columns)}
+      />
+    </>
+  );
+}
+
+const ROW = ['Line', 'Item', 'Reason'] as const;
+const toRow = ({ line, external_id, reason }: RowNote) => [line, external_id, reason];
+
+interface RowsProps {
+  readonly heading: string;
+  readonly names: readonly string[];
+  readonly rows: readonly (readonly (string | number | null)[])[];
+}
+
+function Rows({ heading, names, rows }: RowsProps) {
+  if (rows.length === 0) return null;
+  return (
+    <section>
+      <h2>{heading}</h2>
+      <div class="scroll">
+        <table class="rows">
+          <thead>
+            <tr>
+              {names.map((name) => (
+                <th key={name}>{name}</th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.join(' ')}>
+                {row.map((cell, index) => (
+                  <td key={names[index]}>{cell}</td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { scanBodies } from '../../../projections/maintenance/bodies';
+import { type ApiKey, keyStatus } from '../../../shared/catalog/api-key/api-key';
+import type { Realm } from '../../../shared/catalog/realm';
+import { type KeyType, permissionsOf } from '../../../shared/catalog/vocabulary';
+import type { Principal } from '../../../shared/http/request';
+import type { ApiKeyId } from '../../../shared/kernel/ids';
+import type { ActiveView } from '../../../shared/ports/document-reader';
+import {
+  type CreatedApiKey,
+  createApiKey,
+  findApiKey,
+  readApiKey,
+  revokeApiKey,
+  rotateApiKey,
+} from '../../command/api-key';
+import type { ControlDeps, WriteContext } from '../../command/execute';
+import type { Shown } from './frame';
+import { Button, Message, secondOf } from './pages';
+import { type Page, unlessInvalid, type Visit } from './session';
+
+export interface KeyDeps extends ControlDeps {
+  readonly views: Readonly<Record<Realm, ActiveView>>;
+}
+
+/** How long the old key works after a rotation. */
+const OVERLAP_MS = 24 * 3_600_000;
+const HOME = '/console/keys';
+const TYPES: Readonly<Record<KeyType, string>> = {
+  public: 'Public: reads what shoppers may see',
+  secret: 'Secret: reads and writes everything of the store',
+};
+
+/**
+ * The pages for the keys of the store: the list, its form for a new key, and the form that changes a key. Only a key that
+ * may do everything may manage keys, because the new ones may do everything, too. It reaches the keys of its own stores.
+ */
+export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'change', Page>> {
+  const list = async ({ principal }: Visit, created?: CreatedApiKey): Promise<Shown> => {
+    const { account_id, api_key_id } = principal;
+    const found = await scanBodies(deps, 'control', 'api_keys', { account_id });
+    const own = found.filter((key) => isWithin(key, principal)).map(({ id }) => id);
+    // The documents may be a moment old.
+    const ids = new Set(created ? [...own, created.id] : own);
+    const keys = await Promise.all([...ids].map((id) => readApiKey(deps, id)));
+    const now_ms = deps.system.now();
+    return {
+      title: 'Keys',
+      body: <Keys keys={keys} now_ms={now_ms} own_id={api_key_id} secret={created?.key} />,
+    };
+  };
+  const guarded =
+    (page: Page): Page =>
+    async (visit) => {
+      const { permissions } = visit.principal;
+      const may_all = permissionsOf('secret').every((each) => permissions.includes(each));
+      return may_all ? page(visit) : NOT_ALLOWED;
+    };
+  return {
+    list: guarded((visit) => list(visit)),
+    create: guarded(
+      unlessInvalid(
+        (visit) => list(visit),
+        async (visit) => {
+          const { account_id, stores } = visit.principal;
+          const type: KeyType = visit.form.get('type') === 'secret' ? 'secret' : 'public';
+          const name = visit.form.get('name') ?? '';
+          const input = { account_id, name, type, stores: [stores[0]!] };
+          return list(visit, await createApiKey(deps, contextOf(visit.principal), input));
+        },
+      ),
+    ),
+    change: guarded(async (visit) => {
+      const { principal, id, form } = visit;
+      const key = await findApiKey(deps, id as ApiKeyId);
+      if (!key || !isWithin(key, principal)) return NOT_FOUND;
+      if (keyStatus(key, deps.system.now()) !== 'active')
+        return { location: HOME, saved: `${key.name} does not work any more.` };
+      const action = form.get('action') === 'rotate' ? 'rotate' : 'revoke';
+      if (!form.has('confirmed')) return { title: 'Keys', body: <Confirm apiKey={key} action={action} /> };
+      const context = contextOf(principal);
+      if (action === 'rotate') {
+        const old_valid_until = new Date(deps.system.now() + OVERLAP_MS);
+        return list(visit, await rotateApiKey(deps, context, key.id, { old_valid_until }));
+      }
+      await revokeApiKey(deps, context, key.id);
+      return { location: HOME, saved: `Revoked ${key.name}.` };
+    }),
+  };
+}
+
+const contextOf = ({ account_id, api_key_id }: Principal): WriteContext => ({
+  ...{ source: 'api', request_id: randomUUID(), account_id, api_key_id },
+});
+
+const isWithin = (key: ApiKey, { account_id, stores }: Principal): boolean =>
+  key.account_id === account_id && key.stores.length > 0 && key.stores.every((id) => stores.includes(id));
+
+const NOT_FOUND: Shown = {
+  ...{ title: 'Keys', status: 404 },
+  body: <Message heading="Not found" hint="The store has no such key." back={[HOME, 'Keys']} />,
+};
+const NOT_ALLOWED: Shown = {
+  ...{ title: 'Keys', status: 403 },
+  body: <Message heading="Not allowed" hint="Sign in with a secret key that has all permissions." />,
+};
+
+interface KeysProps {
+  readonly keys: readonly ApiKey[];
+  readonly now_ms: number;
+  /** The key that has signed in. */
+  readonly own_id: string;
+  readonly secret: string | undefined;
+}
+
+function Keys({ keys, now_ms, own_id, secret }: KeysProps) {
+  return (
+    <>
+      <h1>Keys</h1>
+      {secret && (
+        <div class="panel">
+          <h2>New key</h2>
+          <p class="note">Copy it now: it is not shown again.</p>
+          <code>{secret}</code>
+        </div>
+      )}
+      <div class="scroll">
+        <table class="rows">
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th>Key</th>
+              <th>Status</th>
+              <th>Last used</th>
+              <th>Expires</th>
+              <th>
+                <span class="skip">Change</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {keys.map((key) => (
+              <tr key={key.id}>
+                <td>{key.name}</td>
+                <td>{`${key.type} …${key.last_four ?? ''}`}</td>
+                <td>{keyStatus(key, now_ms)}</td>
+                <td>{key.last_used_at && secondOf(key.last_used_at)}</td>
+                <td>{key.expires_at && secondOf(key.expires_at)}</td>
+                <td>
+                  {keyStatus(key, now_ms) === 'active' && (
+                    <div class="tags">
+                      <Change id={key.id} action="rotate" name={key.name} />
+                      {key.id !== own_id && <Change id={key.id} action="revoke" name={key.name} />}
+                    </div>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <form class="panel" method="post" action={HOME}>
+        <h2>New key</h2>
+        <div class="fields">
+          <label>
+            <span>
+              Name <small>such as its purpose</small>
+            </span>
+            <input name="name" required />
+          </label>
+          <label>
+            <span>Type</span>
+            <select name="type">
+              {Object.entries(TYPES).map(([type, label]) => (
+                <option key={type} value={type}>
+                  {label}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <p>
+          <button type="submit">Create</button>
+        </p>
+      </form>
+    </>
+  );
+}
+
+const ACTIONS = {
+  rotate: {
+    label: 'Replace',
+    hint: 'You get a new key with the same rights. The old one works for another day.',
+  },
+  revoke: { label: 'Revoke', hint: 'Programs with this key stop working at once. This cannot be undone.' },
+} as const;
+
+function Confirm({ apiKey: { id, name }, action }: { apiKey: ApiKey; action: keyof typeof ACTIONS }) {
+  const { label, hint } = ACTIONS[action];
+  return (
+    <div class="panel narrow">
+      <h1>{`${label} ${name}?`}</h1>
+      <p>{hint}</p>
+      <div class="tags">
+        <Button action={`/console/key/${id}`} label={label} values={{ action, confirmed: 'yes' }} is_main />
+        <a href={HOME}>Cancel</a>
+      </div>
+    </div>
+  );
+}
+
+const Change = ({ id, action, name }: { id: string; action: keyof typeof ACTIONS; name: string }) => (
+  <Button action={`/console/key/${id}`} values={{ action }} label={ACTIONS[action].label} name={name} />
+);
