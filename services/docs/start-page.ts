@@ -37,6 +37,6 @@ const PAGE = `<!doctype html>
 <li><a href="openapi.json">openapi.json</a>: the same for programs
 </ul>
 <p>The first request exchanges an API key for a token. <code>$CATALOG</code> is the address of this page.</p>
-<pre>${START.first_request}
-curl $CATALOG/api/store -H 'Authorization: Bearer …'</pre>
+<p><code>${START.first_request}</code>
+<p><code>curl $CATALOG/api/store -H 'Authorization: Bearer …'</code>
 `;

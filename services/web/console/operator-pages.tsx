@@ -91,7 +91,8 @@ function Table({ columns, rows }: { columns: readonly string[]; rows: readonly C
       </Tag>
     ));
   return (
-    <div class="scroll">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without links, it cannot be scrolled by keyboard otherwise
+    <div class="scroll" tabIndex={0}>
       <table class="rows">
         <thead>
           <tr>{cells('th', columns)}</tr>

@@ -24,6 +24,7 @@ header .wrap { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem 
 .brand { font: 600 1.5rem ui-serif, Georgia, "Noto Serif", serif; text-decoration: none; }
 form.search { display: flex; flex: 1 1 16rem; max-width: 30rem; margin-left: auto; }
 input, select, button { font: inherit; color: inherit; background: var(--ground); border: 1px solid var(--line); border-radius: var(--radius); padding: .55rem .8rem; min-height: 2.75rem; }
+::placeholder { color: var(--soft); opacity: 1; }
 form.search input { flex: 1; min-width: 0; border-radius: var(--radius) 0 0 var(--radius); }
 button { background: var(--accent); border-color: var(--accent); color: var(--on-accent); cursor: pointer; }
 form.search button { border-radius: 0 var(--radius) var(--radius) 0; }
@@ -36,20 +37,21 @@ main.wrap { padding-block: 1.5rem 4rem; }
 .card { display: block; text-decoration: none; }
 .card .picture { aspect-ratio: 1; border-radius: var(--radius); overflow: hidden; background: var(--line); margin-bottom: .6rem; }
 .card img { width: 100%; height: 100%; object-fit: cover; transition: transform .3s; } .card:hover img { transform: scale(1.03); }
-.card strong { display: block; font-weight: 600; line-height: 1.3; }
+.card strong { display: block; font-weight: 600; line-height: 1.3; text-wrap: balance; }
 .price { font-variant-numeric: tabular-nums; } .price s { color: var(--soft); margin-right: .4em; } .price .sale { color: var(--sale); font-weight: 600; }
 .note { color: var(--soft); font-size: .9rem; } .badge { display: inline-block; font-size: .8rem; border: 1px solid var(--line); border-radius: 99px; padding: .1rem .7rem; background: var(--surface); }
 .columns { display: grid; gap: var(--gap); } .columns > * { min-width: 0; }
 @media (min-width: 56rem) {
   .columns { grid-template-columns: 14rem 1fr; } .product { grid-template-columns: 1.1fr 1fr; }
   .filters::details-content { content-visibility: visible; block-size: auto; }
+  @supports selector(::details-content) { .filters summary { list-style: none; pointer-events: none; } }
 }
 .filters h2 { font: inherit; font-weight: 600; margin: 1.2rem 0 .3rem; } .filters h2::first-letter { text-transform: uppercase; } .filters ul { list-style: none; margin: 0; padding: 0; }
 .filters a { display: flex; justify-content: space-between; gap: 1rem; padding: .3rem 0; text-decoration: none; } .filters a[aria-current] { color: var(--accent); font-weight: 600; } .filters a[aria-current] span:first-child::before { content: "✓ "; }
 .filters summary { cursor: pointer; font-weight: 600; padding: .5rem 0; }
-.bar { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: end; gap: 1rem; margin-bottom: 1.25rem; } .bar form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
+.bar { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 1rem; margin-bottom: 1.25rem; } .bar h1 { margin: 0; } .bar form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
 .pager { display: flex; justify-content: center; align-items: center; gap: 1.5rem; }
-.product .price { font-size: 1.35rem; } .tags { display: flex; flex-wrap: wrap; gap: .5rem; }
+.product .price { font-size: 1.35rem; } .product > div > :first-child { margin-top: 0; } .tags { display: flex; flex-wrap: wrap; gap: .5rem; }
 .gallery { display: grid; align-content: start; gap: .75rem; grid-template-columns: repeat(4, 1fr); } .gallery > :first-child { grid-column: 1 / -1; } .gallery img { width: 100%; border-radius: var(--radius); background: var(--line); }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0; } th, td { text-align: left; padding: .55rem .5rem .55rem 0; border-bottom: 1px solid var(--line); } .product td.price { white-space: nowrap; font-size: inherit; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; } dt { color: var(--soft); } dd { margin: 0; }
