@@ -113,8 +113,14 @@ describeWithProgram('chromium', 'in a browser', () => {
     await signIn(page, '/console', 'Secret key', secret_key);
     await page.goto('/console/products?q=pantuflas');
     const product = await page.getByRole('link', { name: 'Pantuflas' }).first().getAttribute('href');
-    const others = ['products', 'product/new', 'listings', 'reviews?status=all', 'webhooks', 'store'];
-    expect(await look(page, [product!, ...others.map((each) => `/console/${each}`)])).toEqual([]);
+    const others = ['products', 'product/new', 'listings', 'imports', 'keys', 'webhooks', 'store'];
+    expect(
+      await look(page, [
+        product!,
+        ...others.map((each) => `/console/${each}`),
+        '/console/reviews?status=all',
+      ]),
+    ).toEqual([]);
   });
 
   test("the operator's console can be read by everybody", async () => {
