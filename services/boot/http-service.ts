@@ -68,8 +68,7 @@ export async function startHttpService(
     const listening = await listen(app, HOST, PORT);
     url = listening.url;
     const close = async (): Promise<void> => {
-      await listening.close();
-      await imports.close();
+      await Promise.all([listening.close(), imports.close()]);
       await stopBackground();
     };
     return { url: listening.url, page_views, close };

@@ -169,10 +169,15 @@ export async function awaitProjection(
 }
 
 /** Returns whether the position was projected in time. Returns true if there is no active version to wait for. */
-async function waitUntilProjected(view: ActiveView, store_id: StoreId, position: Position): Promise<boolean> {
+export async function waitUntilProjected(
+  view: ActiveView,
+  store_id: StoreId,
+  position: Position,
+  wait_ms = WAIT_MS,
+): Promise<boolean> {
   const version = await view.current();
   if (!version) return true;
-  return version.waitFor(partitionOf(store_id, view.partition_count), position, WAIT_MS);
+  return version.waitFor(partitionOf(store_id, view.partition_count), position, wait_ms);
 }
 
 /**

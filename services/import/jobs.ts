@@ -3,30 +3,40 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import type { Logger } from 'pino';
 import { z } from 'zod';
+import { type HeldLease, leaseOwner, takeLease } from '../../projections/engine/lease';
+import type { Environment } from '../../shared/catalog/realm';
 import { environmentSchema } from '../../shared/catalog/vocabulary';
 import type { Principal } from '../../shared/http/request';
+import { Semaphore, withTimeout } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import { readJsonFile, replaceJsonFile } from '../../shared/kernel/json-file';
+import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
+import type { ViewStore } from '../../shared/ports/view-store';
+import { waitUntilProjected } from '../command/request';
 import { findStore } from '../command/store';
 import { formatOf, IMPORT_FORMATS, type ImportCatalog, importFile } from './into-store';
 import { describeRejection, type ImportReport } from './report';
 import { ImportFileError } from './text-file';
 import { type UndoReport, undoImport } from './undo';
 
-/** How long a file is kept after its last step. */
+/** How long a file is kept, and how many of a store. */
 const KEPT_MS = 7 * 24 * 3_600_000;
+const FILES_MAX = 20;
+/** A preview keeps what it would write in memory. */
+const LINES_MAX = 200_000;
 /** How often a step writes how far it is. */
 const PROGRESS_EVERY_MS = 1_000;
-/** A step that has not written for this long runs no more: its process was killed. */
-const SILENT_MS = 20_000;
+/** How long a step is protected from a second one after its process was killed. An embedded store notices that at once. */
+const LEASE_MS = 20_000;
+/** How long a step waits until the documents show what was written before it. */
+const CATCH_UP_MS = 30_000;
 /** The most rows of each kind that a report keeps. */
 const ROWS_MAX = 200;
 
-const STEPS = ['preview', 'import', 'undo'] as const;
+export const STEPS = ['preview', 'import', 'undo'] as const;
 export type ImportStep = (typeof STEPS)[number];
 
 const jobSchema = z.object({
@@ -34,20 +44,22 @@ const jobSchema = z.object({
   run: z.uuid(),
   environment: environmentSchema,
   file: z.string(),
-  /** Missing: as the content says. */
+  /** Detected from the content if missing. */
   format: z.enum(IMPORT_FORMATS).optional(),
   currency: z.string().optional(),
   overwrite: z.boolean(),
   images: z.enum(['public', 'skip']),
   created_at: z.iso.datetime(),
   step: z.enum(STEPS),
-  /** `stopped`: the service has ended meanwhile. The step can be started again, and then does the rest. */
+  /** `stopped`: the service has ended meanwhile. A merchant can start the step again, and it then does the rest. */
   status: z.enum(['running', 'done', 'failed', 'stopped']),
+  /** Whether an import was started, so that there may be something to undo. */
+  was_imported: z.boolean(),
   done: z.number(),
   total: z.number(),
   /** Why it failed. */
   error: z.string().optional(),
-  /** Of the last preview or import. */
+  /** Of the last preview or import that has ended. */
   report: z.custom<ImportReport>().optional(),
   undone: z.custom<UndoReport>().optional(),
 });
@@ -57,16 +69,19 @@ export type ImportJob = z.infer<typeof jobSchema>;
 export type ImportSettings = Pick<ImportJob, 'file' | 'format' | 'currency' | 'overwrite' | 'images'>;
 
 export interface ImportJobDeps extends ImportCatalog {
+  readonly viewStores: Readonly<Record<Environment, ViewStore>>;
   readonly system: System;
   readonly log: Logger;
 }
 
 /**
  * The imports that merchants start with an uploaded file. The file and the state of its last step are in `folder`, so
- * that every HTTP process shows them, also after a restart. A step runs in the process that has started it.
+ * that every HTTP process shows them, also after a restart. A step runs in the process that has started it. A store has
+ * one running step, which a lease ensures, and a process one of all stores; others wait.
  */
 export class ImportJobs {
   private readonly running = new Set<Promise<void>>();
+  private readonly slot = new Semaphore(1);
   private readonly closing = new AbortController();
 
   constructor(
@@ -74,54 +89,93 @@ export class ImportJobs {
     private readonly folder: string,
   ) {}
 
-  /** Keeps an uploaded file, and returns the run of its import. */
-  async keep(store_id: StoreId, bytes: AsyncIterable<Uint8Array>): Promise<string> {
+  /**
+   * Stores an uploaded file, and starts to say what its import would do. `receive` passes the bytes to its argument, and
+   * returns the settings. Returns the run of the import. Rejects with `field_invalid` for a file with too many lines, and
+   * with the errors of `receive`.
+   */
+  async create(
+    principal: Principal,
+    receive: (storeFile: (bytes: AsyncIterable<Uint8Array>) => Promise<void>) => Promise<ImportSettings>,
+  ): Promise<string> {
+    const { environment, stores } = principal;
+    const [store_id] = stores as [StoreId];
     const run = randomUUID();
     await mkdir(join(this.folder, store_id), { recursive: true, mode: 0o700 });
     await this.removeOld(store_id);
     const path = this.pathOf(store_id, run);
     try {
-      await pipeline(bytes, createWriteStream(path, { mode: 0o600 }));
+      const settings = await receive((bytes) =>
+        pipeline(withFewLines(bytes), createWriteStream(path, { mode: 0o600 })),
+      );
+      const created_at = new Date(this.deps.system.now()).toISOString();
+      const state = { step: 'preview', status: 'stopped', was_imported: false, done: 0, total: 0 } as const;
+      await this.write(store_id, { run, environment, created_at, ...settings, ...state });
     } catch (error) {
-      await rm(path, { force: true });
+      await this.remove(store_id, run);
       throw error;
     }
+    await this.startStep(principal, run, 'preview');
     return run;
   }
 
-  /** Starts to say what an import of a kept file would do. */
-  async preview({ environment, stores }: Principal, run: string, settings: ImportSettings): Promise<void> {
-    const created_at = new Date(this.deps.system.now()).toISOString();
-    const state = { step: 'preview', status: 'running', done: 0, total: 0 } as const;
-    await this.start(stores[0]!, { run, environment, created_at, ...settings, ...state }, {});
-  }
-
-  /** Starts a step, also one that was stopped. Does nothing while another step of this import runs. */
-  async continue(
+  /**
+   * Starts a step, also one that was stopped. Returns false if another step of the store runs, if there is no such file,
+   * or if the step has nothing to do: an import needs a preview, and an undo an import.
+   */
+  async startStep(
     { stores, account_id, api_key_id }: Principal,
     run: string,
     step: ImportStep,
-  ): Promise<void> {
-    const job = await this.get(stores[0]!, run);
-    if (!job || job.status === 'running') return;
-    const { error: _, ...rest } = job;
-    const next: ImportJob = { ...rest, step, status: 'running', done: 0, total: 0 };
-    await this.start(stores[0]!, next, { account_id, api_key_id });
+  ): Promise<boolean> {
+    const [store_id] = stores as [StoreId];
+    const { environment } = (await this.get(store_id, run)) ?? {};
+    if (!environment || this.closing.signal.aborted) return false;
+    const { viewStores, log } = this.deps;
+    const lease = await takeLease(viewStores[environment], `import:${store_id}`, leaseOwner(), LEASE_MS, log);
+    if (!lease) return false;
+    try {
+      // Read again, because the step before may have ended since.
+      const { error: _, ...before } = (await this.get(store_id, run))!;
+      const is_previewed = before.report !== undefined || before.was_imported;
+      if (step === 'import' ? !is_previewed : step === 'undo' && !before.was_imported) {
+        await lease.release();
+        return false;
+      }
+      const was_imported = before.was_imported || step === 'import';
+      const job: ImportJob = { ...before, step, status: 'running', was_imported, done: 0, total: 0 };
+      await this.write(store_id, job);
+      const running = this.run(store_id, job, { account_id, api_key_id }, lease).finally(() =>
+        this.running.delete(running),
+      );
+      this.running.add(running);
+      return true;
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
   }
 
+  /** Returns undefined if there is no such import, and if its state cannot be read, which is logged. */
   async get(store_id: StoreId, run: string): Promise<ImportJob | undefined> {
     if (!z.uuid().safeParse(run).success) return undefined;
     const path = this.stateOf(store_id, run);
-    const job = await readJsonFile(path, jobSchema, 'an import');
-    if (job?.status !== 'running') return job;
-    const { mtimeMs } = await stat(path);
-    return Date.now() - mtimeMs > SILENT_MS ? { ...job, status: 'stopped' } : job;
+    try {
+      const job = await readJsonFile(path, jobSchema, 'an import');
+      if (job?.status !== 'running') return job;
+      const is_silent = Date.now() - (await stat(path)).mtimeMs > LEASE_MS;
+      return is_silent ? { ...job, status: 'stopped' } : job;
+    } catch (error) {
+      this.deps.log.warn({ err: error, run }, 'the state of an import cannot be read');
+      return undefined;
+    }
   }
 
   /** Returns the imports of a store, newest first. */
   async list(store_id: StoreId): Promise<ImportJob[]> {
-    const names = await readdir(join(this.folder, store_id)).catch(() => []);
-    const runs = names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -'.json'.length));
+    const runs = (await this.filesOf(store_id))
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => name.slice(0, -'.json'.length));
     const jobs = await Promise.all(runs.map((run) => this.get(store_id, run)));
     return jobs
       .filter((job) => job !== undefined)
@@ -134,81 +188,107 @@ export class ImportJobs {
     await Promise.all(this.running);
   }
 
-  private async start(store_id: StoreId, job: ImportJob, actor: Actor): Promise<void> {
-    await replaceJsonFile(this.stateOf(store_id, job.run), job);
-    const running = this.run(store_id, job, actor).finally(() => this.running.delete(running));
-    this.running.add(running);
-  }
-
   /** Runs a step to its end. Never rejects. */
-  private async run(store_id: StoreId, job: ImportJob, actor: Actor): Promise<void> {
+  private async run(store_id: StoreId, job: ImportJob, actor: Actor, lease: HeldLease): Promise<void> {
+    const { log } = this.deps;
+    const signal = AbortSignal.any([this.closing.signal, lease.lost]);
     let state = job;
-    let writing: Promise<void> | undefined;
-    const write = (): Promise<void> => replaceJsonFile(this.stateOf(store_id, job.run), state);
+    const write = (): Promise<void> =>
+      this.write(store_id, state).catch((error: unknown) =>
+        log.warn({ err: error, run: job.run }, 'the state of an import cannot be written'),
+      );
+    let writing = Promise.resolve();
     const timer = setInterval(() => {
-      writing ??= write()
-        .catch(() => {})
-        .finally(() => (writing = undefined));
+      writing = writing.then(write);
     }, PROGRESS_EVERY_MS);
     const onProgress = (done: number, total: number): void => {
       state = { ...state, done, total };
     };
-    let ended: Partial<ImportJob>;
-    try {
-      ended = await this.work(store_id, job, actor, onProgress);
-    } catch (error) {
-      ended = { status: 'failed', error: this.messageOf(error, job, this.pathOf(store_id, job.run)) };
-    }
+    const ended = await this.slot
+      .run(() => this.work(store_id, job, actor, signal, onProgress))
+      .catch((error: unknown): Partial<ImportJob> => {
+        if (signal.aborted) return { status: 'stopped' };
+        return { status: 'failed', error: this.messageOf(error, job, this.pathOf(store_id, job.run)) };
+      });
     clearInterval(timer);
     await writing;
     state = { ...state, ...ended };
-    await write().catch((error: unknown) =>
-      this.deps.log.error({ err: error }, 'cannot keep the state of an import'),
-    );
+    // Without the lease, another process may have begun the step again.
+    if (!lease.lost.aborted) await write();
+    await lease.release();
   }
 
   private async work(
     store_id: StoreId,
-    job: ImportJob,
+    { run, environment, step, ...settings }: ImportJob,
     actor: Actor,
+    signal: AbortSignal,
     on_progress: (done: number, total: number) => void,
   ): Promise<Partial<ImportJob>> {
-    const { run, environment, step } = job;
-    const { signal } = this.closing;
+    if (signal.aborted) return { status: 'stopped' };
     const context = { ...actor, request_id: run };
     if (step === 'undo') {
       const target = { environment, store_id, run, dry_run: false, signal, on_progress };
       const undone = await undoImport(this.deps, { ...context, source: 'import' }, target);
-      const kept = undone?.kept.slice(0, ROWS_MAX) ?? [];
-      const counts = { deleted: undone?.deleted ?? 0, reverted: undone?.reverted ?? 0 };
-      return { status: signal.aborted ? 'stopped' : 'done', undone: { ...counts, kept } };
+      const { kept, ...counts } = undone ?? { deleted: 0, reverted: 0, kept: [] };
+      const status = signal.aborted ? 'stopped' : 'done';
+      return { status, undone: { ...counts, kept: kept.slice(0, ROWS_MAX) } };
     }
     const store = await findStore(this.deps, { environment, id: store_id });
     if (!store) throw new CatalogError('store_not_found');
+    const head = await this.deps.events[environment].head();
+    const projected = waitUntilProjected(this.deps.views[environment], store_id, head, CATCH_UP_MS);
+    await withTimeout(projected, CATCH_UP_MS, () => false, signal);
     const path = this.pathOf(store_id, run);
+    const { format = await formatOf(path), currency, overwrite, images } = settings;
     const report = await importFile(this.deps, context, {
-      ...{ ...job, store: { ...store, environment }, path },
-      format: job.format ?? (await formatOf(path)),
+      ...{ store, path, format, currency, overwrite, images, signal, on_progress },
       dry_run: step === 'preview',
-      ...{ signal, on_progress },
     });
     return { status: report.complete ? 'done' : 'stopped', report: shortened(report) };
   }
 
   private messageOf(error: unknown, job: ImportJob, path: string): string {
-    if (error instanceof ImportFileError) return error.message.replace(path, `“${job.file}”`);
+    if (error instanceof ImportFileError) return error.message.replace(path, () => `“${job.file}”`);
     if (error instanceof CatalogError) return describeRejection(error);
     this.deps.log.error({ err: error, run: job.run }, 'an import has failed');
     return 'An internal error. The log of the service has the details.';
   }
 
+  /** Removes files that are too old or too many, and what an interrupted upload has left. */
   private async removeOld(store_id: StoreId): Promise<void> {
-    const folder = join(this.folder, store_id);
-    for (const name of await readdir(folder)) {
-      const path = join(folder, name);
-      const { mtimeMs } = await stat(path);
-      if (Date.now() - mtimeMs > KEPT_MS) await rm(path, { force: true });
+    const oldest_ms = this.deps.system.now() - KEPT_MS;
+    const jobs = await this.list(store_id);
+    const kept = jobs.filter(
+      ({ status, created_at }, index) =>
+        status === 'running' || (index < FILES_MAX - 1 && Date.parse(created_at) > oldest_ms),
+    );
+    const removed = jobs.filter((job) => !kept.includes(job)).map(({ run }) => run);
+    for (const run of removed) await this.remove(store_id, run);
+    const runs = new Set(jobs.map(({ run }) => run));
+    for (const name of await this.filesOf(store_id)) {
+      const path = join(this.folder, store_id, name);
+      const age = await stat(path).catch(() => undefined);
+      if (!runs.has(name.split('.')[0]!) && age && age.mtimeMs < oldest_ms) await rm(path, { force: true });
     }
+  }
+
+  private async remove(store_id: StoreId, run: string): Promise<void> {
+    for (const path of [this.stateOf(store_id, run), this.pathOf(store_id, run)])
+      await rm(path, { force: true });
+  }
+
+  private async filesOf(store_id: StoreId): Promise<string[]> {
+    try {
+      return await readdir(join(this.folder, store_id));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      return [];
+    }
+  }
+
+  private write(store_id: StoreId, job: ImportJob): Promise<void> {
+    return replaceJsonFile(this.stateOf(store_id, job.run), job);
   }
 
   private readonly pathOf = (store_id: StoreId, run: string): string =>
@@ -217,7 +297,20 @@ export class ImportJobs {
     join(this.folder, store_id, `${run}.json`);
 }
 
-type Actor = Partial<Pick<Principal, 'account_id' | 'api_key_id'>>;
+type Actor = Pick<Principal, 'account_id' | 'api_key_id'>;
+
+/** Yields the bytes. Throws `field_invalid` if they have more than `LINES_MAX` lines. */
+async function* withFewLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let lines = 0;
+  for await (const chunk of bytes) {
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++;
+    if (lines > LINES_MAX)
+      throw CatalogError.ofFaults([
+        { condition: 'field_invalid', field: 'file', constraint: `at most ${LINES_MAX} lines` },
+      ]);
+    yield chunk;
+  }
+}
 
 const shortened = (report: ImportReport): ImportReport => ({
   ...report,

@@ -129,7 +129,10 @@ export function receiveForm<Kept>(
         return;
       }
       part = bytes;
-      const keepFile = () => keep(checkSize(bytes, { bytes_max }), file_name);
+      const keepFile = (): Promise<Kept> => {
+        if (failed) throw malformed('The form was refused');
+        return keep(checkSize(bytes, { bytes_max }), file_name);
+      };
       const file = files.at(-1)?.then(keepFile) ?? keepFile();
       files.push(file);
       file.catch(fail);

@@ -1,7 +1,7 @@
-import { utimesSync } from 'node:fs';
+import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { ImportJobs } from '../../services/import/jobs';
+import { type ImportJob, ImportJobs } from '../../services/import/jobs';
 import { permissionsOf } from '../../shared/catalog/vocabulary';
 import type { Principal } from '../../shared/http/request';
 import type { ApiKeyId } from '../../shared/kernel/ids';
@@ -137,15 +137,20 @@ test('an import is shown to its store only, and needs the permissions of what it
   await stranger.open(path, { form: { step: 'import' } });
   expect(await titles()).toEqual([]);
 
-  const reader = await harness.newKey('secret', [shop.store_id], ['read:stores', 'write:listings']);
-  await merchant.signIn(reader.key);
-  const refused = await merchant.open('/imports', { form: upload(PRODUCTS) });
-  expect([refused.status, refused.html]).toEqual([422, expect.stringContaining('write:publications')]);
-  await merchant.open(path, { form: { step: 'import' } });
+  const limited = await harness.newKey('secret', [shop.store_id], ['read:stores', 'write:listings']);
+  await merchant.signIn(limited.key);
+  // A public key is in every browser that shows the shop.
+  const anybody = new ConsoleVisitor(harness);
+  anybody.cookie = `catalog_console=${shop.public.token}`;
+  expect((await anybody.open('/imports')).html).toContain('Sign in');
+  for (const form of [undefined, upload(PRODUCTS)])
+    expect((await merchant.open('/imports', form && { form })).status).toBe(403);
+  for (const form of [undefined, { step: 'import' }])
+    expect((await merchant.open(path, form && { form })).status).toBe(403);
   expect(await titles()).toEqual([]);
 });
 
-test('an import that was stopped or killed goes on when it is started again', async () => {
+test('an import that was stopped or killed goes on when it is started again, or is undone', async () => {
   const rows = Array.from({ length: 3_000 }, (_, n) => `p${n},Product ${n},1.00`);
   const bytes = Readable.from([Buffer.from(`Handle,Title,Variant Price\n${rows.join('\n')}\n`)]);
   const { runtime } = harness.service;
@@ -155,32 +160,61 @@ test('an import that was stopped or killed goes on when it is started again', as
     ...{ api_key_id: secret.id as ApiKeyId, account_id: harness.account_id, key_type: 'secret' },
     ...{ environment: 'live', stores: [store_id], permissions: permissionsOf('secret') },
   };
-  const before = new ImportJobs(runtime, folder);
-  const run = await before.keep(store_id, bytes);
-  await before.preview(principal, run, { file: 'large.csv', overwrite: false, images: 'skip' });
-  const untilDone = (jobs: ImportJobs) =>
-    waitFor(async () => (await jobs.get(store_id, run))?.status === 'done', { what: 'the end of the step' });
-  await untilDone(before);
-  await before.continue(principal, run, 'import');
-  await before.close();
-  const stopped = (await before.get(store_id, run))!;
+  const count = async (): Promise<number> => {
+    await harness.settled();
+    const { meta } = await client().publications.list({ visibility: 'all', limit: 1 }).page();
+    return meta.pagination.total_items;
+  };
+  let jobs = new ImportJobs(runtime, folder);
+  const run = await jobs.create(principal, async (storeFile) => {
+    await storeFile(bytes);
+    return { file: 'large.csv', overwrite: false, images: 'skip' };
+  });
+  const until = (is_so: (job: ImportJob) => boolean, what: string) =>
+    waitFor(async () => is_so((await jobs.get(store_id, run))!), { what });
+  expect(await jobs.startStep(principal, run, 'undo')).toBe(false);
+  await until(({ status }) => status === 'done', 'the end of the preview');
+
+  const other = new ImportJobs(runtime, folder);
+  const started = await Promise.all([jobs, other].map((each) => each.startStep(principal, run, 'import')));
+  expect(started.filter(Boolean)).toHaveLength(1);
+  if (started[1]) jobs = other;
+  await until(({ done }) => done > 0, 'the first rows');
+  await jobs.close();
+  const stopped = (await jobs.get(store_id, run))!;
   expect(stopped).toMatchObject({ step: 'import', status: 'stopped' });
+  expect(await count()).toBeGreaterThan(0);
 
   // A process that is killed leaves a state that says it runs, and that nobody writes any more.
   const state = join(folder, store_id, `${run}.json`);
   await replaceJsonFile(state, { ...stopped, status: 'running' });
-  const after = new ImportJobs(runtime, folder);
-  expect((await after.get(store_id, run))?.status).toBe('running');
   utimesSync(state, 0, 0);
-  expect((await after.get(store_id, run))?.status).toBe('stopped');
-  await after.continue(principal, run, 'import');
-  await untilDone(after);
-  await after.close();
-  expect((await after.get(store_id, run))?.report).toMatchObject({
+  jobs = new ImportJobs(runtime, folder);
+  expect((await jobs.get(store_id, run))?.status).toBe('stopped');
+  expect(await jobs.startStep(principal, run, 'import')).toBe(true);
+  await until(({ status }) => status === 'done', 'the end of the import');
+  expect((await jobs.get(store_id, run))?.report).toMatchObject({
     complete: true,
     publications: { failed: 0 },
   });
-  await harness.settled();
-  const { meta } = await client().publications.list({ visibility: 'all', limit: 1 }).page();
-  expect(meta.pagination.total_items).toBe(3_000);
+  expect(await count()).toBe(3_000);
+
+  expect(await jobs.startStep(principal, run, 'undo')).toBe(true);
+  await until(({ status }) => status === 'done', 'the end of the undo');
+  expect((await jobs.get(store_id, run))?.undone).toMatchObject({ deleted: 3_000, kept: [] });
+  expect(await count()).toBe(0);
+  await jobs.close();
+});
+
+test('the state of an import that cannot be read is not shown, and files that are old or many are removed', async () => {
+  for (let n = 0; n < 3; n++) await ended(await uploaded(upload(PRODUCTS)));
+  const folder = join(harness.data_dir, 'imports', shop.store_id);
+  const [damaged, old] = readdirSync(folder).filter((name) => name.endsWith('.json'));
+  writeFileSync(join(folder, damaged!), '{"run":');
+  const state = JSON.parse(readFileSync(join(folder, old!), 'utf8'));
+  writeFileSync(join(folder, old!), JSON.stringify({ ...state, created_at: '2020-01-01T00:00:00.000Z' }));
+  expect((await merchant.open('/imports')).html.match(/catalog\.csv/g)).toHaveLength(2);
+  await ended(await uploaded(upload(PRODUCTS)));
+  expect((await merchant.open('/imports')).html.match(/catalog\.csv/g)).toHaveLength(2);
+  expect(readdirSync(folder).filter((name) => name.startsWith(old!.slice(0, 36)))).toEqual([]);
 });

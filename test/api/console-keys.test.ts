@@ -1,3 +1,4 @@
+import { createApiKey } from '../../services/command/api-key';
 import { ConsoleVisitor } from '../support/console';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
@@ -49,6 +50,29 @@ test('a merchant makes a key, replaces it, and revokes the new one', async () =>
   await waitFor(async () => !(await mayRead(next)), { what: 'the refusal of the revoked key' });
   expect(await mayRead(key)).toBe(true);
   expect((await merchant.open(path, { form: { action: 'rotate' } })).location).toContain('does+not+work');
+});
+
+test('a key with an expiry or limits of its own manages none; a session does not revoke its own key', async () => {
+  const revoked = await merchant.open(`/key/${shop.secret.id}`, {
+    form: { action: 'revoke', confirmed: 'yes' },
+  });
+  expect(revoked.location).toContain('key+of+your+session');
+  const grants = { account_id: harness.account_id, name: 'Contractor', type: 'secret' as const };
+  const expires_at = '2100-01-01T00:00:00.000Z';
+  const limits = { per_minute: 10, per_day: 100, burst: 10 };
+  for (const [request_id, restriction] of Object.entries({ expiry: { expires_at }, limits: { limits } })) {
+    const input = { ...grants, ...restriction, stores: [shop.store_id] };
+    const { key } = await createApiKey(harness.deps, { source: 'cli', request_id }, input);
+    await harness.settled();
+    const contractor = new ConsoleVisitor(harness);
+    await contractor.signIn(key);
+    expect((await contractor.open('/keys', { form: { name: 'More', type: 'secret' } })).status).toBe(403);
+  }
+  // A key that is replaced keeps its expiry.
+  const path = pathOf((await merchant.open('/keys')).html, 'Contractor');
+  await merchant.open(path, { form: { action: 'rotate', confirmed: 'yes' } });
+  const { html } = await merchant.open('/keys');
+  expect(html.match(/2100-01-01/g)).toHaveLength(1);
 });
 
 test('a name that is missing is refused with the reason', async () => {

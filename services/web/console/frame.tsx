@@ -22,7 +22,7 @@ export type Shown =
       readonly notice?: Notice | undefined;
       readonly status?: number;
       /** The page is loaded again soon, because it shows work that goes on. */
-      readonly is_moving?: boolean;
+      readonly refreshes?: boolean;
     }
   | { readonly location: string; readonly saved?: string };
 
@@ -74,14 +74,14 @@ const withSaved = (location: string, saved: string | undefined): string =>
 
 export function render(
   site: Site,
-  { status = 200, body, is_moving = false, ...page }: Exclude<Shown, { location: string }>,
+  { status = 200, body, refreshes = false, ...page }: Exclude<Shown, { location: string }>,
 ): TextAnswer {
   const html = renderToString(
     <Layout {...page} site={site} style={STYLE_ROUTE.path}>
       {body}
     </Layout>,
   );
-  const headers = is_moving ? { ...HEADERS, Refresh: String(REFRESH_S) } : HEADERS;
+  const headers = refreshes ? { ...HEADERS, Refresh: String(REFRESH_S) } : HEADERS;
   return htmlAnswer(`<!doctype html>${html}`, status, headers);
 }
 

@@ -1,9 +1,14 @@
 import { isCurrency } from '../../../shared/catalog/input-rules';
-import type { Principal } from '../../../shared/http/request';
 import { receiveForm } from '../../../shared/http/upload';
 import { IMPORT_FORMATS, type ImportFormat } from '../../import/into-store';
 import type { RowNote } from '../../import/item';
-import type { ImportJob, ImportJobs, ImportSettings, ImportStep } from '../../import/jobs';
+import {
+  type ImportJob,
+  type ImportJobs,
+  type ImportSettings,
+  type ImportStep,
+  STEPS,
+} from '../../import/jobs';
 import { type ImportReport, KINDS } from '../../import/report';
 import { InvalidText } from './fields';
 import type { Shown } from './frame';
@@ -11,8 +16,8 @@ import { Button, Message, secondOf } from './pages';
 import { type Page, unlessInvalid } from './session';
 
 const HOME = '/console/imports';
-/** More than the product export of a shop with 50,000 products. Larger files are for the command line. */
-const FILE_BYTES_MAX = 100_000_000;
+/** Larger files are for the command line. */
+const FILE_BYTES_MAX = 50_000_000;
 /** What an import writes. */
 const PERMISSIONS = ['write:publications', 'write:listings', 'write:media', 'write:reviews'] as const;
 
@@ -21,48 +26,58 @@ const FORMATS: Readonly<Record<ImportFormat, string>> = {
   prices: 'Prices and stock by SKU or external id (CSV)',
   jsonl: 'Products, listings and reviews (JSON Lines)',
 };
-const STEPS: Readonly<Record<ImportStep, string>> = { preview: 'Preview', import: 'Import', undo: 'Undo' };
+const STEP_NAMES: Readonly<Record<ImportStep, string>> = {
+  preview: 'Preview',
+  import: 'Import',
+  undo: 'Undo',
+};
 
 /** The pages of imports: the list, the form that uploads a file, and an import with the form for its next step. */
 export function importPages(
   jobs: ImportJobs,
-): Readonly<Record<'list' | 'upload' | 'show' | 'continue', Page>> {
+): Readonly<Record<'list' | 'upload' | 'show' | 'startStep', Page>> {
   const list: Page = async ({ principal }) => ({
     title: 'Imports',
     body: <Imports jobs={await jobs.list(principal.stores[0]!)} />,
   });
   return {
-    list,
-    upload: unlessInvalid(list, async ({ req, principal }) => {
-      assertMayImport(principal);
-      const keep = async (bytes: AsyncIterable<Uint8Array>, name: string) => ({
-        run: await jobs.keep(principal.stores[0]!, bytes),
-        name,
-      });
-      const { fields, files } = await receiveForm(req, { bytes_max: FILE_BYTES_MAX, keep });
-      if (files[0] === undefined) throw new InvalidText('file', 'Choose a file.');
-      const { run, name } = files[0];
-      await jobs.preview(principal, run, { file: name || 'file', ...settingsOf(fields) });
-      return { location: `/console/import/${run}` };
-    }),
-    show: async ({ principal, id }) => {
+    list: guarded(list),
+    upload: guarded(
+      unlessInvalid(list, async ({ req, principal }) => {
+        const run = await jobs.create(principal, async (storeFile) => {
+          const keep = async (bytes: AsyncIterable<Uint8Array>, name: string): Promise<string> => {
+            await storeFile(bytes);
+            return name || 'file';
+          };
+          const { fields, files } = await receiveForm(req, { bytes_max: FILE_BYTES_MAX, keep });
+          if (files[0] === undefined) throw new InvalidText('file', 'Choose a file.');
+          return { file: files[0], ...settingsOf(fields) };
+        });
+        return { location: `/console/import/${run}` };
+      }),
+    ),
+    show: guarded(async ({ principal, id }) => {
       const job = await jobs.get(principal.stores[0]!, id);
       if (!job) return NOT_KEPT;
-      return { title: 'Imports', body: <Import job={job} />, is_moving: job.status === 'running' };
-    },
-    continue: unlessInvalid(list, async ({ principal, id, form }) => {
-      assertMayImport(principal);
-      await jobs.continue(principal, id, form.get('step') === 'undo' ? 'undo' : 'import');
-      return { location: `/console/import/${id}` };
+      return { title: 'Imports', body: <Import job={job} />, refreshes: job.status === 'running' };
+    }),
+    startStep: guarded(async ({ principal, id, form }) => {
+      const step = STEPS.find((each) => each === form.get('step')) ?? 'preview';
+      const is_started = await jobs.startStep(principal, id, step);
+      const saved = is_started ? {} : { saved: 'Not started, because another import of the store runs.' };
+      return { location: `/console/import/${id}`, ...saved };
     }),
   };
 }
 
-function assertMayImport({ permissions }: Principal): void {
-  const missing = PERMISSIONS.filter((each) => !permissions.includes(each));
-  if (missing.length > 0)
-    throw new InvalidText('file', `The key lacks the permissions ${missing.join(', ')}.`);
-}
+const guarded =
+  (page: Page): Page =>
+  async (visit) => {
+    const missing = PERMISSIONS.filter((each) => !visit.principal.permissions.includes(each));
+    if (missing.length === 0) return page(visit);
+    const hint = `The key of the session lacks the permissions ${missing.join(', ')}.`;
+    return { title: 'Imports', status: 403, body: <Message heading="Not allowed" hint={hint} /> };
+  };
 
 function settingsOf(fields: URLSearchParams): Omit<ImportSettings, 'file'> {
   const code = fields.get('currency')?.trim().toUpperCase() ?? '';
@@ -87,13 +102,13 @@ function Imports({ jobs }: { jobs: readonly ImportJob[] }) {
       <form class="panel" method="post" enctype="multipart/form-data">
         <h2>New import</h2>
         <p class="note">
-          You see what changes before anything does. A file can be imported again: nothing is doubled.
+          You see what changes before anything does. Importing a file again makes no duplicates.
         </p>
         <div class="fields">
           <label>
             <span>Content</span>
             <select name="format">
-              <option value="">as the file says</option>
+              <option value="">Detect automatically</option>
               {IMPORT_FORMATS.map((format) => (
                 <option key={format} value={format}>
                   {FORMATS[format]}
@@ -140,7 +155,7 @@ function Imports({ jobs }: { jobs: readonly ImportJob[] }) {
                   <a href={`/console/import/${job.run}`}>{job.file}</a>
                 </td>
                 <td>{secondOf(job.created_at)}</td>
-                <td>{`${STEPS[job.step]}: ${job.status}`}</td>
+                <td>{`${STEP_NAMES[job.step]}: ${job.status}`}</td>
               </tr>
             ))}
           </tbody>
@@ -153,14 +168,11 @@ function Imports({ jobs }: { jobs: readonly ImportJob[] }) {
 function Import({ job }: { job: ImportJob }) {
   const { run, file, step, status, done, total, error, report, undone } = job;
   const is_running = status === 'running';
-  const was_imported = report?.dry_run === false;
-  const has_news =
-    report !== undefined && KINDS.some((kind) => report[kind].created + report[kind].updated > 0);
   return (
     <>
       <h1>{file}</h1>
       <p class={status === 'failed' ? 'bad' : 'note'}>
-        {`${STEPS[step]}: ${status}${is_running && total > 0 ? `, ${done} of ${total}` : ''}`}
+        {`${STEP_NAMES[step]}: ${status}${is_running && total > 0 ? `, ${done} of ${total}` : ''}`}
       </p>
       {is_running && (total > 0 ? <progress max={total} value={done} /> : <progress />)}
       {error && <p class="message bad">{error}</p>}
@@ -179,12 +191,15 @@ function Import({ job }: { job: ImportJob }) {
       {report && <Report report={report} />}
       {!is_running && (
         <div class="tags">
-          {step !== 'undo' && (has_news || status !== 'done') && !(was_imported && status === 'done') && (
-            <Step run={run} step="import" label={step === 'import' ? 'Continue the import' : 'Import'} />
-          )}
-          {was_imported && !(step === 'undo' && status === 'done') && (
-            <Step run={run} step="undo" label="Undo the import" />
-          )}
+          {nextSteps(job).map((next) => (
+            <Button
+              key={next}
+              action={`/console/import/${run}`}
+              label={LABELS[next]}
+              values={{ step: next }}
+              is_main={next !== 'undo'}
+            />
+          ))}
           <a href={HOME}>Imports</a>
         </div>
       )}
@@ -192,9 +207,20 @@ function Import({ job }: { job: ImportJob }) {
   );
 }
 
-const Step = ({ run, step, label }: { run: string; step: ImportStep; label: string }) => (
-  <Button action={`/console/import/${run}`} label={label} values={{ step }} is_main={step === 'import'} />
-);
+const LABELS: Readonly<Record<ImportStep, string>> = {
+  preview: 'Preview again',
+  import: 'Import',
+  undo: 'Undo the import',
+};
+
+/** Returns the steps that a merchant may want after the last one. */
+function nextSteps({ step, status, report }: ImportJob): ImportStep[] {
+  const is_done = status === 'done';
+  const has_news = report && KINDS.some((kind) => report[kind].created + report[kind].updated > 0);
+  if (step === 'preview') return is_done ? (has_news ? ['import'] : []) : ['preview'];
+  if (step === 'undo') return is_done ? ['preview'] : ['undo'];
+  return is_done ? ['undo'] : ['import', 'undo'];
+}
 
 const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;
 

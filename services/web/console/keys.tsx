@@ -15,6 +15,7 @@ import {
   rotateApiKey,
 } from '../../command/api-key';
 import type { ControlDeps, WriteContext } from '../../command/execute';
+import { InvalidText } from './fields';
 import type { Shown } from './frame';
 import { Button, Message, secondOf } from './pages';
 import { type Page, unlessInvalid, type Visit } from './session';
@@ -25,6 +26,7 @@ export interface KeyDeps extends ControlDeps {
 
 /** How long the old key works after a rotation. */
 const OVERLAP_MS = 24 * 3_600_000;
+const KEYS_MAX = 100;
 const HOME = '/console/keys';
 const TYPES: Readonly<Record<KeyType, string>> = {
   public: 'Public: reads what shoppers may see',
@@ -32,29 +34,34 @@ const TYPES: Readonly<Record<KeyType, string>> = {
 };
 
 /**
- * The pages for the keys of the store: the list, its form for a new key, and the form that changes a key. Only a key that
- * may do everything may manage keys, because the new ones may do everything, too. It reaches the keys of its own stores.
+ * The pages for the keys of the store: the list, its form for a new key, and the form that changes a key. Only a key
+ * without any restriction may manage keys, because the new ones have none. It reaches the keys of its own stores.
  */
 export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'change', Page>> {
-  const list = async ({ principal }: Visit, created?: CreatedApiKey): Promise<Shown> => {
-    const { account_id, api_key_id } = principal;
-    const found = await scanBodies(deps, 'control', 'api_keys', { account_id });
+  const keysOf = async (principal: Principal, created?: CreatedApiKey): Promise<ApiKey[]> => {
+    const found = await scanBodies(deps, 'control', 'api_keys', { account_id: principal.account_id });
     const own = found.filter((key) => isWithin(key, principal)).map(({ id }) => id);
     // The documents may be a moment old.
     const ids = new Set(created ? [...own, created.id] : own);
-    const keys = await Promise.all([...ids].map((id) => readApiKey(deps, id)));
-    const now_ms = deps.system.now();
-    return {
-      title: 'Keys',
-      body: <Keys keys={keys} now_ms={now_ms} own_id={api_key_id} secret={created?.key} />,
-    };
+    return Promise.all([...ids].map((id) => readApiKey(deps, id)));
   };
+  const list = async ({ principal }: Visit, created?: CreatedApiKey): Promise<Shown> => ({
+    title: 'Keys',
+    body: (
+      <Keys
+        keys={await keysOf(principal, created)}
+        now_ms={deps.system.now()}
+        own_id={principal.api_key_id}
+        secret={created?.key}
+      />
+    ),
+  });
   const guarded =
     (page: Page): Page =>
     async (visit) => {
-      const { permissions } = visit.principal;
+      const { permissions, limits, expires_at } = await readApiKey(deps, visit.principal.api_key_id);
       const may_all = permissionsOf('secret').every((each) => permissions.includes(each));
-      return may_all ? page(visit) : NOT_ALLOWED;
+      return may_all && limits === undefined && expires_at === null ? page(visit) : NOT_ALLOWED;
     };
   return {
     list: guarded((visit) => list(visit)),
@@ -63,9 +70,12 @@ export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'ch
         (visit) => list(visit),
         async (visit) => {
           const { account_id, stores } = visit.principal;
+          const now_ms = deps.system.now();
+          const active = (await keysOf(visit.principal)).filter((key) => keyStatus(key, now_ms) === 'active');
+          if (active.length >= KEYS_MAX)
+            throw new InvalidText('name', `The store has ${KEYS_MAX} keys. Revoke one first.`);
           const type: KeyType = visit.form.get('type') === 'secret' ? 'secret' : 'public';
-          const name = visit.form.get('name') ?? '';
-          const input = { account_id, name, type, stores: [stores[0]!] };
+          const input = { account_id, name: visit.form.get('name') ?? '', type, stores: [stores[0]!] };
           return list(visit, await createApiKey(deps, contextOf(visit.principal), input));
         },
       ),
@@ -74,17 +84,30 @@ export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'ch
       const { principal, id, form } = visit;
       const key = await findApiKey(deps, id as ApiKeyId);
       if (!key || !isWithin(key, principal)) return NOT_FOUND;
+      const action = form.get('action') === 'rotate' ? 'rotate' : 'revoke';
       if (keyStatus(key, deps.system.now()) !== 'active')
         return { location: HOME, saved: `${key.name} does not work any more.` };
-      const action = form.get('action') === 'rotate' ? 'rotate' : 'revoke';
+      if (action === 'revoke' && key.id === principal.api_key_id)
+        return { location: HOME, saved: 'This is the key of your session. Replace it instead.' };
       if (!form.has('confirmed')) return { title: 'Keys', body: <Confirm apiKey={key} action={action} /> };
       const context = contextOf(principal);
-      if (action === 'rotate') {
-        const old_valid_until = new Date(deps.system.now() + OVERLAP_MS);
-        return list(visit, await rotateApiKey(deps, context, key.id, { old_valid_until }));
+      if (action === 'revoke') {
+        await revokeApiKey(deps, context, key.id);
+        return { location: HOME, saved: `Revoked ${key.name}.` };
       }
-      await revokeApiKey(deps, context, key.id);
-      return { location: HOME, saved: `Revoked ${key.name}.` };
+      const old_valid_until = new Date(deps.system.now() + OVERLAP_MS);
+      const expires_at = key.expires_at === null ? {} : { expires_at: new Date(key.expires_at) };
+      let created: CreatedApiKey | undefined;
+      const onCreated = async (next: CreatedApiKey): Promise<void> => {
+        created = next;
+      };
+      try {
+        await rotateApiKey(deps, context, key.id, { old_valid_until, ...expires_at }, onCreated);
+      } catch (error) {
+        // The new key cannot be read later. That the old one still works is in the list.
+        if (!created) throw error;
+      }
+      return list(visit, created);
     }),
   };
 }
@@ -102,7 +125,12 @@ const NOT_FOUND: Shown = {
 };
 const NOT_ALLOWED: Shown = {
   ...{ title: 'Keys', status: 403 },
-  body: <Message heading="Not allowed" hint="Sign in with a secret key that has all permissions." />,
+  body: (
+    <Message
+      heading="Not allowed"
+      hint="Sign in with a secret key that has all permissions, no limits of its own and no expiry."
+    />
+  ),
 };
 
 interface KeysProps {

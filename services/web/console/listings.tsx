@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { FEATURED_MAX } from '../../../shared/api/requests/writes';
 import type { CatalogClient, Listing, Publication } from '../../../shared/client';
-import { changesIn, type FormField, VISIBILITY } from './fields';
+import { changesIn, type FormField, InvalidText, VISIBILITY } from './fields';
 import { arranged, MoveButton } from './order';
 import { Button, Deleted, Fields, type Notice } from './pages';
 import { type Page, take, unlessInvalid } from './session';
@@ -9,7 +9,7 @@ import { type Page, take, unlessInvalid } from './session';
 const HOME = '/console/listings';
 /** How many listings a page shows, or offers. */
 export const LISTINGS_MAX = 200;
-/** One more than the service accepts, so that it refuses an order that would leave some out. */
+/** One more than an order can have, which would leave out the rest. */
 const FEATURED_READ_MAX = FEATURED_MAX + 1;
 /** How many products are offered to be featured. */
 const OFFERED = 20;
@@ -208,6 +208,11 @@ export const save = unlessInvalid(page, async ({ client, id, form }) => {
 /** Moves one product in the order as it is now, also if it is no longer the one that the page has shown. */
 export const arrange = unlessInvalid(page, async ({ client, id, form }) => {
   const featured = (await featuredOf(client, id)).map((product) => product.id);
+  if (featured.length > FEATURED_MAX)
+    throw new InvalidText(
+      'move',
+      `More than ${FEATURED_MAX} products are featured. Change their positions instead.`,
+    );
   await client.listings.arrangeFeatured(id, arranged(featured, form));
   return { location: `/console/listing/${id}`, saved: 'The order is saved.' };
 });

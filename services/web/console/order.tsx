@@ -8,7 +8,7 @@ interface MoveProps {
   readonly name: string;
 }
 
-/** A button of a form that changes an order. `arranged` does what it says. */
+/** A button of a form that changes an order, which `arranged` reads. */
 export const MoveButton = ({ move, id, label, name }: MoveProps) => (
   <button type="submit" class="quiet" name="move" value={`${move} ${id}`} aria-label={`${label}: ${name}`}>
     {label}

@@ -124,7 +124,7 @@ interface ButtonProps {
   readonly values?: Readonly<Record<string, string>>;
   /** What the button is about, for screen readers, if there are several with this label. */
   readonly name?: string;
-  /** Whether the page is there for this button. */
+  /** Whether it is the main action of the page. */
   readonly is_main?: boolean;
 }
 

@@ -83,6 +83,7 @@ export const addPictures: Page = async ({ client, id, req }) => {
       }
     },
   });
+  if (files.length === 0) throw new InvalidText('file', 'Choose a picture.');
   const saved = files.length === 1 ? '1 picture was added.' : `${files.length} pictures were added.`;
   return { location: `/console/product/${id}`, saved };
 };

@@ -22,10 +22,10 @@ import {
 } from './pages';
 import { addPictures, arrangePictures, Pictures, picturesOf } from './pictures';
 import {
-  type Door,
   HOME,
   noticeOf,
   type Page,
+  type SessionDeps,
   showAgain,
   signIn,
   signOut,
@@ -41,7 +41,7 @@ const HISTORY_LIMIT = 20;
 export interface ConsoleDeps {
   /** Returns the address of the service, undefined while the console is off. */
   readonly connect: () => string | undefined;
-  readonly authenticate: Door['authenticate'];
+  readonly authenticate: SessionDeps['authenticate'];
   readonly imports: ImportJobs;
   readonly keys: KeyDeps;
 }
@@ -74,8 +74,8 @@ export function consoleRoutes({ connect, authenticate, imports, keys }: ConsoleD
     at(path, async (req, base_url) =>
       req.method === 'POST' && isOwnForm(req) ? serve(req, base_url) : redirect(HOME),
     );
-  const importing = importPages(imports);
-  const managing = keyPages(keys);
+  const of_imports = importPages(imports);
+  const of_keys = keyPages(keys);
   return [
     STYLE_ROUTE,
     open('/console/sign-in', signIn),
@@ -95,10 +95,10 @@ export function consoleRoutes({ connect, authenticate, imports, keys }: ConsoleD
     route('/console/listing/:id/featured', undefined, listingPages.arrange),
     route('/console/listing/:id/delete', undefined, listingPages.remove),
     route('/console/listing/:id/restore', undefined, listingPages.restore),
-    route('/console/imports', importing.list, importing.upload),
-    route('/console/import/:id', importing.show, importing.continue),
-    route('/console/keys', managing.list, managing.create),
-    route('/console/key/:id', undefined, managing.change),
+    route('/console/imports', of_imports.list, of_imports.upload),
+    route('/console/import/:id', of_imports.show, of_imports.startStep),
+    route('/console/keys', of_keys.list, of_keys.create),
+    route('/console/key/:id', undefined, of_keys.change),
     route('/console/reviews', reviewsPage),
     route('/console/review/:id', undefined, moderate),
     route('/console/webhooks', (each) => webhooksPage(each), createWebhook),

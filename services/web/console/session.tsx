@@ -82,15 +82,15 @@ function clientOf(base_url: string, token: string): CatalogClient {
   return new CatalogClient({ baseUrl: base_url, apiKey: 'sk_session', fetch: send, retryForMs: WAIT_MS });
 }
 
-/** Where a session is opened. */
-export interface Door {
+export interface SessionDeps {
+  /** The address of the service. */
   readonly base_url: string;
   readonly authenticate: (token: string) => Promise<Principal>;
 }
 
 export async function visit(
   req: HttpRequest,
-  { base_url, authenticate }: Door,
+  { base_url, authenticate }: SessionDeps,
   id: string,
   page: Page,
 ): Promise<TextAnswer> {
@@ -109,8 +109,11 @@ export async function visit(
   try {
     store = await client.store.get();
     const principal = await authenticate(token);
+    // Everybody can have the token of a public key.
+    if (principal.key_type !== 'secret') return signInPage();
     return show(siteOf(store), await page({ client, principal, store, id, query, form, req }), query);
-  } catch (error) {
+  } catch (thrown) {
+    const error = toApiError(thrown);
     if (!(error instanceof CatalogApiError)) throw error;
     if (error.status === 401)
       return signInPage({ text: 'The session has ended. Sign in again.', is_bad: true });
@@ -124,13 +127,16 @@ export async function visit(
 /** The service did not accept a form: it is invalid, in conflict, of an older version, too large, or has no picture. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 409, 412, 413, 415]);
 
+/** Returns an error of the services as the interface answers it. Returns other errors unchanged. */
+const toApiError = (error: unknown): unknown =>
+  error instanceof CatalogError
+    ? new CatalogApiError(errorCatalogue[error.condition].status, new Headers(), errorBody(error))
+    : error;
+
 /** Returns what is wrong with a form. Throws any other error. */
-export function noticeOf(error: unknown): Notice {
+export function noticeOf(thrown: unknown): Notice {
+  const error = toApiError(thrown);
   if (error instanceof InvalidText) return { text: error.message, is_bad: true, fields: [error.field] };
-  if (error instanceof CatalogError)
-    return noticeOf(
-      new CatalogApiError(errorCatalogue[error.condition].status, new Headers(), errorBody(error)),
-    );
   if (!(error instanceof CatalogApiError) || !REFUSALS.has(error.status)) throw error;
   const faults = (error.details?.errors ?? []) as { field?: string; constraint?: string }[];
   return {

@@ -35,7 +35,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/tracing': [...SHARED, 'projections/engine'],
   'services/media': [...SHARED, 'shared/images', 'projections/engine', 'services/command'],
   'services/webhooks': [...SHARED, 'projections/engine', 'services/command', 'services/query'],
-  'services/import': [...SHARED, 'services/command', 'services/query'],
+  'services/import': [...SHARED, 'projections/engine', 'services/command', 'services/query'],
   'services/demo': [...SHARED, 'projections/engine', 'services/command', 'services/import'],
   'services/web': [
     ...SHARED,
