@@ -6,7 +6,8 @@ import type { FieldEffects } from './manual-changes';
 
 export const KINDS = ['listings', 'publications', 'reviews', 'media'] as const;
 export type Kind = (typeof KINDS)[number];
-export type Count = 'created' | 'updated' | 'unchanged' | 'failed';
+export const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;
+export type Count = (typeof COUNTS)[number];
 
 export interface ReportedImage extends Omit<ImageAddress, 'media_id'> {
   /** Null if the publication does not have the image. */

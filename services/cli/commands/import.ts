@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { IMPORT_FORMATS, type ImportFormat, type ImportFrom, importFile } from '../../import/into-store';
 import type { RowNote } from '../../import/item';
-import { type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
+import { COUNTS, type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
 import { undoImport } from '../../import/undo';
 import { catchUpBeforeRead, waitForManyWrites } from '../catch-up';
 import { CliError, EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
@@ -129,8 +129,6 @@ async function importInto(
   const has_failed = importedCount(report) === 0 || (options.strict && report.failed.length > 0);
   return has_failed ? EXIT.failure : EXIT.ok;
 }
-
-const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;
 
 /** Renders the counts of an import, and every row that failed or was changed, with its line and reason. */
 function reportText(report: ImportReport): string {

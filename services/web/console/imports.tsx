@@ -9,7 +9,7 @@ import {
   type ImportStep,
   STEPS,
 } from '../../import/jobs';
-import { type ImportReport, KINDS } from '../../import/report';
+import { COUNTS, type ImportReport, KINDS } from '../../import/report';
 import { InvalidText } from './fields';
 import type { Shown } from './frame';
 import { Button, Message, secondOf } from './pages';
@@ -221,8 +221,6 @@ function nextSteps({ step, status, report }: ImportJob): ImportStep[] {
   if (step === 'undo') return is_done ? ['preview'] : ['undo'];
   return is_done ? ['undo'] : ['import', 'undo'];
 }
-
-const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;
 
 function Report({ report }: { report: ImportReport }) {
   return (
