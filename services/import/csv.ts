@@ -9,6 +9,8 @@ export interface BrokenRow {
   readonly broken: string;
 }
 
+const COLUMNS_MAX = 1_000;
+
 /** Control characters from spreadsheets and editors, such as vertical tabs. The command services would reject them. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 
@@ -37,6 +39,8 @@ export async function* readRecords(
       record: string[];
       info: { lines: number };
     }>) {
+      if (end_line === 0 && record.length > COLUMNS_MAX)
+        throw new ImportFileError(`The header of ${path} has more than ${COLUMNS_MAX} columns.`);
       // `lines` is the record's last line. Subtracting the newlines within its values gives the first line.
       yield { record, line: info.lines - newlinesIn(record) };
       end_line = info.lines;

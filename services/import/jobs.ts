@@ -25,8 +25,8 @@ import { type UndoReport, undoImport } from './undo';
 /** How long a file is kept, and how many of a store. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 const FILES_MAX = 20;
-/** A preview keeps what it would write in memory. */
-const LINES_MAX = 200_000;
+/** A preview keeps what it would write in memory: about 6 kB for each product. */
+const LINES_MAX = 50_000;
 /** How often a step writes how far it is. */
 const PROGRESS_EVERY_MS = 1_000;
 /** How long a step is protected from a second one after its process was killed. An embedded store notices that at once. */

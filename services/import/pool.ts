@@ -1,6 +1,8 @@
+import { endLongTurn } from '../../shared/kernel/async';
+
 /**
  * Runs `work` for each item, in order and at most `concurrency` at the same time. Concurrent writes can share a commit of
- * the log. After the first failure or an abort it starts no more items, waits for the running ones, and rethrows the
+ * the log, and a long run of short work leaves turns of the event loop to others. After the first failure or an abort it starts no more items, waits for the running ones, and rethrows the
  * failure.
  */
 export async function runPool<Item>(
@@ -29,6 +31,7 @@ export async function runPool<Item>(
   try {
     for await (const item of items) {
       while (running >= concurrency) await nextEnd();
+      await endLongTurn();
       if (failure || signal?.aborted) break;
       void start(item);
     }

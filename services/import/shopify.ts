@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { handleField } from '../../shared/catalog/input-rules';
 import { parseBarcode } from '../../shared/catalog/publication/barcode';
+import { HTML_MAX } from '../../shared/catalog/publication/fields';
 import { NO_OPTION_VALUE } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { isSameValue } from '../../shared/kernel/same-value';
@@ -130,7 +131,8 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
       fields: {
         title: oneLine(first.title),
         ...(first.columns.has('body') && {
-          description: htmlToText(first.body),
+          // One that is refused for its length is not converted, because nested elements take long.
+          description: first.body.length > 2 * HTML_MAX ? null : htmlToText(first.body),
           description_html: first.body === '' ? null : first.body,
         }),
         ...(is_handle && { handle: first.handle }),

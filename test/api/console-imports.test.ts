@@ -113,6 +113,13 @@ test.each([
   expect([status, html]).toEqual([422, expect.stringContaining(reason)]);
 });
 
+test('a description of many elements inside each other is refused at once, and a header of too many columns', async () => {
+  const deep = `Handle,Title,Variant Price,Body (HTML)\na,Tea,1,"${'<div>'.repeat(300_000)}"\n`;
+  expect(await ended(await uploaded(upload(deep)))).toMatch(/Rows that fail.*<td>a<\/td>.*description_html/);
+  const wide = `sku,price${',x'.repeat(2_000)}\nA,1\n`;
+  expect(await ended(await uploaded(upload(wide)))).toContain('has more than 1000 columns');
+});
+
 test('a file that cannot be read, or has no products, says so and can be replaced', async () => {
   const latin1 = new Uint8Array([0x74, 0xe9, 0x0a]);
   expect(await ended(await uploaded(upload(latin1)))).toMatch(/“catalog\.csv” is not UTF-8 text/);

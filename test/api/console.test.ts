@@ -223,8 +223,10 @@ describe('a product', () => {
   test('a tag with a comma stays one tag', async () => {
     const { id } = await client().publications.create({ ...TEA, tags: ['red, blue', 'z'] });
     const shown = '"red, blue", z';
-    expect((await open(`/product/${id}`)).html).toContain(shown.replaceAll('"', '&quot;'));
-    const form = new URLSearchParams({ 'shown:tags': shown, tags: `${shown}, "5"" pot, small",, new` });
+    const { html } = await open(`/product/${id}`);
+    expect(html).toContain(shown.replaceAll('"', '&quot;'));
+    const form = formIn(html);
+    form.set('tags', `${shown}, "5"" pot, small",, new`);
     await open(`/product/${id}`, { form });
     expect((await product(id)).tags).toEqual(['red, blue', 'z', '5" pot, small', 'new']);
   });
@@ -367,7 +369,17 @@ test('listings, reviews and the store are edited', async () => {
   await open('/listings', { form: { name: 'Drinks', parent_id: '' } });
   const listings = await open('/listings');
   const id = /console\/listing\/([^"]+)/.exec(listings.html)![1]!;
-  await open(`/listing/${id}`, { form: { name: 'Teas' } });
+  const of_listing = formIn((await open(`/listing/${id}`)).html);
+  of_listing.set('name', 'Teas');
+  await open(`/listing/${id}`, { form: of_listing });
+  expect((await open('/listings')).html).toContain('Teas');
+  of_listing.set('name', 'Somebody else’s name');
+  const conflict = await open(`/listing/${id}`, { form: of_listing });
+  expect([conflict.status, conflict.html]).toEqual([
+    422,
+    expect.stringContaining('Somebody has changed this'),
+  ]);
+  expect((await open(`/listing/${id}`, { form: { name: 'Without a version' } })).status).toBe(422);
   expect((await open('/listings')).html).toContain('Teas');
   expect((await open('/listings', { form: { name: '', parent_id: '' } })).html).toContain('Invalid name');
 

@@ -91,8 +91,13 @@ export function parseText({ name, label, kind }: FormField, text: string): unkno
 /** The name of the form's hidden field with the text that the page has shown. */
 export const shownName = (name: string): string => `shown:${name}`;
 
-/** Makes a write of a form fail if somebody has changed what the page has shown. */
-export const ifMatchOf = (form: URLSearchParams) => ({ ifMatch: form.get('etag') ?? '*' });
+/** Makes a write of a form fail if somebody has changed what the page has shown. Throws `InvalidText` without its ETag. */
+export function ifMatchOf(form: URLSearchParams): { readonly ifMatch: string } {
+  const etag = form.get('etag') ?? '';
+  if (!/^(W\/)?"[!-~]+"$/.test(etag))
+    throw new InvalidText('etag', 'Load the page again, and change it then.');
+  return { ifMatch: etag };
+}
 
 /**
  * Returns the values of the texts that differ from those that the page has shown. Fields that were not changed are not

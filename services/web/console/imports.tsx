@@ -63,6 +63,7 @@ export function importPages(
     }),
     startStep: guarded(async ({ principal, id, form }) => {
       const step = STEPS.find((each) => each === form.get('step')) ?? 'preview';
+      if (!(await jobs.get(principal.stores[0]!, id))) return NOT_KEPT;
       const is_started = await jobs.startStep(principal, id, step);
       const saved = is_started ? {} : { saved: 'Not started, because another import of the store runs.' };
       return { location: `/console/import/${id}`, ...saved };

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { FEATURED_MAX } from '../../../shared/api/requests/writes';
 import type { CatalogClient, Listing, Publication } from '../../../shared/client';
-import { changesIn, type FormField, InvalidText, VISIBILITY } from './fields';
+import { changesIn, type FormField, InvalidText, ifMatchOf, VISIBILITY } from './fields';
 import { arranged, MoveButton } from './order';
 import { Button, Deleted, Fields, type Notice } from './pages';
 import { type Page, take, unlessInvalid } from './session';
@@ -126,12 +126,14 @@ export const page: Page = async ({ client, id, query, form }, notice) => {
       : client.store.search(words, { ...asked, listing_id: id }).page(),
   ]);
   const others = 'others' in offered ? offered.others : offered.data;
-  const body = <ListingPage {...{ listing, featured, others, words, form, notice }} />;
+  const etag = client.answerOf(listing)?.etag;
+  const body = <ListingPage {...{ listing, etag, featured, others, words, form, notice }} />;
   return { title: listing.name, body };
 };
 
 interface ListingProps {
   readonly listing: Listing;
+  readonly etag: string | undefined;
   readonly featured: readonly Publication[];
   /** Some of the other products of the listing, found by `words` if there are any. */
   readonly others: readonly Publication[];
@@ -141,7 +143,7 @@ interface ListingProps {
   readonly notice: Notice | undefined;
 }
 
-function ListingPage({ listing, featured, others, words, form, notice }: ListingProps) {
+function ListingPage({ listing, etag, featured, others, words, form, notice }: ListingProps) {
   const path = `/console/listing/${listing.id}`;
   const rows = (
     products: readonly Publication[],
@@ -169,6 +171,7 @@ function ListingPage({ listing, featured, others, words, form, notice }: Listing
     <>
       <h1>{listing.name}</h1>
       <form method="post" class="panel">
+        <input type="hidden" name="etag" value={etag} />
         <Fields fields={FIELDS} of={listing} form={form} notice={notice} />
         <p>
           <button type="submit">Save</button> <a href={HOME}>Back to the listings</a>
@@ -201,7 +204,7 @@ function ListingPage({ listing, featured, others, words, form, notice }: Listing
 }
 
 export const save = unlessInvalid(page, async ({ client, id, form }) => {
-  await client.listings.update(id, changesIn(form, FIELDS));
+  await client.listings.update(id, changesIn(form, FIELDS), ifMatchOf(form));
   return { location: `/console/listing/${id}`, saved: 'Saved.' };
 });
 
