@@ -2,6 +2,7 @@ import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../sh
 import type { Position } from '../../shared/catalog/events/envelope';
 import { greatest } from '../../shared/catalog/events/positions';
 import type { DocumentWrite, ViewVersion, WriteBatch } from '../../shared/ports/view-store';
+import { untilAnswered } from '../support/wait-for';
 
 const PUBLICATION_KEYS: Record<string, Key> = {
   store_id: 'store-1',
@@ -55,7 +56,13 @@ export async function putIn(
 ): Promise<void> {
   const batch = await nextBatch(version, { partition, writes });
   const checkpoint = greatest([batch.checkpoint, ...writes.map(({ position }) => position)]);
-  const outcome = await version.apply({ ...batch, checkpoint });
+  let is_repeated = false;
+  const outcome = await untilAnswered(async () => {
+    // A server that does not answer in time may have decided the batch. Reading the partition then completes it.
+    if (is_repeated && (await version.partition(partition)).revision > batch.revision) return 'applied';
+    is_repeated = true;
+    return version.apply({ ...batch, checkpoint });
+  });
   if (outcome !== 'applied') throw new Error(`the documents were not written: ${outcome}`);
 }
 

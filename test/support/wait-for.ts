@@ -43,6 +43,20 @@ export async function waitFor<Result>(
   }
 }
 
+/** Calls `attempt` again while a busy server does not answer in time. Rejects with other errors, and after `WAIT_MS_MAX`. */
+export async function untilAnswered<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  const deadline_ms = Date.now() + WAIT_MS_MAX;
+  for (;;)
+    try {
+      return await attempt();
+    } catch (error) {
+      const { condition } = error as { condition?: unknown };
+      const is_outage = condition === 'unavailable' || condition === 'database_timeout';
+      if (!is_outage || Date.now() >= deadline_ms) throw error;
+      await sleep(POLL_MS);
+    }
+}
+
 /** Settles as `promise` does. Rejects after `timeout_ms` with an error that names `what`. */
 export async function within<Result>(
   promise: Result | Promise<Result>,
