@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openApiDocument } from '../../shared/api/openapi';
 import { service } from '../../shared/api/operations/service';
+import { readAsset } from '../../shared/http/asset';
 import { etagOf } from '../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../shared/http/route';
 
@@ -40,18 +41,18 @@ export function docsRoutes(): PublicRoute[] {
     {
       path: '/docs/page.mjs',
       content_type: 'text/javascript; charset=utf-8',
-      read: () => readScript(join(__dirname, 'page.mjs')),
+      read: () => readAsset(join(__dirname, 'page.mjs')),
     },
     {
       path: `/${BUNDLE}/swagger-ui-bundle.js`,
       content_type: 'text/javascript; charset=utf-8',
-      read: () => readScript(join(SWAGGER_UI, 'swagger-ui-bundle.js')),
+      read: () => readAsset(join(SWAGGER_UI, 'swagger-ui-bundle.js')),
       headers: { 'Cache-Control': LONG_CACHE },
     },
     {
       path: `/${BUNDLE}/swagger-ui.css`,
       content_type: 'text/css; charset=utf-8',
-      read: () => readFileSync(join(SWAGGER_UI, 'swagger-ui.css'), 'utf8').replace(SOURCE_MAP, ''),
+      read: () => readAsset(join(SWAGGER_UI, 'swagger-ui.css')),
       headers: { 'Cache-Control': LONG_CACHE },
     },
   ].map(publicRoute);
@@ -76,10 +77,6 @@ function publicRoute({ path, content_type, read, headers }: PublicFile): PublicR
 const SWAGGER_UI = dirname(require.resolve('swagger-ui-dist/package.json'));
 const { version } = JSON.parse(readFileSync(join(SWAGGER_UI, 'package.json'), 'utf8')) as { version: string };
 const BUNDLE = `docs/swagger-ui-${version}`;
-
-/** The comment that names a source map. It is cut out, because source maps are not served. */
-const SOURCE_MAP = /^\/[/*]# sourceMappingURL=.*$/m;
-const readScript = (path: string): string => readFileSync(path, 'utf8').replace(SOURCE_MAP, '');
 
 /**
  * The content security policy. Allows only files of this origin: no inline script, no inline style, no `eval`. Swagger

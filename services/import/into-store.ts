@@ -36,7 +36,7 @@ export async function formatOf(path: string): Promise<ImportFormat> {
 /** The size limit is the same as for uploads over HTTP. */
 const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
 
-/** What an import needs: the parts of writes, and documents to find what is there already. */
+/** The stores that an import writes to, and the documents in which it finds existing listings and variants. */
 export type ImportCatalog = ImportDeps & { readonly views: Readonly<Record<Environment, ActiveView>> };
 
 export interface ImportFrom {

@@ -6,7 +6,6 @@ import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { type HeldLease, leaseOwner, takeLease } from '../../projections/engine/lease';
 import type { Environment } from '../../shared/catalog/realm';
-import { environmentSchema } from '../../shared/catalog/vocabulary';
 import type { Principal } from '../../shared/http/request';
 import { Semaphore, withTimeout } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -42,7 +41,6 @@ export type ImportStep = (typeof STEPS)[number];
 const jobSchema = z.object({
   /** Names the import. Its events have it as the id of their request. */
   run: z.uuid(),
-  environment: environmentSchema,
   file: z.string(),
   /** Detected from the content if missing. */
   format: z.enum(IMPORT_FORMATS).optional(),
@@ -76,8 +74,8 @@ export interface ImportJobDeps extends ImportCatalog {
 
 /**
  * The imports that merchants start with an uploaded file. The file and the state of its last step are in `folder`, so
- * that every HTTP process shows them, also after a restart. A step runs in the process that has started it. A store has
- * one running step, which a lease ensures, and a process one of all stores; others wait.
+ * that every HTTP process shows them, also after a restart. A step runs in the process that has started it. A lease makes
+ * sure that a store has only one running step. A process works on one step at a time, and the others wait for it.
  */
 export class ImportJobs {
   private readonly running = new Set<Promise<void>>();
@@ -90,16 +88,15 @@ export class ImportJobs {
   ) {}
 
   /**
-   * Stores an uploaded file, and starts to say what its import would do. `receive` passes the bytes to its argument, and
-   * returns the settings. Returns the run of the import. Rejects with `field_invalid` for a file with too many lines, and
-   * with the errors of `receive`.
+   * Stores an uploaded file and starts its preview. `receive` passes the bytes of the file to `storeFile`, and returns the
+   * settings of the import. Returns the run. Rejects with `field_invalid` for a file with too many lines, and with the
+   * errors of `receive`.
    */
   async create(
     principal: Principal,
     receive: (storeFile: (bytes: AsyncIterable<Uint8Array>) => Promise<void>) => Promise<ImportSettings>,
   ): Promise<string> {
-    const { environment, stores } = principal;
-    const [store_id] = stores as [StoreId];
+    const store_id = storeOf(principal);
     const run = randomUUID();
     await mkdir(join(this.folder, store_id), { recursive: true, mode: 0o700 });
     await this.removeOld(store_id);
@@ -110,7 +107,7 @@ export class ImportJobs {
       );
       const created_at = new Date(this.deps.system.now()).toISOString();
       const state = { step: 'preview', status: 'stopped', was_imported: false, done: 0, total: 0 } as const;
-      await this.write(store_id, { run, environment, created_at, ...settings, ...state });
+      await this.write(store_id, { run, created_at, ...settings, ...state });
     } catch (error) {
       await this.remove(store_id, run);
       throw error;
@@ -123,31 +120,24 @@ export class ImportJobs {
    * Starts a step, also one that was stopped. Returns false if another step of the store runs, if there is no such file,
    * or if the step has nothing to do: an import needs a preview, and an undo an import.
    */
-  async startStep(
-    { stores, account_id, api_key_id }: Principal,
-    run: string,
-    step: ImportStep,
-  ): Promise<boolean> {
-    const [store_id] = stores as [StoreId];
-    const { environment } = (await this.get(store_id, run)) ?? {};
-    if (!environment || this.closing.signal.aborted) return false;
+  async startStep(principal: Principal, run: string, step: ImportStep): Promise<boolean> {
+    if (this.closing.signal.aborted) return false;
+    const store_id = storeOf(principal);
     const { viewStores, log } = this.deps;
-    const lease = await takeLease(viewStores[environment], `import:${store_id}`, leaseOwner(), LEASE_MS, log);
+    const views = viewStores[principal.environment];
+    const lease = await takeLease(views, `import:${store_id}`, leaseOwner(), LEASE_MS, log);
     if (!lease) return false;
     try {
-      // Read again, because the step before may have ended since.
-      const { error: _, ...before } = (await this.get(store_id, run))!;
-      const is_previewed = before.report !== undefined || before.was_imported;
-      if (step === 'import' ? !is_previewed : step === 'undo' && !before.was_imported) {
+      const before = await this.get(store_id, run);
+      if (!before || !mayStart(step, before)) {
         await lease.release();
         return false;
       }
+      const { error: _, ...kept } = before;
       const was_imported = before.was_imported || step === 'import';
-      const job: ImportJob = { ...before, step, status: 'running', was_imported, done: 0, total: 0 };
+      const job: ImportJob = { ...kept, step, status: 'running', was_imported, done: 0, total: 0 };
       await this.write(store_id, job);
-      const running = this.run(store_id, job, { account_id, api_key_id }, lease).finally(() =>
-        this.running.delete(running),
-      );
+      const running = this.run(principal, job, lease).finally(() => this.running.delete(running));
       this.running.add(running);
       return true;
     } catch (error) {
@@ -189,8 +179,9 @@ export class ImportJobs {
   }
 
   /** Runs a step to its end. Never rejects. */
-  private async run(store_id: StoreId, job: ImportJob, actor: Actor, lease: HeldLease): Promise<void> {
+  private async run(principal: Principal, job: ImportJob, lease: HeldLease): Promise<void> {
     const { log } = this.deps;
+    const store_id = storeOf(principal);
     const signal = AbortSignal.any([this.closing.signal, lease.lost]);
     let state = job;
     const write = (): Promise<void> =>
@@ -205,10 +196,10 @@ export class ImportJobs {
       state = { ...state, done, total };
     };
     const ended = await this.slot
-      .run(() => this.work(store_id, job, actor, signal, onProgress))
+      .run(() => this.work(principal, job, signal, onProgress))
       .catch((error: unknown): Partial<ImportJob> => {
         if (signal.aborted) return { status: 'stopped' };
-        return { status: 'failed', error: this.messageOf(error, job, this.pathOf(store_id, job.run)) };
+        return { status: 'failed', error: this.messageOf(error, store_id, job) };
       });
     clearInterval(timer);
     await writing;
@@ -219,14 +210,15 @@ export class ImportJobs {
   }
 
   private async work(
-    store_id: StoreId,
-    { run, environment, step, ...settings }: ImportJob,
-    actor: Actor,
+    principal: Principal,
+    { run, step, ...settings }: ImportJob,
     signal: AbortSignal,
     on_progress: (done: number, total: number) => void,
   ): Promise<Partial<ImportJob>> {
     if (signal.aborted) return { status: 'stopped' };
-    const context = { ...actor, request_id: run };
+    const { environment, account_id, api_key_id } = principal;
+    const store_id = storeOf(principal);
+    const context = { account_id, api_key_id, request_id: run };
     if (step === 'undo') {
       const target = { environment, store_id, run, dry_run: false, signal, on_progress };
       const undone = await undoImport(this.deps, { ...context, source: 'import' }, target);
@@ -248,10 +240,11 @@ export class ImportJobs {
     return { status: report.complete ? 'done' : 'stopped', report: shortened(report) };
   }
 
-  private messageOf(error: unknown, job: ImportJob, path: string): string {
-    if (error instanceof ImportFileError) return error.message.replace(path, () => `“${job.file}”`);
+  private messageOf(error: unknown, store_id: StoreId, { run, file }: ImportJob): string {
+    if (error instanceof ImportFileError)
+      return error.message.replace(this.pathOf(store_id, run), () => `“${file}”`);
     if (error instanceof CatalogError) return describeRejection(error);
-    this.deps.log.error({ err: error, run: job.run }, 'an import has failed');
+    this.deps.log.error({ err: error, run }, 'an import has failed');
     return 'An internal error. The log of the service has the details.';
   }
 
@@ -297,7 +290,14 @@ export class ImportJobs {
     join(this.folder, store_id, `${run}.json`);
 }
 
-type Actor = Pick<Principal, 'account_id' | 'api_key_id'>;
+/** The store of a key's imports: its default store. */
+const storeOf = ({ stores }: Principal): StoreId => stores[0]!;
+
+/** An import needs a preview before it, and an undo an import. */
+function mayStart(step: ImportStep, { report, was_imported }: ImportJob): boolean {
+  if (step === 'undo') return was_imported;
+  return step === 'preview' || report !== undefined || was_imported;
+}
 
 /** Yields the bytes. Throws `field_invalid` if they have more than `LINES_MAX` lines. */
 async function* withFewLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

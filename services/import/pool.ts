@@ -2,8 +2,8 @@ import { endLongTurn } from '../../shared/kernel/async';
 
 /**
  * Runs `work` for each item, in order and at most `concurrency` at the same time. Concurrent writes can share a commit of
- * the log, and a long run of short work leaves turns of the event loop to others. After the first failure or an abort it starts no more items, waits for the running ones, and rethrows the
- * failure.
+ * the log. Between items, other work of the process can run (`endLongTurn`). After the first failure or an abort it starts
+ * no more items, waits for the running ones, and rethrows the failure.
  */
 export async function runPool<Item>(
   items: AsyncIterable<Item> | Iterable<Item>,

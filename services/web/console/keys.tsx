@@ -35,7 +35,8 @@ const TYPES: Readonly<Record<KeyType, string>> = {
 
 /**
  * The pages for the keys of the store: the list, its form for a new key, and the form that changes a key. Only a key
- * without any restriction may manage keys, because the new ones have none. It reaches the keys of its own stores.
+ * without any restriction may manage keys, because the new ones have none. It manages the keys whose stores are all among
+ * its own.
  */
 export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'change', Page>> {
   const keysOf = async (principal: Principal, created?: CreatedApiKey): Promise<ApiKey[]> => {
@@ -104,7 +105,7 @@ export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'ch
       try {
         await rotateApiKey(deps, context, key.id, { old_valid_until, ...expires_at }, onCreated);
       } catch (error) {
-        // The new key cannot be read later. That the old one still works is in the list.
+        // The new key can be shown only now. The list shows that the old one does not expire yet.
         if (!created) throw error;
       }
       return list(visit, created);

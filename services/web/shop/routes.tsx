@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import accepts from 'accepts';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { CatalogApiError, CatalogClient, type Listing, type Publication } from '../../../shared/client';
+import { readAsset } from '../../../shared/http/asset';
 import type { HttpRequest } from '../../../shared/http/request';
 import { etagOf } from '../../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
@@ -21,12 +21,7 @@ export interface Connection {
 }
 
 const STYLE_ROUTE = assetRoute('shop', 'css', STYLE);
-/** Without the comment that names a source map, because source maps are not served. */
-const SEARCH = readFileSync(join(__dirname, 'search.mjs'), 'utf8').replace(
-  /^\/\/# sourceMappingURL=.*$/m,
-  '',
-);
-const SEARCH_ROUTE = assetRoute('shop-search', 'mjs', SEARCH);
+const SEARCH_ROUTE = assetRoute('shop-search', 'mjs', readAsset(join(__dirname, 'search.mjs')));
 const HEADERS = {
   ...PAGE_HEADERS,
   'Cache-Control': 'no-cache',
