@@ -80,11 +80,32 @@ async function makeDemo(deps: DemoDeps, files: DemoFiles, pending: PendingDemo):
   await createAccount(deps, context, { id: account_id, name: 'Demo' });
   const live = await makeStore(deps, context, 'live', { account_id, id: pending.store_id as StoreId });
   const test = await makeStore(deps, context, 'test', { account_id, id: pending.test_store_id as StoreId });
-  await importItems(deps, context, live, liveItems());
-  await importItems(deps, context, test, testItems());
+  await importDemo(deps, context, live, liveItems());
+  await importDemo(deps, context, test, testItems());
   const demo = await makeKeys(deps, context, pending);
   await files.finish(demo);
   return demo;
+}
+
+/** Imports the listings first: a product that names a listing before its row is written creates it with only a name. */
+async function importDemo(
+  deps: DemoDeps,
+  context: WriteContext,
+  store: Store,
+  items: readonly ImportItem[],
+): Promise<void> {
+  await importItems(
+    deps,
+    context,
+    store,
+    items.filter(({ kind }) => kind === 'listing'),
+  );
+  await importItems(
+    deps,
+    context,
+    store,
+    items.filter(({ kind }) => kind !== 'listing'),
+  );
 }
 
 async function importItems(
