@@ -4,13 +4,14 @@ const { record, report } = require('./durations');
 const FILES_MIN = 50;
 
 /**
- * Notes how long each test file took, in the file that DURATIONS names. If it names none, prints the report after a run of
- * all tests.
+ * Notes how long each test file took and which tests failed, in the file that DURATIONS names. If it names none, prints the
+ * report after a run of all tests.
  */
 module.exports = class DurationReporter {
   rows = [];
 
-  onTestResult({ context }, { testFilePath, perfStats, numPassingTests, numFailingTests }) {
+  onTestResult({ context }, result) {
+    const { testFilePath, perfStats, numPassingTests, numFailingTests } = result;
     const [, folder, file] = /[\\/]test[\\/](\w+)[\\/](.*)\.test\.js$/.exec(testFilePath) ?? [];
     const project = context.config.displayName?.name ?? '';
     this.rows.push({
@@ -19,6 +20,11 @@ module.exports = class DurationReporter {
       seconds: (perfStats.end - perfStats.start) / 1000,
       tests: numPassingTests + numFailingTests,
     });
+    const failed = result.testResults.filter(({ status }) => status === 'failed');
+    for (const { fullName, failureMessages } of failed)
+      this.rows.push({ failure: `${project} ${folder}/${file}: ${fullName}`, message: failureMessages[0] });
+    if (result.testExecError || (failed.length === 0 && result.failureMessage))
+      this.rows.push({ failure: `${project} ${folder}/${file}`, message: result.failureMessage ?? '' });
   }
 
   onRunComplete() {

@@ -1,13 +1,18 @@
 const { appendFileSync, readFileSync } = require('node:fs');
+const { stripVTControlCharacters } = require('node:util');
 
 /*
  * node .ci/durations.js FILE
  *
- * Prints how long each step and each suite of a CI run took, and which test files took longest. FILE holds one JSON object
- * per line: `{step, seconds}` or `{suite, file, seconds, tests}`.
+ * Prints how long each step and each suite of a CI run took, which test files took longest, and what failed. FILE holds one
+ * JSON object per line: `{step, seconds}`, `{suite, file, seconds, tests}` or `{failure, message}`.
  */
 
 const SLOWEST_MAX = 10;
+
+/** Of each failure, its first lines: the whole is in the output of its step. */
+const FAILURE_LINES = 20;
+const FAILURE_LINE_MAX = 200;
 
 /** Appends rows to the file that the environment variable DURATIONS names, if it names one. */
 function record(...rows) {
@@ -42,7 +47,14 @@ function report(rows) {
       'slowest test files',
       ...slowest.map(({ suite, file, seconds }) => row(seconds, `${suite}/${file}`)),
     );
+  const failures = rows.filter(({ failure }) => failure !== undefined);
+  if (failures.length > 0) lines.push('failed', ...failures.flatMap(failureLines));
   return lines;
+}
+
+function failureLines({ failure, message = '' }) {
+  const lines = stripVTControlCharacters(message).split('\n').slice(0, FAILURE_LINES);
+  return [`  ${failure}`, ...lines.map((line) => `    ${line.slice(0, FAILURE_LINE_MAX)}`)];
 }
 
 module.exports = { record, report };

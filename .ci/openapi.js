@@ -6,6 +6,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
 const { setTimeout } = require('node:timers/promises');
+const { record } = require('./durations');
 
 /*
  * node .ci/openapi.js
@@ -129,7 +130,7 @@ async function knownResources(url, { store_id, secret_key }) {
   };
 }
 
-// --- Checks. Each returns its number of failures. ---
+// --- Checks ---
 
 /**
  * `/api/listing/by-handle/{handle}` and `/api/listing/{id}/publications` are different paths, because `id` is a UUID. The
@@ -143,9 +144,10 @@ async function lintWithRedocly(text, url) {
   const { createConfig, lintFromString } = requireLinter('@redocly/openapi-core');
   const config = await createConfig({ extends: ['recommended'], rules: REDOCLY_RULES });
   const problems = await lintFromString({ source: text, absoluteRef: url, config });
-  for (const { severity, ruleId, message, location } of problems)
-    console.log(`  ${severity} ${ruleId}: ${message} (${location[0]?.pointer})`);
-  return problems.length;
+  return problems.map(
+    ({ severity, ruleId, message, location }) =>
+      `${severity} ${ruleId}: ${message} (${location[0]?.pointer})`,
+  );
 }
 
 async function lintWithSpectral(text) {
@@ -155,11 +157,10 @@ async function lintWithSpectral(text) {
   const spectral = new Spectral();
   spectral.setRuleset({ extends: [[oas, 'recommended']] });
   const problems = await spectral.run(new Document(text, Json));
-  for (const { code, message, path } of problems) console.log(`  ${code}: ${message} (${path.join('.')})`);
-  return problems.length;
+  return problems.map(({ code, message, path }) => `${code}: ${message} (${path.join('.')})`);
 }
 
-/** Runs Schemathesis with a key. Its own errors count as failures, because they hide cases. */
+/** Runs Schemathesis with a key. Its own errors count as failures, because they hide cases. Their texts are after a heading. */
 async function generateRequests(url, key, resources, work) {
   const env = {
     ...{ PATH: process.env.PATH, HOME: work, PYTHONPATH: join(__dirname, 'openapi') },
@@ -181,16 +182,23 @@ async function generateRequests(url, key, resources, work) {
   const { test_cases, errors } = JSON.parse(readFileSync(report, 'utf8'));
   const found = test_cases.unique_failures + errors.length;
   if (code !== 0) console.log(output);
-  return { cases: test_cases.generated, failures: code === 0 ? found : Math.max(found, 1) };
+  const failures = code === 0 ? found : Math.max(found, 1);
+  return {
+    cases: test_cases.generated,
+    failures,
+    texts: output.replace(/^.*?(?==+ (ERRORS|FAILURES) =)/s, ''),
+  };
 }
 
 // --- Run ---
 
 let [passed, failed, skipped] = [0, 0, 0];
 
-function count(failures) {
+/** Counts the failures of a check, and notes them for the report of a CI run. */
+function count(check, failures, output) {
   failed += failures;
   if (failures === 0) passed += 1;
+  else record({ failure: `${check}: ${failures} failures`, message: output });
 }
 
 async function lint(url) {
@@ -200,8 +208,8 @@ async function lint(url) {
     ['Spectral', lintWithSpectral],
   ]) {
     const problems = await check(text, url);
-    count(problems);
-    console.log(`${name}: ${problems} problems`);
+    count(name, problems.length, problems.join('\n'));
+    console.log(`${name}: ${problems.length} problems`, ...problems.map((problem) => `\n  ${problem}`));
   }
 }
 
@@ -211,8 +219,8 @@ async function fuzz(url, data, work) {
   const resources = await knownResources(url, keys);
   const sum = { cases: 0, failures: 0 };
   for (const key of [keys.public_key, keys.secret_key]) {
-    const { cases, failures } = await generateRequests(url, key, resources, work);
-    count(failures);
+    const { cases, failures, texts } = await generateRequests(url, key, resources, work);
+    count('Schemathesis', failures, texts);
     sum.cases += cases;
     sum.failures += failures;
   }
