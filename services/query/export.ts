@@ -1,4 +1,5 @@
 import { EXPORT_PERMISSIONS, reads } from '../../shared/api/operations/reads';
+import { ownAddress } from '../../shared/http/request';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { EXPORT_FORMATS, exportLines } from './export-lines';
@@ -15,7 +16,7 @@ import {
 export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   requireSecretKey(request, 'An export');
   requirePermissions(request, EXPORT_PERMISSIONS);
-  const { base_url = ownAddress(request), format = 'jsonl' } = parseQuery(
+  const { base_url = ownAddress(request.header), format = 'jsonl' } = parseQuery(
     reads.exportStore.query,
     request.query,
   );
@@ -25,12 +26,6 @@ export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<A
   const lines = exportLines({ view: deps[request.principal.environment].view, store_id, base_url }, format);
   const { content_type } = EXPORT_FORMATS[format];
   return { data: null, stream: { content_type, bytes: encoded(lines) } };
-}
-
-/** Returns the address that the client has sent the request to. Gateways that receive https say so. */
-function ownAddress(request: ApiRequest): string {
-  const is_secure = request.header('x-forwarded-proto')?.startsWith('https') === true;
-  return `${is_secure ? 'https' : 'http'}://${request.header('host')}`;
 }
 
 async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

@@ -210,6 +210,19 @@ describeWithProgram('chromium', 'in a browser', () => {
       },
     );
 
+    test('drags a picture to the first place', async () => {
+      const page = await newPage();
+      await findProduct(page, 'amancay', 'Taza Amancay');
+      const pictures = page.locator('.pictures li');
+      const ids = () =>
+        page.evaluate(`[...document.querySelectorAll('[name=media_id]')].map(({ value }) => value)`);
+      const before = (await ids()) as string[];
+      expect(before).toHaveLength(2);
+      await pictures.last().dragTo(pictures.first());
+      await isTold(page, 'The pictures are saved.');
+      expect(await ids()).toEqual(before.toReversed());
+    });
+
     test('sees what another one has saved meanwhile, and neither overwrites the other', async () => {
       const [one, other] = [await newPage(), await newPage()];
       for (const page of [one, other]) await findProduct(page, 'neblina', 'Tazón Neblina');

@@ -331,6 +331,22 @@ describe('a listing', () => {
     expect(await featured()).toEqual(['Pan', 'Cup']);
     await press(`remove ${pan}`);
     expect(await featured()).toEqual(['Cup']);
+    await press(`add ${pan}`);
+    const shown = `${cup} ${pan}`;
+    const dragged = new URLSearchParams([
+      ['shown', shown],
+      ['publication_id', pan],
+      ['publication_id', cup],
+    ]);
+    expect((await open(path())).html).toContain(`value="${shown}"`);
+    await open(`${path()}/featured`, { form: dragged });
+    expect(await featured()).toEqual(['Pan', 'Cup']);
+    const late = await open(`${path()}/featured`, { form: dragged });
+    expect([late.status, late.html]).toEqual([
+      422,
+      expect.stringContaining('Somebody has changed the order'),
+    ]);
+    await press(`remove ${pan}`);
     const found = (await open(`${path()}?q=pan`)).html;
     expect([found.includes(`value="add ${pan}"`), found.includes('Mug')]).toEqual([true, false]);
     const elsewhere = await client().publications.create({ ...TEA, title: 'Elsewhere' });
@@ -364,7 +380,7 @@ describe('a listing', () => {
   });
 });
 
-test('listings, reviews and the store are edited', async () => {
+test('listings and reviews are edited', async () => {
   await signIn();
   await open('/listings', { form: { name: 'Drinks', parent_id: '' } });
   const listings = await open('/listings');
@@ -390,11 +406,64 @@ test('listings, reviews and the store are edited', async () => {
   expect((await open('/reviews?status=rejected')).html).toContain('Bitter');
   await open(`/review/${review.id}`, { form: { status: 'deleted', shown: 'all' } });
   expect((await open('/reviews?status=all')).html).not.toContain('Bitter');
+});
 
-  const form = formIn((await open('/store')).html);
-  form.set('contact.phone', '+51 1 555 0123');
-  expect((await open('/store', { form })).status).toBe(303);
-  expect((await client().store.get({}, { consistent: true })).contact).toEqual({ phone: '+51 1 555 0123' });
+test('a store is edited, one field at a time', async () => {
+  await signIn();
+  const store = async () => client().store.get({}, { consistent: true });
+  const change = async (changes: Readonly<Record<string, string>>) => {
+    const form = formIn((await open('/store')).html);
+    for (const [name, value] of Object.entries(changes)) form.set(name, value);
+    return open('/store', { form });
+  };
+  expect(
+    (await change({ 'contact.phone': '+51 1 555 0123', 'policies.returns': 'Within 30 days' })).status,
+  ).toBe(303);
+  await change({ businessHours: 'Monday to Friday: 9:00–18:00\n\nSunday: closed', ruc: '20123456789' });
+  await change({ 'contact.email': 'tea@example.com', new_review_status: 'pending' });
+  expect(await store()).toMatchObject({
+    contact: { phone: '+51 1 555 0123', email: 'tea@example.com' },
+    policies: { returns: 'Within 30 days' },
+    businessHours: [
+      { day: 'Monday to Friday', hours: '9:00–18:00' },
+      { day: 'Sunday', hours: 'closed' },
+    ],
+    ...{ ruc: '20123456789', new_review_status: 'pending' },
+  });
+  await change({ 'contact.phone': '', new_review_status: '' });
+  expect((await store()).contact).toEqual({ email: 'tea@example.com' });
+  expect(await store()).not.toHaveProperty('new_review_status');
+
+  const invalid = await change({ businessHours: 'always', ruc: '1' });
+  expect([invalid.status, invalid.html]).toEqual([422, expect.stringContaining('expected a colon')]);
+  expect((await change({ 'contact.email': 'no address' })).html).toContain('aria-invalid');
+  expect((await store()).ruc).toBe('20123456789');
+});
+
+test('the catalog is downloaded, with the address of the shop, by a key that may read it', async () => {
+  await signIn();
+  await client().publications.create(TEA);
+  await client().publications.list({ visibility: 'all' }, { consistent: true }).page();
+  const lines = await open('/export?format=jsonl');
+  expect([lines.status, lines.headers.get('content-disposition')]).toEqual([
+    200,
+    'attachment; filename="catalog.jsonl"',
+  ]);
+  expect(
+    lines.html
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toContainEqual(expect.objectContaining({ title: 'Tea' }));
+  const table = await open('/export?format=shopify');
+  expect([table.headers.get('content-type'), table.html]).toEqual([
+    expect.stringContaining('text/csv'),
+    expect.stringMatching(/^Handle,Title,/),
+  ]);
+  const limited = await harness.newKey('secret', [shop.store_id], ['read:stores', 'read:publications']);
+  await merchant.signIn(limited.key);
+  const refused = await open('/export?format=jsonl');
+  expect([refused.status, refused.html]).toEqual([403, expect.stringContaining('read:listings')]);
 });
 
 test('webhooks are made, tried, paused and deleted', async () => {

@@ -1,5 +1,7 @@
-/** How a value of a product or of its variants is edited: as text, by the kind of its field. */
-type Kind = 'line' | 'text' | 'money' | 'count' | 'list' | 'choice';
+import type { Store } from '../../../shared/client';
+
+/** How a value is edited: as text, by the kind of its field. */
+type Kind = 'line' | 'text' | 'money' | 'count' | 'list' | 'choice' | 'hours';
 
 export interface FormField {
   readonly name: string;
@@ -49,8 +51,11 @@ export const VARIANT_FIELDS: readonly FormField[] = [
 export function textOf({ kind }: FormField, value: unknown): string {
   if (value === undefined || value === null) return '';
   if (kind === 'money') return (Number(value) / 100).toFixed(2);
+  if (kind === 'hours') return (value as Hours[]).map(({ day, hours }) => `${day}: ${hours}`).join('\n');
   return kind === 'list' ? (value as string[]).map(quoted).join(', ') : String(value);
 }
+
+type Hours = NonNullable<Store['businessHours']>[number];
 
 /** Returns a value as it stands in the text of a list: in quotation marks, and with its own doubled, if it has a comma. */
 const quoted = (value: string): string => (/^"|,/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
@@ -83,6 +88,13 @@ export function parseText({ name, label, kind }: FormField, text: string): unkno
       return [...trimmed.matchAll(LISTED)]
         .map(([, in_marks, plain = '']) => in_marks?.replaceAll('""', '"') ?? plain.trim())
         .filter((each) => each !== '');
+    case 'hours':
+      return trimmed.split(/[\r\n]+/).map((line) => {
+        const [, day, hours] = /^([^:]+):(.+)$/.exec(line) ?? [];
+        if (!day?.trim() || !hours?.trim())
+          throw new InvalidText(name, `${label}: expected a colon between the day and its hours: ${line}`);
+        return { day: day.trim(), hours: hours.trim() };
+      });
     default:
       return kind === 'text' ? text.replaceAll('\r\n', '\n') : trimmed;
   }

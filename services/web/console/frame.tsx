@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import type { HttpRequest } from '../../../shared/http/request';
-import type { TextAnswer } from '../../../shared/http/route';
+import { type HttpRequest, ownAddress } from '../../../shared/http/request';
+import type { Answer, PublicAnswer, TextAnswer } from '../../../shared/http/route';
 import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
 import { Layout, Message, type Notice, type Site } from './pages';
 import { STYLE } from './style';
@@ -14,7 +14,7 @@ const REFRESH_S = 2;
 /** How long a sign-in lasts: the longest lifetime of a token. */
 export const SESSION_MINUTES = 60;
 
-/** A page, or the address to go on with. `saved` is shown there. */
+/** A page, the address to go on with, where `saved` is shown, or a file. */
 export type Shown =
   | {
       readonly title: string;
@@ -24,7 +24,8 @@ export type Shown =
       /** The page is loaded again soon, because it shows work that goes on. */
       readonly refreshes?: boolean;
     }
-  | { readonly location: string; readonly saved?: string };
+  | { readonly location: string; readonly saved?: string }
+  | { readonly file: Answer };
 
 /** Where a session is kept. Browsers send a cookie to `path` and the pages below only. */
 export interface SessionCookie {
@@ -37,11 +38,15 @@ export function cookieOf(
   { name, path }: SessionCookie,
   value: string,
   seconds: number,
-  { headers }: HttpRequest,
+  req: HttpRequest,
 ): string {
-  const is_secure = headers['x-forwarded-proto']?.toString().startsWith('https') === true;
-  return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${is_secure ? '; Secure' : ''}`;
+  const secure = addressOf(req).startsWith('https') ? '; Secure' : '';
+  return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }
+
+/** The address of the service, as the browser sees it. */
+export const addressOf = ({ headers }: HttpRequest): string =>
+  ownAddress((name) => headers[name]?.toString());
 
 export function cookieIn({ headers }: HttpRequest, { name }: SessionCookie): string | undefined {
   const cookies = (headers.cookie ?? '').split('; ');
@@ -57,8 +62,9 @@ export function isOwnForm({ headers }: HttpRequest): boolean {
 export const redirect = (Location: string, headers: Record<string, string> = {}): TextAnswer =>
   htmlAnswer('', 303, { ...HEADERS, ...headers, Location });
 
-/** Answers with a page, or with a redirect. `query` may have the `saved` of the redirect that led here. */
-export function show(site: Site, shown: Shown, query: URLSearchParams): TextAnswer {
+/** Answers with a page, a redirect or a file. `query` may have the `saved` of the redirect that led here. */
+export function show(site: Site, shown: Shown, query: URLSearchParams): PublicAnswer {
+  if ('file' in shown) return shown.file;
   if ('location' in shown) return redirect(withSaved(shown.location, shown.saved));
   const saved = query.get('saved');
   return render(site, {
@@ -74,7 +80,7 @@ const withSaved = (location: string, saved: string | undefined): string =>
 
 export function render(
   site: Site,
-  { status = 200, body, refreshes = false, ...page }: Exclude<Shown, { location: string }>,
+  { status = 200, body, refreshes = false, ...page }: Extract<Shown, { body: VNode }>,
 ): TextAnswer {
   const html = renderToString(
     <Layout {...page} site={site} style={STYLE_ROUTE.path}>

@@ -140,6 +140,10 @@ function Imports({ jobs }: { jobs: readonly ImportJob[] }) {
           <button type="submit">Preview</button>
         </p>
       </form>
+      <p>
+        Download the catalog: <a href="/console/export?format=jsonl">products and listings (JSON Lines)</a>,{' '}
+        <a href="/console/export?format=shopify">products for Shopify (CSV)</a>
+      </p>
       {jobs.length > 0 && (
         <table class="rows">
           <thead>

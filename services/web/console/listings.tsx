@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { FEATURED_MAX } from '../../../shared/api/requests/writes';
 import type { CatalogClient, Listing, Publication } from '../../../shared/client';
 import { changesIn, type FormField, InvalidText, ifMatchOf, VISIBILITY } from './fields';
-import { arranged, MoveButton } from './order';
+import { arranged, MoveButton, OrderScript } from './order';
 import { Button, Deleted, Fields, type Notice } from './pages';
 import { type Page, take, unlessInvalid } from './session';
 
@@ -150,11 +150,13 @@ function ListingPage({ listing, etag, featured, others, words, form, notice }: L
     buttons: (product: Publication, index: number) => VNode,
   ) => (
     <form class="scroll" method="post" action={`${path}/featured`}>
+      <input type="hidden" name="shown" value={products.map(({ id }) => id).join(' ')} />
       <table>
-        <tbody>
+        <tbody data-order={products === featured || undefined}>
           {products.map((product, index) => (
             <tr key={product.id}>
               <td>
+                <input type="hidden" name="publication_id" value={product.id} />
                 <a href={`/console/product/${product.id}`}>{product.title}</a>
               </td>
               <td>{product.visibility}</td>
@@ -193,6 +195,7 @@ function ListingPage({ listing, etag, featured, others, words, form, notice }: L
             <button type="submit">Show</button>
           </form>
         </div>
+        <OrderScript />
         {others.length === 0 && <p class="note">Nothing found.</p>}
         {rows(others, ({ id, title }) => (
           <MoveButton move="add" id={id} label="Feature" name={title} />
@@ -208,7 +211,10 @@ export const save = unlessInvalid(page, async ({ client, id, form }) => {
   return { location: `/console/listing/${id}`, saved: 'Saved.' };
 });
 
-/** Moves one product in the order as it is now, also if it is no longer the one that the page has shown. */
+/**
+ * Without a pressed button, takes the order of the form, if the present one is still that which the page has shown. A
+ * button moves one product in the present order, whatever the page has shown.
+ */
 export const arrange = unlessInvalid(page, async ({ client, id, form }) => {
   const featured = (await featuredOf(client, id)).map((product) => product.id);
   if (featured.length > FEATURED_MAX)
@@ -216,7 +222,10 @@ export const arrange = unlessInvalid(page, async ({ client, id, form }) => {
       'move',
       `More than ${FEATURED_MAX} products are featured. Change their positions instead.`,
     );
-  await client.listings.arrangeFeatured(id, arranged(featured, form));
+  if (!form.has('move') && form.get('shown') !== featured.join(' '))
+    throw new InvalidText('move', 'Somebody has changed the order meanwhile. Nothing was saved.');
+  const order = form.has('move') ? arranged(featured, form) : form.getAll('publication_id');
+  await client.listings.arrangeFeatured(id, order);
   return { location: `/console/listing/${id}`, saved: 'The order is saved.' };
 });
 

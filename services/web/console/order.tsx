@@ -1,4 +1,13 @@
+import { join } from 'node:path';
+import { readAsset } from '../../../shared/http/asset';
+import { assetRoute } from '../html';
+
 type Move = 'first' | 'up' | 'add' | 'remove';
+
+export const ORDER_ROUTE = assetRoute('console-order', 'mjs', readAsset(join(__dirname, 'order.mjs')));
+
+/** Lets one drag the children of elements with `data-order`. Their form is then sent without a pressed button. */
+export const OrderScript = () => <script type="module" src={ORDER_ROUTE.path} />;
 
 interface MoveProps {
   readonly move: Move;
@@ -15,7 +24,7 @@ export const MoveButton = ({ move, id, label, name }: MoveProps) => (
   </button>
 );
 
-/** Returns the ids in the order that the pressed `MoveButton` asks for. */
+/** Returns the ids in the order that the pressed `MoveButton` asks for, if one was pressed. */
 export function arranged(ids: readonly string[], form: URLSearchParams): string[] {
   const [move, id = ''] = (form.get('move') ?? '').split(' ');
   const others = ids.filter((each) => each !== id);

@@ -395,7 +395,7 @@ function Input({ field, name, value, form, notice, label }: FieldProps) {
   return (
     <>
       <input type="hidden" name={shownName(name)} value={shown} />
-      {field.kind === 'text' ? (
+      {field.kind === 'text' || field.kind === 'hours' ? (
         <textarea {...attributes}>{text}</textarea>
       ) : field.options ? (
         <select {...attributes}>
@@ -722,35 +722,6 @@ function WebhookPanel({ id, url, status, status_reason, pending_count, deliverie
 }
 
 export const secondOf = (time: string): string => time.slice(0, 19).replace('T', ' ');
-
-/** The fields of a store, `contact.` for those of its contact. */
-export const STORE_FIELDS: readonly FormField[] = [
-  { name: 'name', label: 'Name', kind: 'line' },
-  { name: 'description', label: 'Description', kind: 'text', is_wide: true },
-  { name: 'contact.phone', label: 'Phone', kind: 'line' },
-  { name: 'contact.email', label: 'E-mail', kind: 'line' },
-  { name: 'contact.address', label: 'Address', kind: 'line' },
-];
-
-export function StorePage({ store, form, notice }: StoreProps) {
-  return (
-    <>
-      <h1>Store</h1>
-      <form class="panel" method="post">
-        <Fields {...{ form, notice }} fields={STORE_FIELDS} of={store} />
-        <p>
-          <button type="submit">Save</button>
-        </p>
-      </form>
-    </>
-  );
-}
-
-interface StoreProps {
-  readonly store: Store;
-  readonly form?: URLSearchParams | undefined;
-  readonly notice?: Notice | undefined;
-}
 
 /** `back`: where to go on. */
 export function Message({ heading, hint, back = SECTIONS[0] }: MessageProps) {

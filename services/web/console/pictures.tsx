@@ -5,7 +5,7 @@ import type { CatalogClient, Media, Publication } from '../../../shared/client';
 import { receiveForm } from '../../../shared/http/upload';
 import { Picture } from '../shop/parts';
 import { InvalidText, ifMatchOf } from './fields';
-import { arranged, MoveButton } from './order';
+import { arranged, MoveButton, OrderScript } from './order';
 import { noticeOf, type Page } from './session';
 
 /** Reads all pictures of a product that was read with some of them. */
@@ -26,7 +26,7 @@ export function Pictures({ id, etag, pictures }: PicturesProps) {
       <h2>Pictures</h2>
       <form method="post" action={`${path}/pictures`}>
         <input type="hidden" name="etag" value={etag} />
-        <ol class="pictures">
+        <ol class="pictures" data-order>
           {pictures.map((media, index) => (
             <li key={media.id}>
               <input type="hidden" name="media_id" value={media.id} />
@@ -42,6 +42,7 @@ export function Pictures({ id, etag, pictures }: PicturesProps) {
             </li>
           ))}
         </ol>
+        <OrderScript />
       </form>
       <form method="post" action={`${path}/upload`} enctype="multipart/form-data">
         <label>

@@ -1,25 +1,18 @@
 import { hash } from 'node:crypto';
 import { type BodyOf, CatalogApiError, type Publication } from '../../../shared/client';
 import type { HttpRequest } from '../../../shared/http/request';
-import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
+import type { PublicAnswer, PublicRoute } from '../../../shared/http/route';
 import type { ImportJobs } from '../../import/jobs';
 import { htmlAnswer } from '../html';
 import { planBulk } from './bulk';
+import { exportCatalog } from './export';
 import { changesIn, ifMatchOf, PRODUCT_FIELDS, shownName, textOf, VARIANT_FIELDS } from './fields';
 import { HEADERS, isOwnForm, redirect, type Shown, STYLE_ROUTE } from './frame';
 import { importPages } from './imports';
 import { type KeyDeps, keyPages } from './keys';
 import * as listingPages from './listings';
-import {
-  BulkPreview,
-  type Notice,
-  Product,
-  Products,
-  Reviews,
-  STORE_FIELDS,
-  StorePage,
-  Webhooks,
-} from './pages';
+import { ORDER_ROUTE } from './order';
+import { BulkPreview, type Notice, Product, Products, Reviews, Webhooks } from './pages';
 import { addPictures, arrangePictures, Pictures, picturesOf } from './pictures';
 import {
   HOME,
@@ -34,6 +27,7 @@ import {
   type Visit,
   visit,
 } from './session';
+import * as storePages from './store';
 
 const LIMIT = 50;
 const HISTORY_LIMIT = 20;
@@ -56,7 +50,7 @@ export interface ConsoleDeps {
 export function consoleRoutes({ connect, authenticate, imports, keys }: ConsoleDeps): PublicRoute[] {
   const at = (
     path: string,
-    serve: (req: HttpRequest, base_url: string, id: string) => Promise<TextAnswer>,
+    serve: (req: HttpRequest, base_url: string, id: string) => Promise<PublicAnswer>,
   ): PublicRoute => ({
     path,
     takes_forms: true,
@@ -78,6 +72,7 @@ export function consoleRoutes({ connect, authenticate, imports, keys }: ConsoleD
   const of_keys = keyPages(keys);
   return [
     STYLE_ROUTE,
+    ORDER_ROUTE,
     open('/console/sign-in', signIn),
     open('/console/sign-out', signOut),
     route('/console', async () => ({ location: HOME })),
@@ -97,13 +92,14 @@ export function consoleRoutes({ connect, authenticate, imports, keys }: ConsoleD
     route('/console/listing/:id/restore', undefined, listingPages.restore),
     route('/console/imports', of_imports.list, of_imports.upload),
     route('/console/import/:id', of_imports.show, of_imports.startStep),
+    route('/console/export', exportCatalog),
     route('/console/keys', of_keys.list, of_keys.create),
     route('/console/key/:id', undefined, of_keys.change),
     route('/console/reviews', reviewsPage),
     route('/console/review/:id', undefined, moderate),
     route('/console/webhooks', (each) => webhooksPage(each), createWebhook),
     route('/console/webhook/:id', undefined, changeWebhook),
-    route('/console/store', storePage, saveStore),
+    route('/console/store', storePages.page, storePages.save),
   ];
 }
 
@@ -297,22 +293,3 @@ const changeWebhook: Page = async (each) => {
     }
   }
 };
-
-const storePage: Page = async ({ store, form }, notice) => ({
-  title: 'Store',
-  body: <StorePage {...{ store, form, notice }} />,
-});
-
-const saveStore = unlessInvalid(storePage, async ({ client, store, form }) => {
-  const changes = Object.entries(changesIn(form, STORE_FIELDS));
-  const contact = changes
-    .filter(([name]) => name.startsWith('contact.'))
-    .map(([name, value]) => [name.slice(8), value]);
-  const body = Object.fromEntries(changes.filter(([name]) => !name.startsWith('contact.')));
-  if (contact.length > 0) body.contact = withoutNulls({ ...store.contact, ...Object.fromEntries(contact) });
-  await client.store.update(body);
-  return { location: '/console/store', saved: 'Saved.' };
-});
-
-const withoutNulls = (values: object): object =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));

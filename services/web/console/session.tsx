@@ -3,7 +3,7 @@ import { errorBody, errorCatalogue } from '../../../shared/api/error-catalogue';
 import { CatalogApiError, CatalogClient, type Store } from '../../../shared/client';
 import { readForm } from '../../../shared/http/body';
 import type { HttpRequest, Principal } from '../../../shared/http/request';
-import type { TextAnswer } from '../../../shared/http/route';
+import type { PublicAnswer, TextAnswer } from '../../../shared/http/route';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { InvalidText } from './fields';
 import {
@@ -41,6 +41,8 @@ export interface Visit {
   /** Empty for a GET, and for a form with files, which `receiveForm` reads from `req`. */
   readonly form: URLSearchParams;
   readonly req: HttpRequest;
+  /** Sends a GET to the interface with the token of the session. */
+  readonly fetchApi: (path: string) => Promise<Response>;
 }
 
 /** `notice`: what was wrong with the form, if the page is shown again because of that. */
@@ -93,7 +95,7 @@ export async function visit(
   { base_url, authenticate }: SessionDeps,
   id: string,
   page: Page,
-): Promise<TextAnswer> {
+): Promise<PublicAnswer> {
   const token = cookieIn(req, COOKIE);
   const signInPage = (notice?: Notice) =>
     render(siteOf(undefined), {
@@ -105,13 +107,16 @@ export async function visit(
   const form = has_form ? await readForm(req) : new URLSearchParams();
   const query = new URL(req.url, 'http://console').searchParams;
   const client = clientOf(base_url, token);
+  const fetchApi = (path: string) =>
+    fetch(base_url + path, { headers: { Authorization: `Bearer ${token}` } });
   let store: Store | undefined;
   try {
     store = await client.store.get();
     const principal = await authenticate(token);
     // Everybody can have the token of a public key.
     if (principal.key_type !== 'secret') return signInPage();
-    return show(siteOf(store), await page({ client, principal, store, id, query, form, req }), query);
+    const shown = await page({ client, principal, store, id, query, form, req, fetchApi });
+    return show(siteOf(store), shown, query);
   } catch (thrown) {
     const error = toApiError(thrown);
     if (!(error instanceof CatalogApiError)) throw error;

@@ -17,6 +17,7 @@ button.quiet { background: none; color: inherit; border-color: var(--line); }
 .scroll { overflow-x: auto; } td img { width: 3rem; max-width: none; height: 3rem; object-fit: cover; border-radius: 6px; } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 td form { display: inline; white-space: nowrap; } tbody input:not([type=checkbox]) { width: 8rem; } td > input:not([type=checkbox]) { width: 100%; min-width: 8rem; }
 .depth-1 { padding-left: 1.5rem; } .depth-2 { padding-left: 3rem; } .depth-3 { padding-left: 4.5rem; } .depth-4, .depth-5 { padding-left: 6rem; }
+[draggable=true] { cursor: grab; }
 .pictures { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: 1rem; } .pictures .card { width: 8rem; height: 8rem; margin-bottom: .5rem; border-radius: 6px; overflow: hidden; background: var(--line); } .pictures button { padding: .2rem .5rem; min-height: 2rem; margin-right: .3rem; }
 dl.parts { display: flex; flex-wrap: wrap; gap: .5rem 2rem; } dl.parts dt { font-size: .9rem; } p.bad, dd.bad { color: var(--sale); }
 .rows td { vertical-align: top; } .scroll th, .scroll td { padding-right: 1rem; } td time, td code, td .tags { white-space: nowrap; } td .tags { flex-wrap: nowrap; } td code { font-size: .85rem; } pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; font-size: .85rem; } h1.stream { font: 600 1.1rem ui-monospace, monospace; } h1.stream, .bad { overflow-wrap: anywhere; } th::first-letter, dt::first-letter { text-transform: uppercase; }
