@@ -4,7 +4,7 @@ import { assetRoute } from '../html';
 
 type Move = 'first' | 'up' | 'add' | 'remove';
 
-export const ORDER_ROUTE = assetRoute('console-order', 'mjs', readAsset(join(__dirname, 'order.mjs')));
+export const ORDER_ROUTE = assetRoute('console-order', 'mjs', readAsset(join(__dirname, 'drag.mjs')));
 
 /** Lets one drag the children of elements with `data-order`. Their form is then sent without a pressed button. */
 export const OrderScript = () => <script type="module" src={ORDER_ROUTE.path} />;
