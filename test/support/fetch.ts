@@ -5,13 +5,19 @@ import { WAIT_MS_MAX } from './wait-for';
  * `WAIT_MS_MAX`.
  */
 const fetchInTime: typeof globalThis.fetch = (input, init = {}) => {
-  const deadline = new AbortController();
-  AbortSignal.timeout(WAIT_MS_MAX).addEventListener('abort', () => {
-    const url = input instanceof Request ? input.url : String(input);
-    deadline.abort(new Error(`waited ${WAIT_MS_MAX} ms for the response to ${init.method ?? 'GET'} ${url}`));
-  });
-  const signal = init.signal ? AbortSignal.any([init.signal, deadline.signal]) : deadline.signal;
+  const url = input instanceof Request ? input.url : String(input);
+  const deadline = limitOf(`${init.method ?? 'GET'} ${url}`);
+  const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline;
   return globalThis.fetch(input, { ...init, signal });
 };
+
+/** Its timer outlives the request, and so must not hold the request's body. */
+function limitOf(request: string): AbortSignal {
+  const deadline = new AbortController();
+  AbortSignal.timeout(WAIT_MS_MAX).addEventListener('abort', () =>
+    deadline.abort(new Error(`waited ${WAIT_MS_MAX} ms for the response to ${request}`)),
+  );
+  return deadline.signal;
+}
 
 export { fetchInTime as fetch };
