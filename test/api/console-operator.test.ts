@@ -120,6 +120,19 @@ test('the stores and accounts are listed, names as text', async () => {
   expect(html).toContain(`<code>${harness.account_id}</code>`);
 });
 
+test('webhooks that do not send are listed with the reason', async () => {
+  await signIn();
+  const shop = await harness.newShop();
+  const { webhooks } = harness.client(shop.secret);
+  const { id } = await webhooks.create({ url: 'https://example.com/sends' });
+  await webhooks.create({ url: 'https://example.com/sends-still' });
+  await webhooks.update(id, { status: 'paused' });
+  await harness.settled();
+  const { html } = await open('/stores');
+  expect(html).toContain('<td>https://example.com/sends</td><td>paused</td><td>by the merchant</td>');
+  expect(html).not.toContain('sends-still');
+});
+
 test('the newest events are found by realm, store and type, and each stream is shown', async () => {
   await signIn();
   const other = await harness.newShop();

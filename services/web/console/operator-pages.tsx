@@ -9,8 +9,9 @@ import {
   parseStreamName,
   type RecordedEvent,
   type StreamName,
+  streamName,
 } from '../../../shared/catalog/events/envelope';
-import { ENVIRONMENTS, REALMS, type Realm } from '../../../shared/catalog/realm';
+import { ENVIRONMENTS, type Environment, REALMS, type Realm } from '../../../shared/catalog/realm';
 import type { ReadyCheck } from '../../../shared/http/operational';
 import type { Logger } from '../../../shared/kernel/log';
 import type { System } from '../../../shared/kernel/system';
@@ -431,6 +432,22 @@ const streamPage: Page = async ({ deps, query }) => {
 
 // --- Stores and accounts ---
 
+const STOPPED = ['paused', 'disabled'] as const;
+
+/** Rows of the webhooks that do not send, of all stores of an environment. */
+async function stoppedWebhooks(deps: PageDeps, environment: Environment): Promise<ComponentChildren[][]> {
+  const found = await Promise.all(
+    STOPPED.map((status) => scanBodies(deps, environment, 'webhooks', { status })),
+  );
+  return found
+    .flat()
+    .map(({ id, url, status, status_reason = 'by the merchant', updated_at }) => [
+      ...[String(url), String(status), String(status_reason)],
+      <Time key="time" at={String(updated_at)} />,
+      <StreamLink key="stream" stream={streamName(environment, 'webhook', String(id))} />,
+    ]);
+}
+
 const storesPage: Page = async ({ deps }) => {
   const rowOf = ({ id, name, status, created_at }: JsonObject, realm: Realm) => [
     ...[String(name), realm, String(status)],
@@ -442,6 +459,7 @@ const storesPage: Page = async ({ deps }) => {
   const rowsOf = async (realm: Realm, collection: 'accounts' | 'stores') =>
     (await scanBodies(deps, realm, collection)).map((body) => rowOf(body as JsonObject, realm));
   const stores = await Promise.all(ENVIRONMENTS.map((environment) => rowsOf(environment, 'stores')));
+  const stopped = await Promise.all(ENVIRONMENTS.map((environment) => stoppedWebhooks(deps, environment)));
   const columns = ['Name', 'Realm', 'Status', 'Created', 'ID'];
   const body = (
     <>
@@ -449,6 +467,8 @@ const storesPage: Page = async ({ deps }) => {
       <Table columns={columns} rows={stores.flat()} />
       <h2>Accounts</h2>
       <Table columns={columns} rows={await rowsOf('control', 'accounts')} />
+      <h2>Webhooks that do not send</h2>
+      <Table columns={['URL', 'Status', 'Reason', 'Since', 'Stream']} rows={stopped.flat()} />
     </>
   );
   return { title: 'Stores', body };
