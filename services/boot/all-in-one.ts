@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { type Maintain, MaintenanceRuns } from '../../projections/maintenance/runs';
 import type { ReadyCheck } from '../../shared/http/operational';
 import type { Config } from '../../shared/kernel/config';
 import type { Logger } from '../../shared/kernel/log';
@@ -9,6 +10,7 @@ import { startWebhooks } from '../webhooks/work';
 import { Commits } from './commits';
 import { HttpProcesses } from './http-processes';
 import type { HttpService } from './http-service';
+import { runInProcess } from './maintenance-process';
 import { type Pipelines, startPipelines } from './pipelines';
 import { runProcess } from './process';
 import { ProjectionProcess } from './projection-process';
@@ -23,6 +25,7 @@ interface Background {
   readonly schedule: Schedule;
   /** Includes the pipelines, the catch-up and the demo. */
   readonly ready: ReadyCheck;
+  readonly maintain: Maintain;
   /** Starts `count` HTTP processes. */
   startHttpProcesses(count: number): HttpProcesses;
   close(): Promise<void>;
@@ -54,11 +57,11 @@ export async function startAllInOne(
   options: Options = {},
 ): Promise<Service> {
   const background = await startBackground(config, log, system, options);
-  const { runtime, ready } = background;
+  const { runtime, ready, maintain } = background;
   try {
     // With HTTP processes, this one needs no HTTP modules.
     const { startHttpService } = require('./http-service') as typeof import('./http-service');
-    const http = await startHttpService(runtime, startOperations(runtime, ready));
+    const http = await startHttpService(runtime, { ...startOperations(runtime, ready), maintain });
     const close = async (): Promise<void> => {
       await http.close();
       await background.close();
@@ -106,15 +109,18 @@ async function startBackground(
   const rendering = startMediaWork(runtime);
   const schedule = startSchedule(runtime);
   const webhooks = startWebhooks(runtime, webhook_times);
+  const maintenance = new MaintenanceRuns((...task) => runInProcess(config, ...task));
+  const { maintain } = maintenance;
   const stopping = new AbortController();
   if (is_embedded) void catchUp(runtime, pipelines, starting, stopping.signal);
   const ready = readiness(runtime, { ...WRITES, pipelines, starting });
   return {
-    ...{ runtime, pipelines, rendering, schedule, ready },
-    startHttpProcesses: (count) => new HttpProcesses({ runtime, log, count, ready, onDamage, commits }),
+    ...{ runtime, pipelines, rendering, schedule, ready, maintain },
+    startHttpProcesses: (count) =>
+      new HttpProcesses({ runtime, log, count, ready, maintain, onDamage, commits }),
     close: async () => {
       stopping.abort();
-      await Promise.all([rendering.stop(), schedule.stop(), webhooks.stop()]);
+      await Promise.all([rendering.stop(), schedule.stop(), webhooks.stop(), maintenance.close()]);
       await pipelines.stop();
       await runtime.close();
     },

@@ -134,6 +134,7 @@ export async function buildQueryApp(
   const { shared } = await buildSharedOptions(runtime, changes, operations);
   const { authenticator } = shared;
   const { views, events, system, metrics, blobs } = runtime;
+  const { ready, maintain } = operations;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
   const pages = web
@@ -145,7 +146,7 @@ export async function buildQueryApp(
           imports: web.imports,
           keys: runtime,
         }),
-        ...operatorRoutes({ ...runtime, ready: operations.ready }, web.operator_token),
+        ...(maintain ? operatorRoutes({ ...runtime, ready, maintain }, web.operator_token) : []),
       ]
     : [startRoute()];
   const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
+import type { Maintain } from '../../projections/maintenance/runs';
 import type { MetricsText } from '../../shared/http/metrics';
 import type { ReadyCheck, ReadyState } from '../../shared/http/operational';
 import type { Logger } from '../../shared/kernel/log';
@@ -26,6 +27,7 @@ export interface HttpCalls extends ChildCalls {
 export type MainCalls = {
   ready(): Promise<ReadyState>;
   metrics(): Promise<MetricsText>;
+  maintain: Maintain;
   listening(url: string): void;
   damaged(damage: Parameters<OnDamage>[0]): void;
   mediaTask(task: MediaTask): Promise<void>;
@@ -44,6 +46,7 @@ interface Options {
   readonly count: number;
   /** The readiness of the main process. */
   readonly ready: ReadyCheck;
+  readonly maintain: Maintain;
   readonly onDamage: OnDamage;
   readonly commits: Commits | undefined;
 }
@@ -107,11 +110,12 @@ export class HttpProcesses {
   };
 
   private start(number: number): HttpProcess {
-    const { runtime, commits, onDamage } = this.options;
+    const { runtime, commits, onDamage, maintain } = this.options;
     const worker = cluster.fork();
     const calls: MainCalls = {
       ready: this.ready,
       metrics: () => this.metricsText(),
+      maintain,
       listening: (url) => {
         this.listening.set(child, url);
         if (this.listening.size === this.options.count) this.onAllListen(url);

@@ -101,6 +101,11 @@ function isForQuery({ method, url }: IncomingMessage): boolean {
 /** How long a request waits for the main process. The main process waits up to 2 s for the HTTP processes. */
 const SERVICE_TIMEOUT_MS = 6_000;
 
+function answered<Result>(answer: Result | undefined): Result {
+  if (!answer) throw new CatalogError('unavailable', { message: 'the main process does not answer' });
+  return answer;
+}
+
 /** The role `http`: serves requests of an all-in-one service with several HTTP processes (`http-processes.ts`). */
 export function runHttp(): void {
   serveParent<HttpOptions, MainCalls>(async ({ config, shares_commits }, main, { log, tracing }) => {
@@ -121,18 +126,15 @@ export function runHttp(): void {
       }),
     });
     runtime.metrics.collectProcessMetrics();
-    // `/health/ready` and `/metrics` describe the whole service, so the main process answers them.
+    // These describe the whole service, so the main process answers them.
     const operations: Operations = {
       ready: async () =>
         (await main.ask('ready', undefined, SERVICE_TIMEOUT_MS)) ?? {
           ok: false,
           details: { waiting_for: ['main_process'], outages: {} },
         },
-      metrics_text: async () => {
-        const text = await main.ask('metrics', undefined, SERVICE_TIMEOUT_MS);
-        if (!text) throw new CatalogError('unavailable', { message: 'the main process does not answer' });
-        return text;
-      },
+      metrics_text: async () => answered(await main.ask('metrics', undefined, SERVICE_TIMEOUT_MS)),
+      maintain: async (request) => answered(await main.ask('maintain', request, SERVICE_TIMEOUT_MS)),
     };
     const http = await startHttpService(runtime, operations);
     main.tell('listening', http.url);

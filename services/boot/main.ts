@@ -21,7 +21,8 @@ const CHILDREN: Readonly<Record<string, () => unknown>> = {
   http: () => (require('./http-service') as typeof import('./http-service')).runHttp(),
   projections: () =>
     (require('./projection-process') as typeof import('./projection-process')).runProjections(),
-  rebuild: () => (require('./rebuild-process') as typeof import('./rebuild-process')).runRebuild(),
+  maintenance: () =>
+    (require('./maintenance-process') as typeof import('./maintenance-process')).runMaintenance(),
   render: () => (require('../media/render-role') as typeof import('../media/render-role')).runRender(),
 };
 

@@ -6,8 +6,8 @@ import { backoff, pause } from '../../shared/kernel/async';
 import { DamagedFileError, NeedsRepairError } from '../../shared/kernel/errors';
 import type { StoreHealth } from '../../shared/ports/event-store';
 import type { JobQueue } from '../../shared/ports/job-queue';
+import { rebuildInProcess } from './maintenance-process';
 import { openJobQueue } from './open-adapters';
-import { rebuildInProcess } from './rebuild-process';
 import type { Runtime } from './runtime';
 
 /** How often `caughtUp` asks again while a pipeline starts or a store is unavailable. */

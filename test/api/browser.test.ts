@@ -4,7 +4,7 @@ import { source as AXE } from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { fetch } from '../support/fetch';
 import { startHarness } from '../support/harness';
-import { endAll, startProcess } from '../support/processes';
+import { endAll, type RunningProcess, startProcess } from '../support/processes';
 import { describeWithProgram, run } from '../support/programs';
 import { makeTempDir } from '../support/temp-dir';
 import { WAIT_MS_MAX, waitFor } from '../support/wait-for';
@@ -30,15 +30,22 @@ const FRAMES = 'new Promise((resolve) => requestAnimationFrame(() => requestAnim
 describeWithProgram('chromium', 'in a browser', () => {
   const folder = makeTempDir();
   let browser: Browser;
+  let service: RunningProcess;
   let url: string;
   let secret_key: string;
   /** What has gone wrong in the pages of the running test. */
   let problems: string[];
 
   beforeAll(async () => {
-    const settings = { CONSOLE_OPERATOR_TOKEN: TOKEN, RATE_LIMIT_PUBLIC: HIGH, RATE_LIMIT_SECRET: HIGH };
+    const settings = {
+      CONSOLE_OPERATOR_TOKEN: TOKEN,
+      RATE_LIMIT_PUBLIC: HIGH,
+      RATE_LIMIT_SECRET: HIGH,
+      WORKERS: '2',
+    };
     const data = { DATA_DIR: folder.path, DEMO: 'on' };
-    ({ url } = await startProcess('services/boot/main.js', { ...data, ...settings }));
+    service = await startProcess('services/boot/main.js', { ...data, ...settings });
+    ({ url } = service);
     const executablePath = run('which', ['chromium']).trim();
     browser = await chromium.launch({ executablePath, timeout: WAIT_MS_MAX });
     await waitFor(async () => (await (await fetch(url + PRODUCT)).text()).includes('srcset='));
@@ -46,6 +53,7 @@ describeWithProgram('chromium', 'in a browser', () => {
   });
   afterAll(async () => {
     await browser?.close();
+    await service?.end('SIGTERM');
     endAll();
     folder.remove();
   });
@@ -132,8 +140,17 @@ describeWithProgram('chromium', 'in a browser', () => {
       .locator('a', { has: page.locator('code') })
       .first()
       .getAttribute('href');
-    const others = ['', '/dead-letters', '/events', '/stores'];
+    const others = ['', '/dead-letters', '/events', '/stores', '/task?realm=test&task=rebuild'];
     expect(await look(page, [stream!, ...others.map((each) => `/console/operator${each}`)])).toEqual([]);
+  });
+
+  test('an operator rebuilds documents', async () => {
+    const page = await newPage();
+    await signIn(page, '/console/operator', 'Token', TOKEN);
+    await page.goto('/console/operator/task?realm=test&task=rebuild');
+    await page.getByRole('button', { name: 'Rebuild test' }).click();
+    await page.getByText('Version v2 is active.').waitFor();
+    expect(await look(page, ['/console/operator/task?realm=test'])).toEqual([]);
   });
 
   test('the start page and the reference of the interface can be read by everybody', async () => {

@@ -140,7 +140,7 @@ test('documents of another schema are rebuilt in a process of their own', async 
   catalogue.close();
   const running = await startIn(folder, { catches_up: false });
   const projections = await projectionsOf(running);
-  const pid = await waitFor(() => childrenOf(projections, 'rebuild')[0], { what: 'a rebuild' });
+  const pid = await waitFor(() => childrenOf(projections, 'maintenance')[0], { what: 'a rebuild' });
   await untilReady(running);
   await waitFor(() => !isRunning(pid), { what: 'the end of the rebuild' });
   await expectComplete(running);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { waitFor } from './wait-for';
 
 /** The roles of the processes that the service starts. */
-export type Role = 'render' | 'projections' | 'http' | 'rebuild';
+export type Role = 'render' | 'projections' | 'http' | 'maintenance';
 
 /**
  * Returns the ids of the processes that a process has started and that still run. With `role`, only of those with

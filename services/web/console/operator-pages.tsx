@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { scanBodies } from '../../../projections/maintenance/bodies';
 import * as letters from '../../../projections/maintenance/dead-letters';
 import { newestEvents, showStream } from '../../../projections/maintenance/event-log';
+import { type Maintain, type Run, TASKS } from '../../../projections/maintenance/runs';
 import { type PipelineStatus, readStatus } from '../../../projections/maintenance/status';
 import {
   type JsonObject,
@@ -29,6 +30,7 @@ export interface PageDeps {
   readonly system: System;
   readonly log: Logger;
   readonly ready: ReadyCheck;
+  readonly maintain: Maintain;
 }
 
 interface Visit {
@@ -37,7 +39,7 @@ interface Visit {
   /** Undefined for a GET. */
   readonly form: URLSearchParams | undefined;
 }
-type Page = (visit: Visit) => Promise<Shown>;
+export type Page = (visit: Visit) => Promise<Shown>;
 
 export const HOME = '/console/operator';
 export const OPERATOR: Site = {
@@ -69,7 +71,7 @@ export const messageOf = (heading: string, hint: string, status: number): Shown 
   body: <Message heading={heading} hint={hint} back={OPERATOR.sections[0]!} />,
 });
 
-const link = (path: string, parameters: Record<string, string>): string =>
+export const link = (path: string, parameters: Record<string, string>): string =>
   `${HOME}${path}?${new URLSearchParams(parameters)}`;
 
 const Time = ({ at }: { at: string }) => <time>{secondOf(at)}</time>;
@@ -80,8 +82,13 @@ const StreamLink = ({ stream }: { stream: string }) => (
   </a>
 );
 
+interface TableProps {
+  readonly columns: readonly string[];
+  readonly rows: readonly ComponentChildren[][];
+}
+
 /** A table that scrolls sideways on a narrow screen. Columns of numbers are right-aligned. */
-function Table({ columns, rows }: { columns: readonly string[]; rows: readonly ComponentChildren[][] }) {
+export function Table({ columns, rows }: TableProps) {
   if (rows.length === 0) return <p class="note">None.</p>;
   const classOf = (index: number) =>
     ['number', 'bigint'].includes(typeof rows[0]?.[index]) ? 'number' : undefined;
@@ -135,6 +142,12 @@ const healthPage: Page = async ({ deps }) => {
             <section key={realm} class="panel">
               <h2>{realm}</h2>
               <Parts parts={(of_realms[realm] ?? {}) as JsonObject} />
+              {
+                await deps.maintain({ realm }).then(
+                  ({ run }) => <Tasks realm={realm} run={run} />,
+                  () => undefined,
+                )
+              }
               {/* The page is needed most when a store cannot be read. */}
               {
                 await readStatus(partsOf(deps, realm)).then(
@@ -150,6 +163,27 @@ const healthPage: Page = async ({ deps }) => {
   );
   return { title: 'Health', body };
 };
+
+/** The links to the pages that ask before a task, and to the last one. */
+const Tasks = ({ realm, run }: { realm: Realm; run: Run | undefined }) => (
+  <div class="tags tasks">
+    {TASKS.map((task) => (
+      <a key={task} href={link('/task', { realm, task })}>{`${task}…`}</a>
+    ))}
+    {run && <a href={link('/task', { realm })}>{`${run.task}: ${run.status}`}</a>}
+  </div>
+);
+
+/** Returns the states of the active version's partitions, by their numbers. */
+function partitionsOf({ versions }: PipelineStatus) {
+  const { partitions = [], dead_letters = [] } = versions.find(({ status }) => status === 'active') ?? {};
+  const lettersOf = (each: number) => dead_letters.filter(({ partition }) => partition === each).length;
+  return {
+    position: partitions.map(({ checkpoint }) => checkpoint),
+    lag: partitions.map(({ lag }) => lag),
+    dead_letters: partitions.map(({ partition }) => lettersOf(partition)),
+  };
+}
 
 /** Shows the states of what a service needs, except what the tables of a realm show. */
 function Parts({ parts: { lag, dead_letters, parked, ...parts } }: { parts: JsonObject }) {
@@ -169,10 +203,9 @@ function Parts({ parts: { lag, dead_letters, parked, ...parts } }: { parts: Json
   );
 }
 
-function Versions({ realm, head, versions }: PipelineStatus) {
-  const { partitions = [], dead_letters = [] } = versions.find(({ status }) => status === 'active') ?? {};
-  const inEach = (cell: (each: (typeof partitions)[number]) => bigint | number) => partitions.map(cell);
-  const waiting = (each: number) => dead_letters.filter(({ partition }) => partition === each).length;
+function Versions(status: PipelineStatus) {
+  const { head, versions } = status;
+  const { position, lag, dead_letters } = partitionsOf(status);
   return (
     <>
       <Table
@@ -184,13 +217,13 @@ function Versions({ realm, head, versions }: PipelineStatus) {
           ...[each.schema, each.dead_letters.length],
         ])}
       />
-      <p class="note">{`The log ends at ${head}. Build a new version with "catalog projections rebuild --realm ${realm}".`}</p>
+      <p class="note">{`The log ends at ${head}.`}</p>
       <Table
-        columns={['Partition', ...partitions.map(({ partition }) => String(partition))]}
+        columns={['Partition', ...position.map((_, index) => String(index))]}
         rows={[
-          ['Position', ...inEach(({ checkpoint }) => checkpoint)],
-          ['Lag', ...inEach(({ lag }) => lag)],
-          ['Dead letters', ...inEach(({ partition }) => waiting(partition))],
+          ['Position', ...position],
+          ['Lag', ...lag],
+          ['Dead letters', ...dead_letters],
         ]}
       />
     </>
@@ -387,7 +420,7 @@ const eventsPage: Page = async ({ deps, query }) => {
 };
 
 /** Secrets of webhooks and hashes of API keys are in the log. */
-const hideSecrets = (key: string, value: unknown): unknown =>
+export const hideSecrets = (key: string, value: unknown): unknown =>
   ['secret', 'key_hash'].includes(key) ? '(hidden)' : value;
 
 const streamPage: Page = async ({ deps, query }) => {

@@ -22,4 +22,5 @@ td form { display: inline; white-space: nowrap; } tbody input:not([type=checkbox
 dl.parts { display: flex; flex-wrap: wrap; gap: .5rem 2rem; } dl.parts dt { font-size: .9rem; } p.bad, dd.bad { color: var(--sale); }
 .rows td { vertical-align: top; } .scroll th, .scroll td { padding-right: 1rem; } td time, td code, td .tags { white-space: nowrap; } td .tags { flex-wrap: nowrap; } td code { font-size: .85rem; } pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; font-size: .85rem; } h1.stream { font: 600 1.1rem ui-monospace, monospace; } h1.stream, .bad { overflow-wrap: anywhere; } th::first-letter, dt::first-letter { text-transform: uppercase; }
 del { color: var(--sale); } ins { color: var(--accent); text-decoration: none; font-weight: 600; }
+.tasks { gap: .5rem 1.25rem; } .tasks a::first-letter { text-transform: uppercase; } label > input[type=checkbox] { vertical-align: middle; } progress { width: 100%; height: 1.25rem; accent-color: var(--accent); }
 `;

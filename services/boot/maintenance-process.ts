@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { AlreadyRunningError, reasonOf } from '../../projections/engine/errors';
+import type { OnProgress, Progress } from '../../projections/maintenance/progress';
+import { rebuild } from '../../projections/maintenance/rebuild';
+import type { Ended, TaskOptions } from '../../projections/maintenance/runs';
+import { verify } from '../../projections/maintenance/verify';
+import type { Realm } from '../../shared/catalog/realm';
+import type { Config } from '../../shared/kernel/config';
+import { Child, type ChildCalls } from '../../shared/kernel/processes';
+import { realSystem } from '../../shared/kernel/system';
+import { openEventStore, openViewStore } from './open-adapters';
+import { type ChildOptions, serveParent } from './process';
+
+/** How long a stop waits for the step that runs. After that, the process is killed. The next rebuild continues. */
+const STOP_MS = 3_000;
+
+/** What the process answers. */
+interface MaintenanceCalls extends ChildCalls {
+  /** Resolves when the task has ended. */
+  run(): Promise<Ended>;
+}
+
+/** What the process calls. */
+type StarterCalls = { progressed(progress: Progress): void };
+type Options = ChildOptions & TaskOptions & { readonly realm: Realm };
+
+/**
+ * Rebuilds, verifies or repairs the documents of a realm in a process of its own, because the statements that create
+ * indexes take seconds, and reading the log is work for all of a CPU. Never rejects.
+ */
+export async function runInProcess(
+  config: Config,
+  realm: Realm,
+  task: TaskOptions,
+  onProgress: OnProgress,
+  signal: AbortSignal,
+): Promise<Ended> {
+  const options: Options = { config, name: task.task, realm, ...task };
+  const calls: StarterCalls = { progressed: onProgress };
+  const child = Child.start<MaintenanceCalls>('maintenance', calls, { options });
+  const ending = child.ask('run', undefined);
+  await Promise.race([ending, once(signal, 'abort')]);
+  await child.stop(STOP_MS);
+  const ended = await ending;
+  if (ended) return ended;
+  return signal.aborted ? { status: 'stopped' } : { status: 'failed', reason: await child.ended };
+}
+
+/**
+ * Rebuilds documents of another schema. Does not verify, and moves poison events to the dead-letter list. Rejects if the
+ * rebuild fails. Does nothing if another process rebuilds the realm.
+ */
+export async function rebuildInProcess(
+  config: Config,
+  realm: Realm,
+  onProgress: OnProgress,
+  signal: AbortSignal,
+): Promise<void> {
+  const task: TaskOptions = { task: 'rebuild', verify: false, on_poison: 'dead_letter' };
+  const ended = await runInProcess(config, realm, task, onProgress, signal);
+  if (ended.status === 'failed' && !ended.is_running_elsewhere && !signal.aborted)
+    throw new Error(ended.reason);
+}
+
+/** The role `maintenance`. */
+export function runMaintenance(): void {
+  serveParent<Options, StarterCalls>(async ({ config, realm, task, ...options }, parent, { log }) => {
+    const events = await openEventStore(config, realm);
+    const views = await openViewStore(config, realm);
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    const parts = {
+      ...{ realm, events, views, log, system: realSystem, signal },
+      on_progress: (progress: Progress) => parent.tell('progressed', progress),
+    };
+    const run = async (): Promise<Ended> => {
+      if (task === 'rebuild') {
+        const result = await rebuild({ ...parts, ...options });
+        return result.outcome === 'interrupted' ? { status: 'stopped' } : { status: 'rebuilt', result };
+      }
+      const result = await verify({ ...parts, repairs: task === 'repair' });
+      return signal.aborted ? { status: 'stopped' } : { status: 'verified', result };
+    };
+    const explain = (error: unknown): Ended => {
+      if (signal.aborted) return { status: 'stopped' };
+      const is_running_elsewhere = error instanceof AlreadyRunningError;
+      return { status: 'failed', reason: reasonOf(error), is_running_elsewhere };
+    };
+    let running: Promise<Ended> | undefined;
+    const calls: MaintenanceCalls = {
+      run: () => {
+        running = run().catch(explain);
+        return running;
+      },
+      stop: async () => {
+        stopping.abort();
+        await running;
+        await views.close();
+        await events.close();
+      },
+    };
+    return calls;
+  });
+}
