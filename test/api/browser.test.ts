@@ -140,17 +140,37 @@ describeWithProgram('chromium', 'in a browser', () => {
       .locator('a', { has: page.locator('code') })
       .first()
       .getAttribute('href');
-    const others = ['', '/dead-letters', '/events', '/stores', '/task?realm=test&task=rebuild'];
+    const others = ['/dead-letters', '/events', '/stores', '/task?realm=test&task=rebuild'];
     expect(await look(page, [stream!, ...others.map((each) => `/console/operator${each}`)])).toEqual([]);
+    expect(await look(page, ['/console/operator'], 'canvas')).toEqual([]);
   });
 
-  test('an operator rebuilds documents', async () => {
+  test('an operator rebuilds, and sees how far the partitions are', async () => {
     const page = await newPage();
     await signIn(page, '/console/operator', 'Token', TOKEN);
     await page.goto('/console/operator/task?realm=test&task=rebuild');
     await page.getByRole('button', { name: 'Rebuild test' }).click();
     await page.getByText('Version v2 is active.').waitFor();
     expect(await look(page, ['/console/operator/task?realm=test'])).toEqual([]);
+
+    await page.goto('/console/operator');
+    const plot = page.getByRole('img', { name: /^The largest lag of live is \d/ });
+    await plot.locator('canvas').waitFor();
+    const stop = await page.context().newCDPSession(page);
+    const offline = { offline: true, latency: 0, downloadThroughput: -1, uploadThroughput: -1 };
+    await stop.send('Network.emulateNetworkConditions', offline);
+    await page
+      .getByText(/^No answer since \d\d:\d\d:\d\d/)
+      .first()
+      .waitFor();
+    await stop.send('Network.emulateNetworkConditions', { ...offline, offline: false });
+    await page.getByText('No answer since').first().waitFor({ state: 'hidden' });
+    // The browser notes the requests that have failed.
+    problems = problems.filter((each) => !each.includes('ERR_INTERNET_DISCONNECTED'));
+    await page.context().clearCookies();
+    await page.getByText('The session has ended.').first().waitFor();
+    problems = problems.filter((each) => !each.includes('401'));
+    await page.close();
   });
 
   test('the start page and the reference of the interface can be read by everybody', async () => {

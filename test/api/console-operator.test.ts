@@ -1,6 +1,6 @@
 import { dropUnused } from '../../projections/maintenance/rebuild';
 import { type StreamName, streamName } from '../../shared/catalog/events/envelope';
-import { partitionOf } from '../../shared/catalog/events/partitions';
+import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partitions';
 import { ALL_PARTS } from '../../shared/ports/view-store';
 import { nextBatch } from '../contract/some-documents';
 import { fetch } from '../support/fetch';
@@ -106,12 +106,37 @@ test('the health page shows the versions and partitions of each realm', async ()
   await harness.settled();
   const { html } = await open('');
   const head = await harness.service.runtime.events.live.head();
-  expect(html).toContain(`The log ends at ${head}.`);
+  expect(html).toContain(`The log ends at <span class="head">${head}</span>.`);
   expect(html).toMatch(/<h2>live<\/h2>.*<dt>event store<\/dt><dd>ok<\/dd>.*<td>v1<\/td><td>active<\/td>/);
   const { viewStores } = harness.service.runtime;
   await viewStores.test.setPaused(true);
   await waitFor(async () => (await open('')).html.includes('<dt>paused since</dt>'));
   await viewStores.test.setPaused(false);
+});
+
+test('the script of the health page reads the partitions of each realm, and draws with files of this service', async () => {
+  await signIn();
+  await harness.settled();
+  const head = Number(await harness.service.runtime.events.live.head());
+  const { status, html, headers } = await open('/status');
+  expect([status, headers.get('cache-control')]).toEqual([200, 'no-store']);
+  const live = JSON.parse(html).find(({ realm }: { realm: string }) => realm === 'live');
+  const each = (value: number) => Array(PARTITION_COUNT).fill(value);
+  expect(live).toEqual({ realm: 'live', head, position: each(head), lag: each(0), dead_letters: each(0) });
+  expect((await open('/status', { cookie: '' })).status).toBe(401);
+
+  const asset = async (pattern: RegExp, text: string): Promise<string> => {
+    const file = await open(pattern.exec(text)![1]!, { base: '' });
+    expect([file.status, file.headers.get('cache-control')]).toEqual([
+      200,
+      expect.stringContaining('immutable'),
+    ]);
+    return file.html;
+  };
+  const page = await open('');
+  await asset(/href="(\/uplot-\w+\.css)"/, page.html);
+  const script = await asset(/src="(\/console-plots-\w+\.mjs)"/, page.html);
+  expect(await asset(/from '(\/uplot-\w+\.mjs)'/, script)).toContain('export { uPlot as default }');
 });
 
 describe('a task', () => {

@@ -21,6 +21,7 @@ import type { EventStore } from '../../../shared/ports/event-store';
 import type { ViewStore } from '../../../shared/ports/view-store';
 import type { Shown } from './frame';
 import { Message, type Site, secondOf } from './pages';
+import { PlotScript, Plots } from './plots';
 
 /** What the pages read and change, by the functions of the command line: the stores of the process. */
 export interface PageDeps {
@@ -159,6 +160,7 @@ const healthPage: Page = async ({ deps }) => {
           )),
         )
       }
+      <PlotScript />
     </>
   );
   return { title: 'Health', body };
@@ -173,6 +175,17 @@ const Tasks = ({ realm, run }: { realm: Realm; run: Run | undefined }) => (
     {run && <a href={link('/task', { realm })}>{`${run.task}: ${run.status}`}</a>}
   </div>
 );
+
+/** Returns what the script of the Health page shows. Of a store that cannot be read, only the realm. */
+export const statusOf = (deps: PageDeps) =>
+  Promise.all(
+    REALMS.map((realm) =>
+      readStatus(partsOf(deps, realm)).then(
+        (status) => ({ realm, head: status.head, ...partitionsOf(status) }),
+        () => ({ realm }),
+      ),
+    ),
+  );
 
 /** Returns the states of the active version's partitions, by their numbers. */
 function partitionsOf({ versions }: PipelineStatus) {
@@ -204,7 +217,7 @@ function Parts({ parts: { lag, dead_letters, parked, ...parts } }: { parts: Json
 }
 
 function Versions(status: PipelineStatus) {
-  const { head, versions } = status;
+  const { realm, head, versions } = status;
   const { position, lag, dead_letters } = partitionsOf(status);
   return (
     <>
@@ -217,15 +230,20 @@ function Versions(status: PipelineStatus) {
           ...[each.schema, each.dead_letters.length],
         ])}
       />
-      <p class="note">{`The log ends at ${head}.`}</p>
-      <Table
-        columns={['Partition', ...position.map((_, index) => String(index))]}
-        rows={[
-          ['Position', ...position],
-          ['Lag', ...lag],
-          ['Dead letters', ...dead_letters],
-        ]}
-      />
+      <p class="note">
+        The log ends at <span class="head">{String(head)}</span>.
+      </p>
+      <div class="partitions">
+        <Table
+          columns={['Partition', ...position.map((_, index) => String(index))]}
+          rows={[
+            ['Position', ...position],
+            ['Lag', ...lag],
+            ['Dead letters', ...dead_letters],
+          ]}
+        />
+      </div>
+      {position.length > 0 && <Plots realm={realm} />}
     </>
   );
 }

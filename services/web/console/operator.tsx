@@ -8,8 +8,9 @@ import { CatalogError } from '../../../shared/kernel/errors';
 import type { RateLimiter } from '../../../shared/ports/rate-limiter';
 import * as frame from './frame';
 import { taskPage } from './maintenance';
-import { HOME, messageOf, OPERATOR, OPERATOR_PAGES, type PageDeps } from './operator-pages';
+import { HOME, messageOf, OPERATOR, OPERATOR_PAGES, type PageDeps, statusOf } from './operator-pages';
 import { type Notice, SignIn } from './pages';
+import { PLOT_ASSETS } from './plots';
 
 export interface OperatorDeps extends PageDeps {
   readonly config: Pick<Config, 'RATE_LIMIT_AUTH' | 'TRUST_PROXY'>;
@@ -52,6 +53,14 @@ export function operatorRoutes(deps: OperatorDeps, token: string | undefined): P
     open('/sign-in', (req) => session.signIn(req)),
     open('/sign-out', async (req) => frame.redirect(HOME, signOut(req))),
     ...pages,
+    ...PLOT_ASSETS,
+    route('/status', async (req) => {
+      const status = session.has(req) ? await statusOf(deps) : undefined;
+      const body = JSON.stringify(status ?? [], (_, value) =>
+        typeof value === 'bigint' ? Number(value) : value,
+      );
+      return { status: status ? 200 : 401, body, headers: frame.HEADERS };
+    }),
   ];
 }
 
