@@ -53,7 +53,7 @@ function report(rows) {
 }
 
 function failureLines({ failure, message = '' }) {
-  const lines = stripVTControlCharacters(message).split('\n').slice(0, FAILURE_LINES);
+  const lines = stripVTControlCharacters(message).split('\n').filter(Boolean).slice(0, FAILURE_LINES);
   return [`  ${failure}`, ...lines.map((line) => `    ${line.slice(0, FAILURE_LINE_MAX)}`)];
 }
 

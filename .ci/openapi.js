@@ -160,7 +160,7 @@ async function lintWithSpectral(text) {
   return problems.map(({ code, message, path }) => `${code}: ${message} (${path.join('.')})`);
 }
 
-/** Runs Schemathesis with a key. Its own errors count as failures, because they hide cases. Their texts are after a heading. */
+/** Runs Schemathesis with a key. Its own errors count as failures, because they hide cases. Its output has their texts after a heading. */
 async function generateRequests(url, key, resources, work) {
   const env = {
     ...{ PATH: process.env.PATH, HOME: work, PYTHONPATH: join(__dirname, 'openapi') },
@@ -218,9 +218,9 @@ async function fuzz(url, data, work) {
   const keys = JSON.parse(readFileSync(join(data, 'demo.json'), 'utf8'));
   const resources = await knownResources(url, keys);
   const sum = { cases: 0, failures: 0 };
-  for (const key of [keys.public_key, keys.secret_key]) {
-    const { cases, failures, texts } = await generateRequests(url, key, resources, work);
-    count('Schemathesis', failures, texts);
+  for (const name of ['public_key', 'secret_key']) {
+    const { cases, failures, texts } = await generateRequests(url, keys[name], resources, work);
+    count(`Schemathesis with a ${name}`, failures, texts);
     sum.cases += cases;
     sum.failures += failures;
   }

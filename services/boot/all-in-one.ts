@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { type Maintain, MaintenanceRuns } from '../../projections/maintenance/runs';
+import { type Maintain, MaintenanceTasks } from '../../projections/maintenance/tasks';
 import type { ReadyCheck } from '../../shared/http/operational';
 import type { Config } from '../../shared/kernel/config';
 import type { Logger } from '../../shared/kernel/log';
@@ -61,7 +61,7 @@ export async function startAllInOne(
   try {
     // With HTTP processes, this one needs no HTTP modules.
     const { startHttpService } = require('./http-service') as typeof import('./http-service');
-    const http = await startHttpService(runtime, { ...startOperations(runtime, ready), maintain });
+    const http = await startHttpService(runtime, startOperations(runtime, ready), { maintain });
     const close = async (): Promise<void> => {
       await http.close();
       await background.close();
@@ -109,7 +109,7 @@ async function startBackground(
   const rendering = startMediaWork(runtime);
   const schedule = startSchedule(runtime);
   const webhooks = startWebhooks(runtime, webhook_times);
-  const maintenance = new MaintenanceRuns((...task) => runInProcess(config, ...task));
+  const maintenance = new MaintenanceTasks((...task) => runInProcess(config, ...task));
   const { maintain } = maintenance;
   const stopping = new AbortController();
   if (is_embedded) void catchUp(runtime, pipelines, starting, stopping.signal);

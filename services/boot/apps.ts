@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { Maintain } from '../../projections/maintenance/tasks';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
 import { Authenticator, type ControlChanges } from '../../shared/http/auth';
@@ -118,6 +119,7 @@ export interface WebOptions {
   readonly imports: ImportJobs;
   /** Without it, there are no pages for operators. */
   readonly operator_token: string | undefined;
+  readonly maintain: Maintain;
 }
 
 /**
@@ -134,7 +136,6 @@ export async function buildQueryApp(
   const { shared } = await buildSharedOptions(runtime, changes, operations);
   const { authenticator } = shared;
   const { views, events, system, metrics, blobs } = runtime;
-  const { ready, maintain } = operations;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
   const pages = web
@@ -146,7 +147,10 @@ export async function buildQueryApp(
           imports: web.imports,
           keys: runtime,
         }),
-        ...(maintain ? operatorRoutes({ ...runtime, ready, maintain }, web.operator_token) : []),
+        ...operatorRoutes(
+          { ...runtime, ready: operations.ready, maintain: web.maintain },
+          web.operator_token,
+        ),
       ]
     : [startRoute()];
   const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];

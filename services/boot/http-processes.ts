@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
-import type { Maintain } from '../../projections/maintenance/runs';
+import type { Maintain } from '../../projections/maintenance/tasks';
 import type { MetricsText } from '../../shared/http/metrics';
 import type { ReadyCheck, ReadyState } from '../../shared/http/operational';
 import type { Logger } from '../../shared/kernel/log';

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { join } from 'node:path';
+import type { Maintain } from '../../projections/maintenance/tasks';
 import type { Config } from '../../shared/kernel/config';
 import { CatalogError } from '../../shared/kernel/errors';
 import { localUrl } from '../../shared/kernel/server-url';
@@ -31,13 +32,13 @@ export interface HttpService {
 }
 
 /**
- * Serves reads, writes and tokens on one address. With `role`, serves only reads (`query`) or only writes and tokens
+ * Serves reads, writes, tokens and pages on one address. With a role, serves only reads (`query`) or only writes and tokens
  * (`command`). Rejects with the error of Node if the port cannot be opened.
  */
 export async function startHttpService(
   runtime: Runtime,
   operations: Operations,
-  role?: 'command' | 'query',
+  role: 'command' | 'query' | { readonly maintain: Maintain },
 ): Promise<HttpService> {
   const { HOST, PORT, DEMO, CONSOLE = DEMO } = runtime.config;
   const page_views = startPageViewCounter(runtime);
@@ -50,8 +51,9 @@ export async function startHttpService(
   // The pages get their tokens and their data from this address.
   const imports = new ImportJobs(runtime, join(runtime.config.DATA_DIR, 'imports'));
   const web: WebOptions | undefined =
-    role === undefined
+    typeof role === 'object'
       ? {
+          ...role,
           connectShop: async () => (url ? shopConnection(runtime.config, url) : undefined),
           connectConsole: () => (CONSOLE === 'on' && url !== undefined ? localUrl(url) : undefined),
           imports,
@@ -134,9 +136,10 @@ export function runHttp(): void {
           details: { waiting_for: ['main_process'], outages: {} },
         },
       metrics_text: async () => answered(await main.ask('metrics', undefined, SERVICE_TIMEOUT_MS)),
-      maintain: async (request) => answered(await main.ask('maintain', request, SERVICE_TIMEOUT_MS)),
     };
-    const http = await startHttpService(runtime, operations);
+    const maintain: Maintain = async (request) =>
+      answered(await main.ask('maintain', request, SERVICE_TIMEOUT_MS));
+    const http = await startHttpService(runtime, operations, { maintain });
     main.tell('listening', http.url);
     const calls: HttpCalls = {
       ready: readiness(runtime, WRITES),

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { AlreadyRunningError, reasonOf } from '../../projections/engine/errors';
 import type { OnProgress, Progress } from '../../projections/maintenance/progress';
 import { rebuild } from '../../projections/maintenance/rebuild';
-import type { Ended, TaskOptions } from '../../projections/maintenance/runs';
-import { verify } from '../../projections/maintenance/verify';
+import type { TaskOptions, TaskProgress, TaskResult } from '../../projections/maintenance/tasks';
+import { type VerifyResult, verify } from '../../projections/maintenance/verify';
 import type { Realm } from '../../shared/catalog/realm';
 import type { Config } from '../../shared/kernel/config';
 import { Child, type ChildCalls } from '../../shared/kernel/processes';
@@ -13,15 +13,17 @@ import { type ChildOptions, serveParent } from './process';
 
 /** How long a stop waits for the step that runs. After that, the process is killed. The next rebuild continues. */
 const STOP_MS = 3_000;
+/** As many as a page of the console shows. */
+const DIFFERENCES_MAX = 500;
 
 /** What the process answers. */
 interface MaintenanceCalls extends ChildCalls {
   /** Resolves when the task has ended. */
-  run(): Promise<Ended>;
+  run(): Promise<TaskResult>;
 }
 
 /** What the process calls. */
-type StarterCalls = { progressed(progress: Progress): void };
+type StarterCalls = { progressed(progress: TaskProgress): void };
 type Options = ChildOptions & TaskOptions & { readonly realm: Realm };
 
 /**
@@ -32,18 +34,20 @@ export async function runInProcess(
   config: Config,
   realm: Realm,
   task: TaskOptions,
-  onProgress: OnProgress,
+  onProgress: (progress: TaskProgress) => void,
   signal: AbortSignal,
-): Promise<Ended> {
+): Promise<TaskResult> {
   const options: Options = { config, name: task.task, realm, ...task };
   const calls: StarterCalls = { progressed: onProgress };
   const child = Child.start<MaintenanceCalls>('maintenance', calls, { options });
   const ending = child.ask('run', undefined);
   await Promise.race([ending, once(signal, 'abort')]);
   await child.stop(STOP_MS);
-  const ended = await ending;
-  if (ended) return ended;
-  return signal.aborted ? { status: 'stopped' } : { status: 'failed', reason: await child.ended };
+  const result = await ending;
+  if (result) return result;
+  if (signal.aborted) return { status: 'stopped' };
+  const reason = `Its process ended (${await child.ended}). The log has the cause. Start the task again.`;
+  return { status: 'failed', reason };
 }
 
 /**
@@ -57,9 +61,12 @@ export async function rebuildInProcess(
   signal: AbortSignal,
 ): Promise<void> {
   const task: TaskOptions = { task: 'rebuild', verify: false, on_poison: 'dead_letter' };
-  const ended = await runInProcess(config, realm, task, onProgress, signal);
-  if (ended.status === 'failed' && !ended.is_running_elsewhere && !signal.aborted)
-    throw new Error(ended.reason);
+  const show = ({ progress }: TaskProgress): void => {
+    if (progress) onProgress(progress);
+  };
+  const result = await runInProcess(config, realm, task, show, signal);
+  if (result.status === 'failed' && !result.is_running_elsewhere && !signal.aborted)
+    throw new Error(result.reason);
 }
 
 /** The role `maintenance`. */
@@ -71,22 +78,25 @@ export function runMaintenance(): void {
     const { signal } = stopping;
     const parts = {
       ...{ realm, events, views, log, system: realSystem, signal },
-      on_progress: (progress: Progress) => parent.tell('progressed', progress),
+      on_progress: (progress: Progress) => parent.tell('progressed', { progress }),
+      on_outage: (outage: string) => parent.tell('progressed', { outage }),
     };
-    const run = async (): Promise<Ended> => {
+    const run = async (): Promise<TaskResult> => {
       if (task === 'rebuild') {
         const result = await rebuild({ ...parts, ...options });
-        return result.outcome === 'interrupted' ? { status: 'stopped' } : { status: 'rebuilt', result };
+        if (result.outcome === 'interrupted') return { status: 'stopped' };
+        const verified = result.verified && shortened(result.verified);
+        return { status: 'rebuilt', result: { ...result, verified } };
       }
       const result = await verify({ ...parts, repairs: task === 'repair' });
-      return signal.aborted ? { status: 'stopped' } : { status: 'verified', result };
+      return signal.aborted ? { status: 'stopped' } : { status: 'verified', result: shortened(result) };
     };
-    const explain = (error: unknown): Ended => {
+    const explain = (error: unknown): TaskResult => {
       if (signal.aborted) return { status: 'stopped' };
       const is_running_elsewhere = error instanceof AlreadyRunningError;
       return { status: 'failed', reason: reasonOf(error), is_running_elsewhere };
     };
-    let running: Promise<Ended> | undefined;
+    let running: Promise<TaskResult> | undefined;
     const calls: MaintenanceCalls = {
       run: () => {
         running = run().catch(explain);
@@ -101,4 +111,10 @@ export function runMaintenance(): void {
     };
     return calls;
   });
+}
+
+/** Leaves out the differences that no page shows. */
+function shortened({ differences, truncated, ...result }: VerifyResult): VerifyResult {
+  const is_long = differences.length > DIFFERENCES_MAX;
+  return { ...result, differences: differences.slice(0, DIFFERENCES_MAX), truncated: truncated || is_long };
 }

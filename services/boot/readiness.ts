@@ -1,4 +1,3 @@
-import type { Maintain } from '../../projections/maintenance/runs';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import type { MetricsText } from '../../shared/http/metrics';
@@ -107,8 +106,6 @@ export function readiness(runtime: Runtime, needs: ReadinessNeeds): ReadyCheck {
 export interface Operations {
   readonly ready: ReadyCheck;
   readonly metrics_text: () => Promise<MetricsText>;
-  /** Undefined in a process that serves only a part of the interface. */
-  readonly maintain?: Maintain;
 }
 
 /** Answers for this process alone. Reads the stores at each scrape. */

@@ -87,25 +87,19 @@ async function makeDemo(deps: DemoDeps, files: DemoFiles, pending: PendingDemo):
   return demo;
 }
 
-/** Imports the listings first: a product that names a listing before its row is written creates it with only a name. */
+/**
+ * Imports the listings first. In one import, a product that names a listing before its row is written creates it with only
+ * a name, so that two demos would have different events.
+ */
 async function importDemo(
   deps: DemoDeps,
   context: WriteContext,
   store: Store,
   items: readonly ImportItem[],
 ): Promise<void> {
-  await importItems(
-    deps,
-    context,
-    store,
-    items.filter(({ kind }) => kind === 'listing'),
-  );
-  await importItems(
-    deps,
-    context,
-    store,
-    items.filter(({ kind }) => kind !== 'listing'),
-  );
+  const isListing = ({ kind }: ImportItem): boolean => kind === 'listing';
+  for (const part of [items.filter(isListing), items.filter((item) => !isListing(item))])
+    await importItems(deps, context, store, part);
 }
 
 async function importItems(

@@ -32,14 +32,13 @@ export interface Principal {
 /** A request that the server has received. In Node's type, `method` and `url` may be missing, as in a response. */
 export type HttpRequest = IncomingMessage & { readonly method: string; readonly url: string };
 
-/** Returns a request header by its name in lower case. */
-export type HeaderOf = (name: string) => string | undefined;
+/** Whether the client has connected by https. Gateways that receive https say so. */
+export const isSecure = (header: (name: string) => string | undefined): boolean =>
+  header('x-forwarded-proto')?.startsWith('https') === true;
 
-/** Returns the address that the client has sent a request to. Gateways that receive https say so. */
-export function ownAddress(header: HeaderOf): string {
-  const is_secure = header('x-forwarded-proto')?.startsWith('https') === true;
-  return `${is_secure ? 'https' : 'http'}://${header('host')}`;
-}
+/** Returns the address that the client has sent a request to. */
+export const ownAddress = (header: (name: string) => string | undefined): string =>
+  `${isSecure(header) ? 'https' : 'http'}://${header('host')}`;
 
 /** A request with what its stages have found out about it. */
 export interface Exchange {

@@ -255,7 +255,7 @@ describeWithProgram('chromium', 'in a browser', () => {
         page.evaluate(`[...document.querySelectorAll('[name=media_id]')].map(({ value }) => value)`);
       const before = (await ids()) as string[];
       expect(before).toHaveLength(2);
-      await pictures.last().dragTo(pictures.first());
+      await pictures.last().dragTo(pictures.first(), { targetPosition: { x: 10, y: 10 } });
       await isTold(page, 'The pictures are saved.');
       expect(await ids()).toEqual(before.toReversed());
     });

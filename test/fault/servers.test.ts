@@ -56,13 +56,13 @@ describeOnAll(SERVER_SETTINGS, 'the service on EventStoreDB, MongoDB and Redis',
   const projected = (id: string) =>
     waitFor(async () => (await client.read(id)).status === 200, { what: 'the projection' });
   /** Sends a request again if a busy machine has not answered it in time. */
-  const answered = (...request: Parameters<Client['send']>) =>
+  const answered = (method: string, path: string, body?: unknown) =>
     waitFor(
       async () => {
-        const reply = await client.send(...request);
+        const reply = await client.send(method, path, body);
         return !reply.headers.has('retry-after') && reply;
       },
-      { what: request.join(' ') },
+      { what: `${method} ${path}`, timeout_ms: FAILS_WITHIN_MS },
     );
   /** A busy machine may be late to answer for the other servers, too. */
   const untilOnlyMissing = (server: string) =>
@@ -136,7 +136,7 @@ describeOnAll(SERVER_SETTINGS, 'the service on EventStoreDB, MongoDB and Redis',
     expect(written.headers.get('x-ratelimit-limit')).toBe('1000000');
     expect((await answered('GET', `/api/publication/${existing_id}`)).status).toBe(200);
     const ready = await answered('GET', '/health/ready');
-    expect(ready.body.data.live.job_queue).toBe('unavailable');
+    expect([ready.status, ready.body.data.live.job_queue]).toEqual([200, 'unavailable']);
     await gated.gates.redis.open();
     await projected(written.body.data.id);
   });

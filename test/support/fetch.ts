@@ -11,7 +11,7 @@ const fetchInTime: typeof globalThis.fetch = (input, init = {}) => {
   return globalThis.fetch(input, { ...init, signal });
 };
 
-/** Its timer outlives the request, and so must not hold the request's body. */
+/** A function of its own, because its timer outlives the request, and must not keep the request's body in memory. */
 function limitOf(request: string): AbortSignal {
   const deadline = new AbortController();
   AbortSignal.timeout(WAIT_MS_MAX).addEventListener('abort', () =>

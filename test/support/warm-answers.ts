@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { type Service, startAllInOne } from '../../services/boot/all-in-one';
 import type { Listening } from '../../services/boot/listen';
@@ -7,6 +8,7 @@ import { startColdApp } from './cold-app';
 import { fetch } from './fetch';
 import { type Harness, type Reply, startHarness, type TestKey } from './harness';
 import type { OwnNames } from './own-servers';
+import { waitFor } from './wait-for';
 
 const SEED = Number(process.env.EDGE_SEED ?? Math.floor(Math.random() * 1_000_000));
 const ROUNDS = 5;
@@ -67,12 +69,19 @@ export function warmAnswersEqualColdOnes(namesOf?: () => OwnNames): void {
   });
 
   const urls = (): readonly string[] => [harness.url, second.url];
-  const send = (method: string, path: string, body?: object): Promise<Response> =>
-    fetch(`${pick(urls())}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${merchant.token}`, 'content-type': 'application/json' },
-      ...(body && { body: JSON.stringify(body) }),
+  /** Sends a write, and sends it again if a busy machine has not answered it in time. It is done once. */
+  const send = (method: string, path: string, body?: object): Promise<Response> => {
+    const headers = {
+      authorization: `Bearer ${merchant.token}`,
+      'content-type': 'application/json',
+      'idempotency-key': randomUUID(),
+    };
+    const sent = { method, headers, ...(body && { body: JSON.stringify(body) }) };
+    return waitFor(async () => {
+      const response = await fetch(`${pick(urls())}${path}`, sent);
+      return !response.headers.has('retry-after') && response;
     });
+  };
   const write = async (method: string, path: string, body?: object): Promise<Reply['body']> => {
     const response = await send(method, path, body);
     // Two writes of a round may change the same resource.

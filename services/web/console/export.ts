@@ -1,5 +1,5 @@
 import { CatalogApiError } from '../../../shared/client';
-import { addressOf } from './frame';
+import { headerOf, ownAddress } from '../../../shared/http/request';
 import type { Page } from './session';
 
 const FILES = { jsonl: 'catalog.jsonl', shopify: 'products.csv' } as const;
@@ -7,9 +7,10 @@ const FILES = { jsonl: 'catalog.jsonl', shopify: 'products.csv' } as const;
 /** Sends the catalog as the interface exports it, with the same rules and limits. */
 export const exportCatalog: Page = async ({ query, req, fetchApi }) => {
   const format = query.get('format') === 'shopify' ? 'shopify' : 'jsonl';
-  const parameters = new URLSearchParams({ format, base_url: addressOf(req) });
-  const { ok, status, headers, body } = await fetchApi(`/api/export?${parameters}`);
-  if (!ok || !body) throw new CatalogApiError(status, headers, body && (await new Response(body).json()));
+  const parameters = new URLSearchParams({ format, base_url: ownAddress((name) => headerOf(req, name)) });
+  const answer = await fetchApi(`/api/export?${parameters}`);
+  if (!answer.ok) throw new CatalogApiError(answer.status, answer.headers, await answer.json());
+  const { headers, body } = answer;
   return {
     file: {
       data: null,
@@ -17,7 +18,7 @@ export const exportCatalog: Page = async ({ query, req, fetchApi }) => {
         'Cache-Control': 'no-store',
         'Content-Disposition': `attachment; filename="${FILES[format]}"`,
       },
-      stream: { content_type: headers.get('content-type')!, bytes: body },
+      stream: { content_type: headers.get('content-type')!, ...(body && { bytes: body }) },
     },
   };
 };

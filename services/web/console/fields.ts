@@ -47,6 +47,8 @@ export const VARIANT_FIELDS: readonly FormField[] = [
   { name: 'quantity_available', label: 'Stock', kind: 'count' },
 ];
 
+type Hours = NonNullable<Store['businessHours']>[number];
+
 /** The text of a value in a form. */
 export function textOf({ kind }: FormField, value: unknown): string {
   if (value === undefined || value === null) return '';
@@ -54,8 +56,6 @@ export function textOf({ kind }: FormField, value: unknown): string {
   if (kind === 'hours') return (value as Hours[]).map(({ day, hours }) => `${day}: ${hours}`).join('\n');
   return kind === 'list' ? (value as string[]).map(quoted).join(', ') : String(value);
 }
-
-type Hours = NonNullable<Store['businessHours']>[number];
 
 /** Returns a value as it stands in the text of a list: in quotation marks, and with its own doubled, if it has a comma. */
 const quoted = (value: string): string => (/^"|,/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);

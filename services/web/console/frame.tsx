@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
-import { type HttpRequest, ownAddress } from '../../../shared/http/request';
+import { type HttpRequest, headerOf, isSecure } from '../../../shared/http/request';
 import type { Answer, PublicAnswer, TextAnswer } from '../../../shared/http/route';
 import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
 import { Layout, Message, type Notice, type Site } from './pages';
@@ -14,7 +14,7 @@ const REFRESH_S = 2;
 /** How long a sign-in lasts: the longest lifetime of a token. */
 export const SESSION_MINUTES = 60;
 
-/** A page, the address to go on with, where `saved` is shown, or a file. */
+/** What a page answers. */
 export type Shown =
   | {
       readonly title: string;
@@ -24,6 +24,7 @@ export type Shown =
       /** The page is loaded again soon, because it shows work that goes on. */
       readonly refreshes?: boolean;
     }
+  /** Redirects. The next page shows `saved`. */
   | { readonly location: string; readonly saved?: string }
   | { readonly file: Answer };
 
@@ -40,13 +41,9 @@ export function cookieOf(
   seconds: number,
   req: HttpRequest,
 ): string {
-  const secure = addressOf(req).startsWith('https') ? '; Secure' : '';
+  const secure = isSecure((header) => headerOf(req, header)) ? '; Secure' : '';
   return `${name}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }
-
-/** The address of the service, as the browser sees it. */
-export const addressOf = ({ headers }: HttpRequest): string =>
-  ownAddress((name) => headers[name]?.toString());
 
 export function cookieIn({ headers }: HttpRequest, { name }: SessionCookie): string | undefined {
   const cookies = (headers.cookie ?? '').split('; ');

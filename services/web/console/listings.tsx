@@ -152,7 +152,7 @@ function ListingPage({ listing, etag, featured, others, words, form, notice }: L
     <form class="scroll" method="post" action={`${path}/featured`}>
       <input type="hidden" name="shown" value={products.map(({ id }) => id).join(' ')} />
       <table>
-        <tbody data-order={products === featured || undefined}>
+        <tbody data-order={products === featured ? 'down' : undefined}>
           {products.map((product, index) => (
             <tr key={product.id}>
               <td>
@@ -188,6 +188,7 @@ function ListingPage({ listing, etag, featured, others, words, form, notice }: L
             <MoveButton move="remove" id={id} label="Take out" name={title} />
           </>
         ))}
+        <OrderScript />
         <div class="bar">
           <h2>Other products</h2>
           <form>
@@ -195,7 +196,6 @@ function ListingPage({ listing, etag, featured, others, words, form, notice }: L
             <button type="submit">Show</button>
           </form>
         </div>
-        <OrderScript />
         {others.length === 0 && <p class="note">Nothing found.</p>}
         {rows(others, ({ id, title }) => (
           <MoveButton move="add" id={id} label="Feature" name={title} />
@@ -212,8 +212,8 @@ export const save = unlessInvalid(page, async ({ client, id, form }) => {
 });
 
 /**
- * Without a pressed button, takes the order of the form, if the present one is still that which the page has shown. A
- * button moves one product in the present order, whatever the page has shown.
+ * A pressed button moves one product in the present order, whatever the page has shown. Without one, saves the order of the
+ * form. Refuses if the order has changed since the page was shown.
  */
 export const arrange = unlessInvalid(page, async ({ client, id, form }) => {
   const featured = (await featuredOf(client, id)).map((product) => product.id);
@@ -222,9 +222,12 @@ export const arrange = unlessInvalid(page, async ({ client, id, form }) => {
       'move',
       `More than ${FEATURED_MAX} products are featured. Change their positions instead.`,
     );
-  if (!form.has('move') && form.get('shown') !== featured.join(' '))
-    throw new InvalidText('move', 'Somebody has changed the order meanwhile. Nothing was saved.');
-  const order = form.has('move') ? arranged(featured, form) : form.getAll('publication_id');
+  let order = arranged(featured, form);
+  if (!form.has('move')) {
+    if (form.get('shown') !== featured.join(' '))
+      throw new InvalidText('move', 'Somebody has changed the order meanwhile. Nothing was saved.');
+    order = form.getAll('publication_id');
+  }
   await client.listings.arrangeFeatured(id, order);
   return { location: `/console/listing/${id}`, saved: 'The order is saved.' };
 });

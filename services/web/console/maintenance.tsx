@@ -1,14 +1,15 @@
 import type { Progress } from '../../../projections/maintenance/progress';
-import { type Run, TASKS, type Task } from '../../../projections/maintenance/runs';
+import { TASKS, type Task, type TaskOptions, type TaskState } from '../../../projections/maintenance/tasks';
 import type { VerifyResult } from '../../../projections/maintenance/verify';
 import { REALMS, type Realm } from '../../../shared/catalog/realm';
+import { assertNever } from '../../../shared/kernel/errors';
 import type { Shown } from './frame';
-import { HOME, hideSecrets, link, messageOf, type Page, Table } from './operator-pages';
+import { HOME, hideSecrets, link, messageOf, type Page, Table } from './operator-frame';
 import { Button } from './pages';
 
 const EFFECTS: Readonly<Record<Task, string>> = {
   rebuild:
-    'Builds a new version of all documents from the log, compares it with a second reading of the log, and switches to it. Until then, readers see the present version, and then it is kept for a rollback. Continues a rebuild that was stopped.',
+    'Builds a new version of all documents from the log, compares it with a second reading of the log, and switches to it. Readers see the old version until then, and it is kept for a rollback. Continues a rebuild that was stopped.',
   verify: 'Compares every document with a new reading of the log. Changes nothing.',
   repair: 'Compares every document with a new reading of the log, and rewrites those that differ.',
 };
@@ -17,24 +18,33 @@ const VALUE_LENGTH = 200;
 const count = (value: number): string => Math.round(value).toLocaleString('en');
 const titleOf = (task: Task, realm: Realm): string => `${task[0]!.toUpperCase()}${task.slice(1)} ${realm}`;
 
-/** Asks before a task. Without one, shows the last task of the realm. A form starts a task, or stops the one that runs. */
-export const taskPage: Page = async ({ deps, query, form }) => {
+/** Shows the last task of a realm, or asks before another one. A form starts or stops one. */
+export const taskPage: Page = async ({ deps: { maintain }, query, form }) => {
   const asked = form ?? query;
   const realm = REALMS.find((each) => each === asked.get('realm'));
   const task = TASKS.find((each) => each === asked.get('task'));
-  if (!realm || (asked.has('task') && !task)) return messageOf('Not found', 'There is no such task.', 404);
-  const on_poison = asked.has('dead_letter') ? 'dead_letter' : 'fail';
-  const action = task ? ({ task, on_poison } as const) : 'stop';
-  const { run, is_refused } = await deps.maintain({ realm, ...(form && { action }) });
-  if (is_refused) {
-    const hint = `A ${run?.task} of ${realm} is running. Stop it, or wait until it has ended.`;
-    return messageOf('Already running', hint, 409);
+  const is_stop = form?.get('action') === 'stop';
+  if (!realm || (!task && (asked.has('task') || (form && !is_stop))))
+    return messageOf('Not found', 'There is no such task.', 404);
+  const shown = { location: link('/task', { realm }) };
+  if (form && task && !is_stop) {
+    const options: TaskOptions = { task, on_poison: form.has('dead_letter') ? 'dead_letter' : 'fail' };
+    const { state, is_refused } = await maintain({ realm, action: 'start', options });
+    return is_refused ? runningMessage(realm, state) : shown;
   }
-  if (form || (task && run?.status === 'running')) return { location: link('/task', { realm }) };
+  const { state } = await maintain({ realm, action: is_stop ? 'stop' : 'show' });
+  if (is_stop || (task && state?.status === 'running')) return shown;
   if (task) return askPage(realm, task);
-  if (run) return runPage(realm, run);
+  if (state) return statePage(realm, state);
   return messageOf('Nothing runs', `No task of ${realm} was started here since the service started.`, 200);
 };
+
+const runningMessage = (realm: Realm, state: TaskState | undefined): Shown =>
+  messageOf(
+    'Already running',
+    `A ${state?.task} of ${realm} is running. Stop it, or wait until it has ended.`,
+    409,
+  );
 
 function askPage(realm: Realm, task: Task): Shown {
   const title = titleOf(task, realm);
@@ -59,33 +69,35 @@ function askPage(realm: Realm, task: Task): Shown {
   return { title, body };
 }
 
-function runPage(realm: Realm, run: Run): Shown {
-  const title = titleOf(run.task, realm);
+function statePage(realm: Realm, state: TaskState): Shown {
+  const title = titleOf(state.task, realm);
+  const is_running = state.status === 'running';
   const body = (
     <>
       <h1>{title}</h1>
-      <State run={run} />
-      {run.status === 'running' && <Button action={`${HOME}/task`} label="Stop" values={{ realm }} />}
+      <State state={state} />
+      {is_running && <Button action={`${HOME}/task`} label="Stop" values={{ realm, action: 'stop' }} />}
       <p>
         <a href={HOME}>Health</a>
       </p>
     </>
   );
-  return { title, body, refreshes: run.status === 'running' };
+  return { title, body, refreshes: is_running };
 }
 
-function State({ run }: { run: Run }) {
-  switch (run.status) {
+function State({ state }: { state: TaskState }) {
+  switch (state.status) {
     case 'running':
-      return run.progress ? <Bar {...run.progress} /> : <p>Starting.</p>;
+      if (state.outage) return <p class="bad">{`Waiting: ${state.outage}`}</p>;
+      return state.progress ? <Bar {...state.progress} /> : <p>Starting.</p>;
     case 'stopped':
       return <p>Stopped. A rebuild continues when it is started again.</p>;
     case 'failed':
-      return <p class="bad">{run.reason}</p>;
+      return <p class="bad">{state.reason}</p>;
     case 'verified':
-      return <Verified {...run.result} />;
+      return <Verified {...state.result} />;
     case 'rebuilt': {
-      const { outcome, version, previous, verified } = run.result;
+      const { outcome, version, previous, verified } = state.result;
       const is_active = outcome === 'activated';
       return (
         <>
@@ -97,6 +109,8 @@ function State({ run }: { run: Run }) {
         </>
       );
     }
+    default:
+      return assertNever(state, 'status');
   }
 }
 

@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { scanBodies } from '../../../projections/maintenance/bodies';
 import * as letters from '../../../projections/maintenance/dead-letters';
 import { newestEvents, showStream } from '../../../projections/maintenance/event-log';
-import { type Maintain, type Run, TASKS } from '../../../projections/maintenance/runs';
 import { type PipelineStatus, readStatus } from '../../../projections/maintenance/status';
+import { TASKS, type TaskState } from '../../../projections/maintenance/tasks';
 import {
   type JsonObject,
   parseStreamName,
@@ -13,50 +13,21 @@ import {
   streamName,
 } from '../../../shared/catalog/events/envelope';
 import { ENVIRONMENTS, type Environment, REALMS, type Realm } from '../../../shared/catalog/realm';
-import type { ReadyCheck } from '../../../shared/http/operational';
-import type { Logger } from '../../../shared/kernel/log';
-import type { System } from '../../../shared/kernel/system';
-import type { ActiveView } from '../../../shared/ports/document-reader';
-import type { EventStore } from '../../../shared/ports/event-store';
-import type { ViewStore } from '../../../shared/ports/view-store';
-import type { Shown } from './frame';
-import { Message, type Site, secondOf } from './pages';
+import { taskPage } from './maintenance';
+import {
+  HOME,
+  hideSecrets,
+  link,
+  messageOf,
+  type Page,
+  type PageDeps,
+  StreamLink,
+  Table,
+  Time,
+} from './operator-frame';
+import { secondOf } from './pages';
 import { PlotScript, Plots } from './plots';
 
-/** What the pages read and change, by the functions of the command line: the stores of the process. */
-export interface PageDeps {
-  readonly events: Readonly<Record<Realm, EventStore>>;
-  readonly viewStores: Readonly<Record<Realm, ViewStore>>;
-  readonly views: Readonly<Record<Realm, ActiveView>>;
-  readonly system: System;
-  readonly log: Logger;
-  readonly ready: ReadyCheck;
-  readonly maintain: Maintain;
-}
-
-interface Visit {
-  readonly deps: PageDeps;
-  readonly query: URLSearchParams;
-  /** Undefined for a GET. */
-  readonly form: URLSearchParams | undefined;
-}
-export type Page = (visit: Visit) => Promise<Shown>;
-
-export const HOME = '/console/operator';
-export const OPERATOR: Site = {
-  name: 'Operator',
-  home: HOME,
-  sign_out: `${HOME}/sign-out`,
-  sections: [
-    [HOME, 'Health'],
-    [`${HOME}/dead-letters`, 'Dead letters'],
-    [`${HOME}/events`, 'Events'],
-    [`${HOME}/stores`, 'Stores'],
-  ],
-};
-
-/** How many rows a table shows. */
-const ROWS_MAX = 500;
 /** Events on a page, and how many a page looks at to find them: older ones are a page further. */
 const EVENTS = 50;
 const EXAMINED_MAX = 5_000;
@@ -65,57 +36,6 @@ const REASON_LENGTH = 160;
 const partsOf = ({ events, viewStores, system, log }: PageDeps, realm: Realm) => ({
   ...{ realm, events: events[realm], views: viewStores[realm], system, log },
 });
-
-export const messageOf = (heading: string, hint: string, status: number): Shown => ({
-  title: heading,
-  status,
-  body: <Message heading={heading} hint={hint} back={OPERATOR.sections[0]!} />,
-});
-
-export const link = (path: string, parameters: Record<string, string>): string =>
-  `${HOME}${path}?${new URLSearchParams(parameters)}`;
-
-const Time = ({ at }: { at: string }) => <time>{secondOf(at)}</time>;
-
-const StreamLink = ({ stream }: { stream: string }) => (
-  <a href={link('/stream', { name: stream })}>
-    <code>{stream}</code>
-  </a>
-);
-
-interface TableProps {
-  readonly columns: readonly string[];
-  readonly rows: readonly ComponentChildren[][];
-}
-
-/** A table that scrolls sideways on a narrow screen. Columns of numbers are right-aligned. */
-export function Table({ columns, rows }: TableProps) {
-  if (rows.length === 0) return <p class="note">None.</p>;
-  const classOf = (index: number) =>
-    ['number', 'bigint'].includes(typeof rows[0]?.[index]) ? 'number' : undefined;
-  const cells = (Tag: 'th' | 'td', row: readonly ComponentChildren[]) =>
-    row.map((cell, index) => (
-      <Tag key={index} class={classOf(index)}>
-        {typeof cell === 'bigint' ? String(cell) : cell}
-      </Tag>
-    ));
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: without links, it cannot be scrolled by keyboard otherwise
-    <div class="scroll" tabIndex={0}>
-      <table class="rows">
-        <thead>
-          <tr>{cells('th', columns)}</tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, ROWS_MAX).map((row, index) => (
-            <tr key={index}>{cells('td', row)}</tr>
-          ))}
-        </tbody>
-      </table>
-      {rows.length > ROWS_MAX && <p class="note">{`The first ${ROWS_MAX} of ${rows.length}.`}</p>}
-    </div>
-  );
-}
 
 // --- Health ---
 
@@ -144,8 +64,8 @@ const healthPage: Page = async ({ deps }) => {
               <h2>{realm}</h2>
               <Parts parts={(of_realms[realm] ?? {}) as JsonObject} />
               {
-                await deps.maintain({ realm }).then(
-                  ({ run }) => <Tasks realm={realm} run={run} />,
+                await deps.maintain({ realm, action: 'show' }).then(
+                  ({ state }) => <Tasks realm={realm} state={state} />,
                   () => undefined,
                 )
               }
@@ -167,16 +87,16 @@ const healthPage: Page = async ({ deps }) => {
 };
 
 /** The links to the pages that ask before a task, and to the last one. */
-const Tasks = ({ realm, run }: { realm: Realm; run: Run | undefined }) => (
+const Tasks = ({ realm, state }: { realm: Realm; state: TaskState | undefined }) => (
   <div class="tags tasks">
     {TASKS.map((task) => (
       <a key={task} href={link('/task', { realm, task })}>{`${task}…`}</a>
     ))}
-    {run && <a href={link('/task', { realm })}>{`${run.task}: ${run.status}`}</a>}
+    {state && <a href={link('/task', { realm })}>{`${state.task}: ${state.status}`}</a>}
   </div>
 );
 
-/** Returns what the script of the Health page shows. Of a store that cannot be read, only the realm. */
+/** Returns what the script of the Health page shows of each realm. Returns only its name if its store cannot be read. */
 export const statusOf = (deps: PageDeps) =>
   Promise.all(
     REALMS.map((realm) =>
@@ -437,10 +357,6 @@ const eventsPage: Page = async ({ deps, query }) => {
   return { title: 'Events', body };
 };
 
-/** Secrets of webhooks and hashes of API keys are in the log. */
-export const hideSecrets = (key: string, value: unknown): unknown =>
-  ['secret', 'key_hash'].includes(key) ? '(hidden)' : value;
-
 const streamPage: Page = async ({ deps, query }) => {
   const name = query.get('name') ?? '';
   const realm = parseStreamName(name)?.realm;
@@ -519,7 +435,7 @@ const storesPage: Page = async ({ deps }) => {
       <h2>Accounts</h2>
       <Table columns={columns} rows={await rowsOf('control', 'accounts')} />
       <h2>Webhooks that do not send</h2>
-      <Table columns={['URL', 'Status', 'Reason', 'Since', 'Stream']} rows={stopped.flat()} />
+      <Table columns={['URL', 'Status', 'Reason', 'Changed', 'Stream']} rows={stopped.flat()} />
     </>
   );
   return { title: 'Stores', body };
@@ -527,6 +443,7 @@ const storesPage: Page = async ({ deps }) => {
 
 export const OPERATOR_PAGES: Readonly<Record<string, Page>> = {
   '': healthPage,
+  '/task': taskPage,
   '/dead-letters': deadLettersPage,
   '/release': releasePage,
   '/events': eventsPage,

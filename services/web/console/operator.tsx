@@ -7,8 +7,8 @@ import type { Config } from '../../../shared/kernel/config';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { RateLimiter } from '../../../shared/ports/rate-limiter';
 import * as frame from './frame';
-import { taskPage } from './maintenance';
-import { HOME, messageOf, OPERATOR, OPERATOR_PAGES, type PageDeps, statusOf } from './operator-pages';
+import { HOME, messageOf, OPERATOR, type PageDeps } from './operator-frame';
+import { OPERATOR_PAGES, statusOf } from './operator-pages';
 import { type Notice, SignIn } from './pages';
 import { PLOT_ASSETS } from './plots';
 
@@ -34,7 +34,7 @@ export function operatorRoutes(deps: OperatorDeps, token: string | undefined): P
     route(path, async (req) =>
       req.method === 'POST' && frame.isOwnForm(req) ? serve(req) : frame.redirect(HOME),
     );
-  const pages = Object.entries({ ...OPERATOR_PAGES, '/task': taskPage }).map(([path, page]) =>
+  const pages = Object.entries(OPERATOR_PAGES).map(([path, page]) =>
     route(path, async (req) => {
       if (!session.has(req)) return signInPage();
       const is_form = req.method === 'POST';

@@ -4,10 +4,14 @@ import { assetRoute } from '../html';
 
 type Move = 'first' | 'up' | 'add' | 'remove';
 
-export const ORDER_ROUTE = assetRoute('console-order', 'mjs', readAsset(join(__dirname, 'drag.mjs')));
+export const ORDER_SCRIPT = assetRoute(
+  'console-order',
+  'mjs',
+  readAsset(join(__dirname, 'order-script.mjs')),
+);
 
 /** Lets one drag the children of elements with `data-order`. Their form is then sent without a pressed button. */
-export const OrderScript = () => <script type="module" src={ORDER_ROUTE.path} />;
+export const OrderScript = () => <script type="module" src={ORDER_SCRIPT.path} />;
 
 interface MoveProps {
   readonly move: Move;

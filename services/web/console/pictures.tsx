@@ -26,7 +26,7 @@ export function Pictures({ id, etag, pictures }: PicturesProps) {
       <h2>Pictures</h2>
       <form method="post" action={`${path}/pictures`}>
         <input type="hidden" name="etag" value={etag} />
-        <ol class="pictures" data-order>
+        <ol class="pictures" data-order="across">
           {pictures.map((media, index) => (
             <li key={media.id}>
               <input type="hidden" name="media_id" value={media.id} />

@@ -3,7 +3,7 @@ import type { Realm } from '../../../shared/catalog/realm';
 import { readAsset } from '../../../shared/http/asset';
 import { assetRoute } from '../html';
 
-/** What the Health page needs for its plots (`draw.mjs`). */
+/* What the Health page needs for its plots. */
 
 const UPLOT = dirname(require.resolve('uplot'));
 const UPLOT_STYLE = assetRoute('uplot', 'css', readAsset(join(UPLOT, 'uPlot.min.css')));
@@ -12,7 +12,7 @@ const UPLOT_SCRIPT = assetRoute('uplot', 'mjs', readAsset(join(UPLOT, 'uPlot.esm
 const SCRIPT = assetRoute(
   'console-plots',
   'mjs',
-  readAsset(join(__dirname, 'draw.mjs')).replace("'uplot'", `'${UPLOT_SCRIPT.path}'`),
+  readAsset(join(__dirname, 'plots-script.mjs')).replace("'uplot'", `'${UPLOT_SCRIPT.path}'`),
 );
 export const PLOT_ASSETS = [UPLOT_STYLE, UPLOT_SCRIPT, SCRIPT];
 

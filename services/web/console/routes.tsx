@@ -11,7 +11,7 @@ import { HEADERS, isOwnForm, redirect, type Shown, STYLE_ROUTE } from './frame';
 import { importPages } from './imports';
 import { type KeyDeps, keyPages } from './keys';
 import * as listingPages from './listings';
-import { ORDER_ROUTE } from './order';
+import { ORDER_SCRIPT } from './order';
 import { BulkPreview, type Notice, Product, Products, Reviews, Webhooks } from './pages';
 import { addPictures, arrangePictures, Pictures, picturesOf } from './pictures';
 import {
@@ -72,7 +72,7 @@ export function consoleRoutes({ connect, authenticate, imports, keys }: ConsoleD
   const of_keys = keyPages(keys);
   return [
     STYLE_ROUTE,
-    ORDER_ROUTE,
+    ORDER_SCRIPT,
     open('/console/sign-in', signIn),
     open('/console/sign-out', signOut),
     route('/console', async () => ({ location: HOME })),

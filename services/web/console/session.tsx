@@ -41,7 +41,7 @@ export interface Visit {
   /** Empty for a GET, and for a form with files, which `receiveForm` reads from `req`. */
   readonly form: URLSearchParams;
   readonly req: HttpRequest;
-  /** Sends a GET to the interface with the token of the session. */
+  /** Reads the interface with the token of the session: by a HEAD, if the page is asked for by one. */
   readonly fetchApi: (path: string) => Promise<Response>;
 }
 
@@ -108,7 +108,10 @@ export async function visit(
   const query = new URL(req.url, 'http://console').searchParams;
   const client = clientOf(base_url, token);
   const fetchApi = (path: string) =>
-    fetch(base_url + path, { headers: { Authorization: `Bearer ${token}` } });
+    fetch(base_url + path, {
+      method: req.method === 'HEAD' ? 'HEAD' : 'GET',
+      headers: { Authorization: `Bearer ${token}` },
+    });
   let store: Store | undefined;
   try {
     store = await client.store.get();

@@ -1,3 +1,4 @@
+import type { Store } from '../../../shared/client';
 import { changesIn, type FormField } from './fields';
 import { Fields } from './pages';
 import { type Page, unlessInvalid } from './session';
@@ -9,7 +10,7 @@ const FIELDS: readonly FormField[] = [
   {
     ...{ name: 'new_review_status', label: 'New reviews', kind: 'choice' },
     options: [
-      ['', 'are published at once'],
+      ['published', 'are published at once'],
       ['pending', 'wait for a decision'],
     ],
   },
@@ -26,13 +27,19 @@ const FIELDS: readonly FormField[] = [
   { name: 'policies.satisfaction', label: 'Satisfaction', kind: 'text', is_wide: true },
 ];
 
+/** Without a setting, new reviews are published. */
+const withDefaults = (store: Store) => ({
+  ...store,
+  new_review_status: store.new_review_status ?? 'published',
+});
+
 export const page: Page = async ({ store, form }, notice) => ({
   title: 'Store',
   body: (
     <>
       <h1>Store</h1>
       <form class="panel" method="post">
-        <Fields {...{ form, notice }} fields={FIELDS} of={store} />
+        <Fields {...{ form, notice }} fields={FIELDS} of={withDefaults(store)} />
         <p>
           <button type="submit">Save</button>
         </p>
@@ -49,7 +56,8 @@ export const save = unlessInvalid(page, async ({ client, store, form }) => {
     body[name] =
       part === undefined ? value : withPart((body[name] ?? before[name]) as object | undefined, part, value);
   }
-  await client.store.update(body);
+  // Objects are replaced as a whole, so `store` must be the newest.
+  await client.store.update(body, { ifMatch: store });
   return { location: '/console/store', saved: 'Saved.' };
 });
 

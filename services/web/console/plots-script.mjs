@@ -12,7 +12,7 @@ const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumF
 const countOf = (value) => (value === null ? '–' : compact.format(value));
 const clockOf = (at_s) => new Date(at_s * 1_000).toTimeString().slice(0, 8);
 const colorOf = (name) => () => getComputedStyle(document.documentElement).getPropertyValue(name);
-/** Colours with enough contrast to a light and to a dark ground. */
+/** Colours with enough contrast to a light and to a dark ground: eight, as there are partitions. */
 const seriesOf = (label, index) => ({
   ...{ label, width: 2, stroke: `oklch(0.62 0.16 ${index * 45 + 30})`, dash: index % 2 ? [6, 3] : [] },
   value: (_, value) => countOf(value),
@@ -50,27 +50,27 @@ function addTo(plot, at_s, values, text) {
   plot.root.parentElement.setAttribute('aria-label', text);
 }
 
-/** Returns the function that shows the status of a realm at a time, or why there is none. */
-function createRealm(section) {
-  const { realm } = section.dataset;
-  const panel = section.closest('section');
-  const note = section.querySelector('[role=status]');
-  const rows = [...panel.querySelectorAll('.partitions tbody tr')].map(({ cells }) => [...cells].slice(1));
-  section.hidden = false;
-  const lag = createPlot(section.querySelector('.lag'), [...rows[0].keys()].map(String));
-  const rate = createPlot(section.querySelector('.rate'), ['appended', 'projected by all partitions']);
+/** Returns a function that shows one status of the realm, or `problem` if there is none. */
+function createRealm(plots) {
+  const { realm } = plots.dataset;
+  const section = plots.closest('section');
+  const note = plots.querySelector('[role=status]');
+  const rows = [...section.querySelectorAll('.partitions tbody tr')].map(({ cells }) => [...cells].slice(1));
+  plots.hidden = false;
+  const lag = createPlot(plots.querySelector('.lag'), [...rows[0].keys()].map(String));
+  const rate = createPlot(plots.querySelector('.rate'), ['appended', 'projected by all partitions']);
   let last;
   return (at_s, status, problem) => {
     const found = status?.find((each) => each.realm === realm && each.lag?.length === rows[0].length);
-    const reason = found ? '' : (problem ?? 'The store cannot be read. Trying again.');
+    const reason = found ? '' : (problem ?? 'The documents cannot be read, or are new: load the page again.');
     if (note.textContent !== reason) note.textContent = reason;
     if (found) {
-      panel.querySelector('.head').textContent = found.head;
+      section.querySelector('.head').textContent = found.head;
       for (const [row, cells] of rows.entries())
         for (const [column, cell] of cells.entries()) cell.textContent = found[ROWS[row]][column];
     }
     const lags = found?.lag ?? rows[0].map(() => null);
-    const largest = `The largest lag of ${realm} is ${Math.max(...lags)}. The table has all.`;
+    const largest = `The largest lag of ${realm} is ${Math.max(...lags)}. The table has the lag of each partition.`;
     addTo(lag, at_s, lags, reason || largest);
 
     const now = found && { at_s, appended: found.head, projected: Math.min(...found.position) };
@@ -88,20 +88,28 @@ const realms = [...document.querySelectorAll('.plots')].map(createRealm);
 let answered_s = Date.now() / 1_000;
 
 async function poll() {
-  let [status, problem] = [undefined, `No answer since ${clockOf(answered_s)}. Trying again.`];
+  try {
+    // A tab that nobody sees asks for nothing.
+    if (!document.hidden) await showStatus();
+  } finally {
+    setTimeout(poll, EVERY_MS);
+  }
+}
+
+async function showStatus() {
+  let status;
+  let problem;
   try {
     const answer = await fetch('/console/operator/status', { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    if (answer.status === 401) problem = 'The session has ended. Sign in again.';
-    if (answer.ok) {
-      status = await answer.json();
-      problem = undefined;
-      answered_s = Date.now() / 1_000;
-    }
+    answered_s = Date.now() / 1_000;
+    if (answer.ok) status = await answer.json();
+    else if (answer.status === 401) problem = 'The session has ended. Sign in again.';
+    else problem = `The service answers with ${answer.status}. Trying again.`;
   } catch {
     // The service is stopped, or cannot be reached.
+    problem = `No answer since ${clockOf(answered_s)}. Trying again.`;
   }
   for (const show of realms) show(Date.now() / 1_000, status, problem);
-  setTimeout(poll, EVERY_MS);
 }
 
 await poll();

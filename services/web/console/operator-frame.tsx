@@ -1,0 +1,101 @@
+import type { ComponentChildren } from 'preact';
+import type { Maintain } from '../../../projections/maintenance/tasks';
+import type { Realm } from '../../../shared/catalog/realm';
+import type { ReadyCheck } from '../../../shared/http/operational';
+import type { Logger } from '../../../shared/kernel/log';
+import type { System } from '../../../shared/kernel/system';
+import type { ActiveView } from '../../../shared/ports/document-reader';
+import type { EventStore } from '../../../shared/ports/event-store';
+import type { ViewStore } from '../../../shared/ports/view-store';
+import type { Shown } from './frame';
+import { Message, type Site, secondOf } from './pages';
+
+/** What the pages read and change, by the functions of the command line: the stores of the process. */
+export interface PageDeps {
+  readonly events: Readonly<Record<Realm, EventStore>>;
+  readonly viewStores: Readonly<Record<Realm, ViewStore>>;
+  readonly views: Readonly<Record<Realm, ActiveView>>;
+  readonly system: System;
+  readonly log: Logger;
+  readonly ready: ReadyCheck;
+  readonly maintain: Maintain;
+}
+
+interface Visit {
+  readonly deps: PageDeps;
+  readonly query: URLSearchParams;
+  /** Undefined for a GET. */
+  readonly form: URLSearchParams | undefined;
+}
+export type Page = (visit: Visit) => Promise<Shown>;
+
+export const HOME = '/console/operator';
+export const OPERATOR: Site = {
+  name: 'Operator',
+  home: HOME,
+  sign_out: `${HOME}/sign-out`,
+  sections: [
+    [HOME, 'Health'],
+    [`${HOME}/dead-letters`, 'Dead letters'],
+    [`${HOME}/events`, 'Events'],
+    [`${HOME}/stores`, 'Stores'],
+  ],
+};
+
+/** How many rows a table shows. */
+const ROWS_MAX = 500;
+
+export const messageOf = (heading: string, hint: string, status: number): Shown => ({
+  title: heading,
+  status,
+  body: <Message heading={heading} hint={hint} back={OPERATOR.sections[0]!} />,
+});
+
+export const link = (path: string, parameters: Record<string, string>): string =>
+  `${HOME}${path}?${new URLSearchParams(parameters)}`;
+
+export const Time = ({ at }: { at: string }) => <time>{secondOf(at)}</time>;
+
+export const StreamLink = ({ stream }: { stream: string }) => (
+  <a href={link('/stream', { name: stream })}>
+    <code>{stream}</code>
+  </a>
+);
+
+interface TableProps {
+  readonly columns: readonly string[];
+  readonly rows: readonly ComponentChildren[][];
+}
+
+/** A table that scrolls sideways on a narrow screen. Columns of numbers are right-aligned. */
+export function Table({ columns, rows }: TableProps) {
+  if (rows.length === 0) return <p class="note">None.</p>;
+  const classOf = (index: number) =>
+    ['number', 'bigint'].includes(typeof rows[0]?.[index]) ? 'number' : undefined;
+  const cells = (Tag: 'th' | 'td', row: readonly ComponentChildren[]) =>
+    row.map((cell, index) => (
+      <Tag key={index} class={classOf(index)}>
+        {typeof cell === 'bigint' ? String(cell) : cell}
+      </Tag>
+    ));
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without links, it cannot be scrolled by keyboard otherwise
+    <div class="scroll" tabIndex={0}>
+      <table class="rows">
+        <thead>
+          <tr>{cells('th', columns)}</tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, ROWS_MAX).map((row, index) => (
+            <tr key={index}>{cells('td', row)}</tr>
+          ))}
+        </tbody>
+      </table>
+      {rows.length > ROWS_MAX && <p class="note">{`The first ${ROWS_MAX} of ${rows.length}.`}</p>}
+    </div>
+  );
+}
+
+/** Secrets of webhooks and hashes of API keys are in the log. */
+export const hideSecrets = (key: string, value: unknown): unknown =>
+  ['secret', 'key_hash'].includes(key) ? '(hidden)' : value;
