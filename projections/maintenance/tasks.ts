@@ -1,4 +1,5 @@
 import type { Realm } from '../../shared/catalog/realm';
+import type { Logger } from '../../shared/kernel/log';
 import { reasonOf } from '../engine/errors';
 import type { Progress } from './progress';
 import type { RebuildOptions, RebuildResult } from './rebuild';
@@ -65,7 +66,10 @@ interface StartedTask {
 export class MaintenanceTasks {
   private readonly started = new Map<Realm, StartedTask>();
 
-  constructor(private readonly runTask: RunTask) {}
+  constructor(
+    private readonly runTask: RunTask,
+    private readonly log: Logger,
+  ) {}
 
   readonly maintain: Maintain = async (request) => {
     const { realm, action } = request;
@@ -86,6 +90,7 @@ export class MaintenanceTasks {
 
   private start(realm: Realm, options: TaskOptions): void {
     const { task } = options;
+    this.log.info({ realm, task }, 'maintenance task started');
     const stopping = new AbortController();
     const started: StartedTask = { state: { task, status: 'running' }, stopping, ended: Promise.resolve() };
     const show = (progress: TaskProgress): void => {
@@ -94,6 +99,9 @@ export class MaintenanceTasks {
     started.ended = this.runTask(realm, options, show, stopping.signal)
       .catch((error: unknown): TaskResult => ({ status: 'failed', reason: reasonOf(error) }))
       .then((result) => {
+        const { status } = result;
+        const reason = status === 'failed' && result.reason;
+        this.log.info({ realm, task, status, ...(reason && { reason }) }, 'maintenance task ended');
         started.state = { task, ...result };
       });
     this.started.set(realm, started);

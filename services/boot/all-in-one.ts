@@ -109,7 +109,7 @@ async function startBackground(
   const rendering = startMediaWork(runtime);
   const schedule = startSchedule(runtime);
   const webhooks = startWebhooks(runtime, webhook_times);
-  const maintenance = new MaintenanceTasks((...task) => runInProcess(config, ...task));
+  const maintenance = new MaintenanceTasks((...task) => runInProcess(config, ...task), log);
   const { maintain } = maintenance;
   const stopping = new AbortController();
   if (is_embedded) void catchUp(runtime, pipelines, starting, stopping.signal);

@@ -184,7 +184,7 @@ describe('a task', () => {
       const stopped = await open('/task?realm=live');
       const is_shown = running.headers.get('refresh') === '2' && running.html.includes('Stop</button>');
       const is_refused = refused.status === 409 && refused.html.includes('A rebuild of live is running.');
-      return is_shown && is_refused && stopped.html.includes('Stopped. A rebuild continues');
+      return is_shown && is_refused && stopped.html.includes('Stopped. It continues');
     });
     // A rebuild that a busy machine was late to stop is killed, and holds its lease for a while.
     await waitFor(async () => {

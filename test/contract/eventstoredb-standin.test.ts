@@ -18,7 +18,7 @@ import {
 import { status } from '@grpc/grpc-js';
 import { filterByPrefix } from '../../shared/adapters/eventstoredb/client';
 import { EventStoreServer, eventStoreUrl } from '../support/eventstore-standin/server-under-test';
-import { waitFor, within } from '../support/wait-for';
+import { WAIT_MS_MAX, waitFor, within } from '../support/wait-for';
 
 /**
  * Tests the behaviour of EventStoreDB that the adapter and its tests rely on, with the plain client. With
@@ -29,7 +29,9 @@ let client: EventStoreDBClient;
 
 beforeAll(async () => {
   await server.start();
-  client = EventStoreDBClient.connectionString(server.url);
+  // A busy machine takes longer than the client allows by default.
+  const separator = server.url.includes('?') ? '&' : '?';
+  client = EventStoreDBClient.connectionString(`${server.url}${separator}defaultDeadline=${WAIT_MS_MAX}`);
 });
 afterAll(async () => {
   await client.dispose();

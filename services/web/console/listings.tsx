@@ -224,9 +224,10 @@ export const arrange = unlessInvalid(page, async ({ client, id, form }) => {
     );
   let order = arranged(featured, form);
   if (!form.has('move')) {
-    if (form.get('shown') !== featured.join(' '))
-      throw new InvalidText('move', 'Somebody has changed the order meanwhile. Nothing was saved.');
     order = form.getAll('publication_id');
+    const has_same = order.toSorted().join() === featured.toSorted().join();
+    if (form.get('shown') !== featured.join(' ') || !has_same)
+      throw new InvalidText('move', 'Somebody has changed the order meanwhile. Nothing was saved.');
   }
   await client.listings.arrangeFeatured(id, order);
   return { location: `/console/listing/${id}`, saved: 'The order is saved.' };

@@ -52,7 +52,9 @@ function askPage(realm: Realm, task: Task): Shown {
     <form method="post" action={`${HOME}/task`}>
       <h1>{title}</h1>
       <p>{EFFECTS[task]}</p>
-      <p class="note">It takes one CPU, in a process of its own. It can be stopped.</p>
+      <p class="note">
+        It takes one CPU, in a process of its own, and space for the documents once more. It can be stopped.
+      </p>
       <input type="hidden" name="realm" value={realm} />
       <input type="hidden" name="task" value={task} />
       {task === 'rebuild' && (
@@ -77,8 +79,9 @@ function statePage(realm: Realm, state: TaskState): Shown {
       <h1>{title}</h1>
       <State state={state} />
       {is_running && <Button action={`${HOME}/task`} label="Stop" values={{ realm, action: 'stop' }} />}
-      <p>
+      <p class="tags">
         <a href={HOME}>Health</a>
+        {state.status === 'failed' && <a href={link('/task', { realm, task: 'rebuild' })}>Rebuild…</a>}
       </p>
     </>
   );
@@ -91,7 +94,9 @@ function State({ state }: { state: TaskState }) {
       if (state.outage) return <p class="bad">{`Waiting: ${state.outage}`}</p>;
       return state.progress ? <Bar {...state.progress} /> : <p>Starting.</p>;
     case 'stopped':
-      return <p>Stopped. A rebuild continues when it is started again.</p>;
+      return (
+        <p>{state.task === 'rebuild' ? 'Stopped. It continues when it is started again.' : 'Stopped.'}</p>
+      );
     case 'failed':
       return <p class="bad">{state.reason}</p>;
     case 'verified':

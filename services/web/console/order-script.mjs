@@ -1,4 +1,16 @@
 // Lets one drag the items of an order to another place. Without this script, their buttons change the order.
+// Asks before a change of the order loads the page again while another form has text that is not saved.
+
+let edited_form;
+addEventListener('input', ({ target }) => {
+  edited_form = target.form;
+});
+addEventListener('submit', ({ target }) => {
+  if (target === edited_form) edited_form = undefined;
+});
+addEventListener('beforeunload', (event) => {
+  if (edited_form) event.preventDefault();
+});
 
 for (const list of document.querySelectorAll('[data-order]')) {
   const before = [...list.children];

@@ -1,5 +1,5 @@
 import type { Store } from '../../../shared/client';
-import { changesIn, type FormField } from './fields';
+import { changesIn, type FormField, ifMatchOf } from './fields';
 import { Fields } from './pages';
 import { type Page, unlessInvalid } from './session';
 
@@ -33,12 +33,13 @@ const withDefaults = (store: Store) => ({
   new_review_status: store.new_review_status ?? 'published',
 });
 
-export const page: Page = async ({ store, form }, notice) => ({
+export const page: Page = async ({ client, store, form }, notice) => ({
   title: 'Store',
   body: (
     <>
       <h1>Store</h1>
       <form class="panel" method="post">
+        <input type="hidden" name="etag" value={client.answerOf(store)?.etag} />
         <Fields {...{ form, notice }} fields={FIELDS} of={withDefaults(store)} />
         <p>
           <button type="submit">Save</button>
@@ -56,8 +57,7 @@ export const save = unlessInvalid(page, async ({ client, store, form }) => {
     body[name] =
       part === undefined ? value : withPart((body[name] ?? before[name]) as object | undefined, part, value);
   }
-  // Objects are replaced as a whole, so `store` must be the newest.
-  await client.store.update(body, { ifMatch: store });
+  await client.store.update(body, ifMatchOf(form));
   return { location: '/console/store', saved: 'Saved.' };
 });
 
