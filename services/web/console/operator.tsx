@@ -10,7 +10,7 @@ import * as frame from './frame';
 import { HOME, messageOf, OPERATOR, type PageDeps } from './operator-frame';
 import { OPERATOR_PAGES, statusOf } from './operator-pages';
 import { type Notice, SignIn } from './pages';
-import { PLOT_ASSETS } from './plots';
+import { plotAssets } from './plots';
 
 export interface OperatorDeps extends PageDeps {
   readonly config: Pick<Config, 'RATE_LIMIT_AUTH' | 'TRUST_PROXY'>;
@@ -53,7 +53,7 @@ export function operatorRoutes(deps: OperatorDeps, token: string | undefined): P
     open('/sign-in', (req) => session.signIn(req)),
     open('/sign-out', async (req) => frame.redirect(HOME, signOut(req))),
     ...pages,
-    ...PLOT_ASSETS,
+    ...Object.values(plotAssets()),
     route('/status', async (req) => {
       const status = session.has(req) ? await statusOf(deps) : undefined;
       const body = JSON.stringify(status ?? [], (_, value) =>

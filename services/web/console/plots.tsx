@@ -5,16 +5,22 @@ import { assetRoute } from '../html';
 
 /* What the Health page needs for its plots. */
 
-const UPLOT = dirname(require.resolve('uplot'));
-const UPLOT_STYLE = assetRoute('uplot', 'css', readAsset(join(UPLOT, 'uPlot.min.css')));
-const UPLOT_SCRIPT = assetRoute('uplot', 'mjs', readAsset(join(UPLOT, 'uPlot.esm.js')));
-/** Browsers know no names of packages. */
-const SCRIPT = assetRoute(
-  'console-plots',
-  'mjs',
-  readAsset(join(__dirname, 'plots-script.mjs')).replace("'uplot'", `'${UPLOT_SCRIPT.path}'`),
-);
-export const PLOT_ASSETS = [UPLOT_STYLE, UPLOT_SCRIPT, SCRIPT];
+let assets: ReturnType<typeof readAssets> | undefined;
+
+/** Reads the files when they are first needed: most processes have no pages for operators. */
+export function plotAssets() {
+  assets ??= readAssets();
+  return assets;
+}
+
+function readAssets() {
+  const folder = dirname(require.resolve('uplot'));
+  const style = assetRoute('uplot', 'css', readAsset(join(folder, 'uPlot.min.css')));
+  const uplot = assetRoute('uplot', 'mjs', readAsset(join(folder, 'uPlot.esm.js')));
+  // Browsers know no names of packages.
+  const text = readAsset(join(__dirname, 'plots-script.mjs')).replace("'uplot'", `'${uplot.path}'`);
+  return { style, uplot, script: assetRoute('console-plots', 'mjs', text) };
+}
 
 /** Where the script draws. Without it, nothing is shown. */
 export const Plots = ({ realm }: { realm: Realm }) => (
@@ -31,9 +37,12 @@ export const Plots = ({ realm }: { realm: Realm }) => (
   </div>
 );
 
-export const PlotScript = () => (
-  <>
-    <link rel="stylesheet" href={UPLOT_STYLE.path} />
-    <script type="module" src={SCRIPT.path} />
-  </>
-);
+export function PlotScript() {
+  const { style, script } = plotAssets();
+  return (
+    <>
+      <link rel="stylesheet" href={style.path} />
+      <script type="module" src={script.path} />
+    </>
+  );
+}
