@@ -7,6 +7,7 @@ import type { RebuildResult } from '../../projections/maintenance/rebuild';
 import type { PipelineStatus } from '../../projections/maintenance/status';
 import type { VerifyResult } from '../../projections/maintenance/verify';
 import type { Realm } from '../../shared/catalog/realm';
+import { shortenText } from '../../shared/kernel/text';
 import type { MissingFile } from '../media/stored-files';
 import { right, table } from './table';
 
@@ -122,5 +123,5 @@ function differencesText({ realm, differences, truncated, undecided }: WithRealm
 
 function valueText(value: unknown): string {
   const text = value === undefined ? '(missing)' : JSON.stringify(value);
-  return text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}…` : text;
+  return shortenText(text, VALUE_LENGTH);
 }

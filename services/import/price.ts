@@ -1,4 +1,5 @@
 import { formatPrice, PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
+import { shortenText } from '../../shared/kernel/text';
 import { RowError } from './item';
 
 /** `12`, `12.5`, `12.50`, `.5`: digits and at most one point. No sign, symbol or thousands separator. */
@@ -12,7 +13,7 @@ const DECIMAL = /^(?=[.\d])(\d*)(?:\.(\d*))?$/;
 export function parsePrice(text: string): number {
   const trimmed = text.trim();
   const refuse = (reason: string): never => {
-    throw new RowError(`price "${trimmed.length > 40 ? `${trimmed.slice(0, 40)}…` : trimmed}": ${reason}`);
+    throw new RowError(`price "${shortenText(trimmed, 40)}": ${reason}`);
   };
   if (trimmed.startsWith('-')) return refuse('must not be negative');
   const parts = DECIMAL.exec(trimmed);

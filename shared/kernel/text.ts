@@ -31,3 +31,7 @@ export function foldText(text: string): string {
     .normalize('NFC')
     .trim();
 }
+
+/** Returns the text, or its beginning with an ellipsis if it is longer than `length_max`. */
+export const shortenText = (text: string, length_max: number): string =>
+  text.length > length_max ? `${text.slice(0, length_max)}…` : text;

@@ -3,6 +3,7 @@ import { TASKS, type Task, type TaskOptions, type TaskState } from '../../../pro
 import type { VerifyResult } from '../../../projections/maintenance/verify';
 import { REALMS, type Realm } from '../../../shared/catalog/realm';
 import { assertNever } from '../../../shared/kernel/errors';
+import { shortenText } from '../../../shared/kernel/text';
 import type { Shown } from './frame';
 import { HOME, hideSecrets, link, messageOf, type Page, Table } from './operator-frame';
 import { Button } from './pages';
@@ -153,5 +154,5 @@ function Verified({ clean, version, documents, differences, truncated, undecided
 
 function valueText(field: string, value: unknown): string {
   const text = JSON.stringify(hideSecrets(field.split('.').at(-1)!, value), hideSecrets) ?? '(missing)';
-  return text.length > VALUE_LENGTH ? `${text.slice(0, VALUE_LENGTH)}…` : text;
+  return shortenText(text, VALUE_LENGTH);
 }

@@ -13,6 +13,7 @@ import {
   streamName,
 } from '../../../shared/catalog/events/envelope';
 import { ENVIRONMENTS, type Environment, REALMS, type Realm } from '../../../shared/catalog/realm';
+import { shortenText } from '../../../shared/kernel/text';
 import { taskPage } from './maintenance';
 import {
   HOME,
@@ -209,7 +210,7 @@ const deadLettersPage: Page = async ({ deps }) => {
           </>,
           count,
           <>
-            {shortened(first.reason)}
+            {shortenText(first.reason, REASON_LENGTH)}
             <div class="note">{first.cause}</div>
           </>,
           <Time key={group} at={first.failed_at} />,
@@ -230,14 +231,11 @@ const StreamTable = ({ streams }: { streams: readonly WaitingStream[] }) => (
         <StreamLink stream={stream} />
         <Actions waiting={{ stream }} />
       </>,
-      ...[`v${version}`, revision, shortened(reason)],
+      ...[`v${version}`, revision, shortenText(reason, REASON_LENGTH)],
       <Time key={stream} at={failed_at} />,
     ])}
   />
 );
-
-const shortened = (reason: string): string =>
-  reason.length > REASON_LENGTH ? `${reason.slice(0, REASON_LENGTH)}…` : reason;
 
 const ACTIONS = {
   retry: {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Change, Delivery, Listing, Publication, Review, Store, Webhook } from '../../../shared/client';
+import { shortenText } from '../../../shared/kernel/text';
 import { formatAmount, Pager, Picture } from '../shop/parts';
 import { TEXTS } from '../shop/texts';
 import type { Planned } from './bulk';
@@ -563,7 +564,7 @@ const SHOWN_LENGTH = 60;
 function ChangedFields({ changed }: Pick<Change, 'changed'>) {
   const show = (value: unknown): string => {
     const text = typeof value === 'string' ? value : value === null ? '—' : JSON.stringify(value);
-    return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+    return shortenText(text, SHOWN_LENGTH);
   };
   return (
     <>
