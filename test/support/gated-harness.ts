@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { Gate } from './gate';
 import { type Harness, type Reply, type Shop, startHarness } from './harness';
 import { ownNames, serversForTests } from './own-servers';
+import { FAILS_WITHIN_MS, waitFor } from './wait-for';
 
 /** The service on servers that tests share, each behind a gate. */
 export interface GatedHarness {
@@ -58,14 +60,31 @@ export class Client {
     readonly shop: Shop,
   ) {}
 
-  async send(method: string, path: string, body?: unknown): Promise<Timed> {
+  async send(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Timed> {
     const token = (method === 'GET' ? this.shop.public : this.shop.secret).token;
     const began_ms = performance.now();
     const reply = await this.harness.request(method, path, {
-      token,
+      ...{ token, headers },
       ...(body === undefined ? {} : { body }),
     });
     return { ...reply, ms: performance.now() - began_ms };
+  }
+
+  /** Sends a request again if a busy machine has not answered it in time. A write is done once. */
+  answered(method: string, path: string, body?: unknown): Promise<Timed> {
+    const headers = { 'idempotency-key': randomUUID() };
+    return waitFor(
+      async () => {
+        const reply = await this.send(method, path, body, headers);
+        return !reply.headers.has('retry-after') && reply;
+      },
+      { what: `${method} ${path}`, timeout_ms: FAILS_WITHIN_MS },
+    );
   }
 
   write(title = `product ${++this.count}`): Promise<Timed> {
