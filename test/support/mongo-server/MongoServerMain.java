@@ -4,7 +4,9 @@ import de.bwaldvogel.mongo.backend.h2.H2Backend;
 import de.bwaldvogel.mongo.bson.Document;
 import de.bwaldvogel.mongo.wire.message.MongoMessage;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import org.h2.mvstore.MVStore;
@@ -22,12 +24,15 @@ class MongoServerMain {
         Set.of("create", "createIndexes", "drop", "dropDatabase", "dropIndexes");
 
     private static final class LockingBackend extends H2Backend {
-        private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock(true);
+        /** By name of a database, so that tests, which have databases of their own, do not wait for each other. */
+        private final Map<String, ReentrantReadWriteLock> locks = new ConcurrentHashMap<>();
 
         LockingBackend(MVStore store) { super(store); }
 
         @Override
         public Document handleMessage(MongoMessage message) {
+            ReentrantReadWriteLock lock =
+                locks.computeIfAbsent(message.getDatabaseName(), name -> new ReentrantReadWriteLock(true));
             boolean isExclusive = EXCLUSIVE.contains(message.getDocument().keySet().iterator().next());
             Lock held = isExclusive ? lock.writeLock() : lock.readLock();
             held.lock();
