@@ -32,7 +32,8 @@ function formIn(html: string): URLSearchParams {
     } else
       form.append(
         name,
-        decoded(/\bvalue="([^"]*)"/.exec(tag)?.[1] ?? />([^<]*)<\/textarea>/.exec(tag)?.[1] ?? ''),
+        // Without the line break right after the tag, as in HTML.
+        decoded(/\bvalue="([^"]*)"/.exec(tag)?.[1] ?? />\n?([^<]*)<\/textarea>/.exec(tag)?.[1] ?? ''),
       );
   }
   return form;
@@ -367,7 +368,10 @@ describe('a listing', () => {
     form.set('name', '');
     form.set('description', 'Pots and pans');
     const invalid = await open(path(), { form });
-    expect([invalid.status, invalid.html]).toEqual([422, expect.stringContaining('>Pots and pans<')]);
+    expect([invalid.status, invalid.html]).toEqual([
+      422,
+      expect.stringContaining('Pots and pans</textarea>'),
+    ]);
 
     const below = await client().listings.create({ name: 'Pans', parent_id: id });
     const kept = await open(`${path()}/delete`, { form: {} });
@@ -419,15 +423,22 @@ test('a store is edited, one field at a time', async () => {
     return answer;
   };
   expect(
-    (await change({ 'contact.phone': '+51 1 555 0123', 'policies.returns': 'Within 30 days' })).status,
+    (await change({ 'contact.phone': '+51 1 555 0123', 'policies.returns': '\nWithin 30 days' })).status,
   ).toBe(303);
-  await change({ businessHours: 'Monday to Friday: 9:00–18:00\n\nSunday: closed', ruc: '20123456789' });
+  const hours = 'Monday to Friday: 9:00–18:00\n\n"7:00 ""club""": on call\n';
+  await change({ businessHours: `${hours}Sunday: closed`, ruc: '20123456789' });
+  await change({
+    businessHours: formIn((await open('/store')).html)
+      .get('businessHours')!
+      .trimEnd(),
+  });
   await change({ 'contact.email': 'tea@example.com', new_review_status: 'pending' });
   expect(await store()).toMatchObject({
     contact: { phone: '+51 1 555 0123', email: 'tea@example.com' },
-    policies: { returns: 'Within 30 days' },
+    policies: { returns: '\nWithin 30 days' },
     businessHours: [
       { day: 'Monday to Friday', hours: '9:00–18:00' },
+      { day: '7:00 "club"', hours: 'on call' },
       { day: 'Sunday', hours: 'closed' },
     ],
     ...{ ruc: '20123456789', new_review_status: 'pending' },

@@ -53,13 +53,18 @@ type Hours = NonNullable<Store['businessHours']>[number];
 export function textOf({ kind }: FormField, value: unknown): string {
   if (value === undefined || value === null) return '';
   if (kind === 'money') return (Number(value) / 100).toFixed(2);
-  if (kind === 'hours') return (value as Hours[]).map(({ day, hours }) => `${day}: ${hours}`).join('\n');
-  return kind === 'list' ? (value as string[]).map(quoted).join(', ') : String(value);
+  if (kind === 'hours')
+    return (value as Hours[]).map(({ day, hours }) => `${quoted(day, ':')}: ${hours}`).join('\n');
+  return kind === 'list' ? (value as string[]).map((each) => quoted(each, ',')).join(', ') : String(value);
 }
 
-/** Returns a value as it stands in the text of a list: in quotation marks, and with its own doubled, if it has a comma. */
-const quoted = (value: string): string => (/^"|,/.test(value) ? `"${value.replaceAll('"', '""')}"` : value);
-/** Matches the next value of such a text: either the part between quotation marks, or the text up to a comma. */
+/** Returns a value as it stands before a separator: in quotation marks, and with its own doubled, if it contains that. */
+const quoted = (value: string, separator: string): string =>
+  value.startsWith('"') || value.includes(separator) ? `"${value.replaceAll('"', '""')}"` : value;
+const unquoted = (in_marks: string): string => in_marks.replaceAll('""', '"');
+/** Matches a day, which may be between quotation marks, and its hours. */
+const DAY = /^\s*(?:"((?:[^"]|"")+)"\s*|([^:]+)):(.+)$/;
+/** Matches the next value of a list: either the part between quotation marks, or the text up to a comma. */
 const LISTED = /\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))(?:,|$)/g;
 
 /** A text that has no value. `field` is its name in the form. */
@@ -86,14 +91,15 @@ export function parseText({ name, label, kind }: FormField, text: string): unkno
       return Number(trimmed);
     case 'list':
       return [...trimmed.matchAll(LISTED)]
-        .map(([, in_marks, plain = '']) => in_marks?.replaceAll('""', '"') ?? plain.trim())
+        .map(([, in_marks, plain = '']) => (in_marks === undefined ? plain.trim() : unquoted(in_marks)))
         .filter((each) => each !== '');
     case 'hours':
       return trimmed.split(/[\r\n]+/).map((line) => {
-        const [, day, hours] = /^([^:]+):(.+)$/.exec(line) ?? [];
-        if (!day?.trim() || !hours?.trim())
+        const [, in_marks, plain = '', hours = ''] = DAY.exec(line) ?? [];
+        const day = in_marks === undefined ? plain.trim() : unquoted(in_marks);
+        if (!day || !hours.trim())
           throw new InvalidText(name, `${label}: expected a colon between the day and its hours: ${line}`);
-        return { day: day.trim(), hours: hours.trim() };
+        return { day, hours: hours.trim() };
       });
     default:
       return kind === 'text' ? text.replaceAll('\r\n', '\n') : trimmed;

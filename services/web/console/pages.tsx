@@ -397,7 +397,8 @@ function Input({ field, name, value, form, notice, label }: FieldProps) {
     <>
       <input type="hidden" name={shownName(name)} value={shown} />
       {field.kind === 'text' || field.kind === 'hours' ? (
-        <textarea {...attributes}>{text}</textarea>
+        // HTML leaves out a line break right after the tag, and so would the next save.
+        <textarea {...attributes}>{`\n${text}`}</textarea>
       ) : field.options ? (
         <select {...attributes}>
           {field.options.map(([option, text_of_option]) => (
