@@ -1,12 +1,24 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { rebuild } from '../../projections/maintenance/rebuild';
 import { fetch } from '../support/fetch';
+import { publicationCreated, storeCreated } from '../support/history';
 import { createSecretKey, fetchToken } from '../support/merchant';
 import { endAll, startProcess } from '../support/processes';
 import { readinessOf } from '../support/readiness';
+import { openRealm } from '../support/realm';
 import { withTempDir } from '../support/temp-dir';
-import { waitFor } from '../support/wait-for';
+import { waitFor, within } from '../support/wait-for';
 
 /*
  * A disk that cannot be written to, as real processes see it. A limit on the size of files makes every write of a
@@ -97,19 +109,51 @@ async function withSmallDisk(story: (folder: string) => Promise<void>): Promise<
   });
 }
 
-/** Fills the file system to its last byte. Returns a function that frees the space. */
-function fill(folder: string): () => void {
+/** Fills the file system up to this number of free bytes. Returns a function that frees the space. */
+function fill(folder: string, left = 0): () => void {
   const path = join(folder, 'filler');
   const file = openSync(path, 'w');
   try {
     for (;;) writeSync(file, Buffer.alloc(4_096));
   } catch (error) {
     expect((error as NodeJS.ErrnoException).code).toBe('ENOSPC');
+    ftruncateSync(file, fstatSync(file).size - left);
   } finally {
     closeSync(file);
   }
   return () => rmSync(path);
 }
+
+(mayMount() ? test : test.skip)(
+  'a rebuild waits for room for the documents once more, and leaves the rest to the shop',
+  () =>
+    withSmallDisk(async (folder) => {
+      const before = await openRealm({ folder });
+      await before.append(storeCreated(0), ...Array.from({ length: 500 }, (_, n) => publicationCreated(n)));
+      await (await before.pipeline()).caughtUp();
+      await before.close();
+      const realm = await openRealm({ folder });
+      const stop = new AbortController();
+      try {
+        const { version } = await realm.active();
+        const needed = statSync(join(folder, 'live', `views-v${version}.sqlite`)).size;
+        const free = fill(folder, needed / 2);
+        const reasons: string[] = [];
+        const on_outage = (reason: string) => reasons.push(reason);
+        const rebuilt = rebuild({ ...realm.parts, on_outage, signal: stop.signal });
+        await waitFor(() => reasons.length > 0, { what: 'the rebuild to wait' });
+        expect(reasons[0]).toMatch(/the documents once more need 2 MB, and 0 MB are free$/);
+        expect(await realm.views.versions()).toHaveLength(1);
+        expect((await realm.append(storeCreated(1))) > 0n).toBe(true);
+
+        free();
+        expect(await within(rebuilt, 'the rebuild')).toMatchObject({ outcome: 'activated' });
+      } finally {
+        stop.abort();
+        await realm.close();
+      }
+    }),
+);
 
 (mayMount() ? test : test.skip)(
   'on a full disk, processes that write are unready before a write fails, and processes that read stay ready',

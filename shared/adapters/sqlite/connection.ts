@@ -430,11 +430,16 @@ const DISK_FAILURE = /^SQLITE_(FULL|READONLY|IOERR|CANTOPEN|PERM)/;
 function hasRoom(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK);
-    const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize >= ROOM_BYTES;
+    return freeBytes(folder) >= ROOM_BYTES;
   } catch {
     return false;
   }
+}
+
+/** Returns the free space of the disk that the folder is on. */
+export function freeBytes(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
 }
 
 /** Returns true if another connection has a lock that this connection needs. The same call may succeed later. */

@@ -1,11 +1,11 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
 import type { CommitNotifier } from './commit-notifier';
-import { type OnDamage, OtherFormatError, type SqliteConnection } from './connection';
+import { freeBytes, type OnDamage, OtherFormatError, type SqliteConnection } from './connection';
 import { type OnRecreated, openDisposable } from './disposable-file';
 import { SqliteViewVersion, VERSION_REMEDY } from './view-version';
 
@@ -29,6 +29,7 @@ const PAUSED_AT = 'paused_at_ms';
 
 const FORMAT = 1;
 const CLOCK_SLACK_MS = 60_000;
+const MB = 1_000_000;
 const FORMAT_REMEDY =
   'A worker makes the documents again from the log; "catalog projections rebuild" does so at once.';
 
@@ -135,7 +136,9 @@ export class SqliteViewStore implements ViewStore {
     }
   }
 
+  /** Throws `CatalogError('unavailable')` if the disk has no room for the documents once more. */
   async createVersion(schema: number): Promise<VersionInfo> {
+    this.files.assertRoom();
     const info = { status: 'building', schema, created_at: timestamp(this.now()) } as const;
     const version = await this.list.attempt((connection) =>
       Number(
@@ -362,6 +365,19 @@ class VersionFiles {
 
   remove(version: number): void {
     for (const suffix of ['', '-wal', '-shm']) rmSync(this.pathOf(version) + suffix, { force: true });
+  }
+
+  /** Throws if the disk has less room than the largest file takes: a full one would end the writes of the shop, too. */
+  assertRoom(): void {
+    const sizes = this.list().map(
+      (version) => statSync(this.pathOf(version), { throwIfNoEntry: false })?.size,
+    );
+    const needed = Math.max(0, ...sizes.map((size) => size ?? 0));
+    const free = freeBytes(this.folder);
+    if (free >= needed) return;
+    const [needed_mb, free_mb] = [Math.ceil(needed / MB), Math.floor(free / MB)];
+    const message = `${this.folder}: the documents once more need ${needed_mb} MB, and ${free_mb} MB are free`;
+    throw new CatalogError('unavailable', { message });
   }
 
   /** Returns the versions that have any file. */
