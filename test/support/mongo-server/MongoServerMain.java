@@ -45,6 +45,8 @@ class MongoServerMain {
     }
 
     public static void main(String[] arguments) {
+        // A thread answers its connections one after the other. With the default of two per core, a slow query makes others wait.
+        System.setProperty("io.netty.eventLoopThreads", "128");
         // A write is on disk this many milliseconds after its answer; a stop by SIGTERM loses none.
         MVStore store = new MVStore.Builder().fileName(arguments[1]).autoCommitDisabled().open();
         store.setAutoCommitDelay(20);
