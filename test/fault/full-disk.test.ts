@@ -1,14 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  closeSync,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { rebuild } from '../../projections/maintenance/rebuild';
 import { fetch } from '../support/fetch';
@@ -128,16 +119,12 @@ function fill(folder: string, left = 0): () => void {
   'a rebuild waits for room for the documents once more, and leaves the rest to the shop',
   () =>
     withSmallDisk(async (folder) => {
-      const before = await openRealm({ folder });
-      await before.append(storeCreated(0), ...Array.from({ length: 500 }, (_, n) => publicationCreated(n)));
-      await (await before.pipeline()).caughtUp();
-      await before.close();
       const realm = await openRealm({ folder });
       const stop = new AbortController();
       try {
-        const { version } = await realm.active();
-        const needed = statSync(join(folder, 'live', `views-v${version}.sqlite`)).size;
-        const free = fill(folder, needed / 2);
+        await realm.append(storeCreated(0), ...Array.from({ length: 500 }, (_, n) => publicationCreated(n)));
+        await (await realm.pipeline()).caughtUp();
+        const free = fill(folder, 500_000);
         const reasons: string[] = [];
         const on_outage = (reason: string) => reasons.push(reason);
         const rebuilt = rebuild({ ...realm.parts, on_outage, signal: stop.signal });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
@@ -55,6 +55,7 @@ export class SqliteViewStore implements ViewStore {
   readonly ready = Promise.resolve();
   readonly partition_count: number;
   private readonly list: SqliteConnection;
+  private readonly folder: string;
   private readonly files: VersionFiles;
   private readonly onDamage: OnDamage | undefined;
   private readonly commits: CommitNotifier | undefined;
@@ -65,9 +66,10 @@ export class SqliteViewStore implements ViewStore {
     list: SqliteConnection,
     files: VersionFiles,
     partition_count: number,
-    { now = Date.now, onDamage, commits }: SqliteViewStoreOptions,
+    { folder, now = Date.now, onDamage, commits }: SqliteViewStoreOptions,
   ) {
     this.list = list;
+    this.folder = folder;
     this.files = files;
     this.partition_count = partition_count;
     this.now = now;
@@ -138,7 +140,7 @@ export class SqliteViewStore implements ViewStore {
 
   /** Throws `CatalogError('unavailable')` if the disk has no room for the documents once more. */
   async createVersion(schema: number): Promise<VersionInfo> {
-    this.files.assertRoom();
+    await this.assertRoom();
     const info = { status: 'building', schema, created_at: timestamp(this.now()) } as const;
     const version = await this.list.attempt((connection) =>
       Number(
@@ -151,6 +153,21 @@ export class SqliteViewStore implements ViewStore {
     );
     await this.open(version);
     return { version, ...info, keys_differ: false };
+  }
+
+  /** Throws if the disk has less room than the active version takes: a full one would end the writes of the shop, too. */
+  private async assertRoom(): Promise<void> {
+    const active = (await this.list.attempt(readVersions)).find(({ status }) => status === 'active');
+    if (!active) return;
+    // The size of a damaged version is unknown.
+    const needed = await this.open(active.version)
+      .then((version) => version.bytes())
+      .catch(() => 0);
+    const free = freeBytes(this.folder);
+    if (free >= needed) return;
+    const [needed_mb, free_mb] = [Math.ceil(needed / MB), Math.floor(free / MB)];
+    const message = `${this.folder}: the documents once more need ${needed_mb} MB, and ${free_mb} MB are free`;
+    throw new CatalogError('unavailable', { message });
   }
 
   async setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void> {
@@ -365,19 +382,6 @@ class VersionFiles {
 
   remove(version: number): void {
     for (const suffix of ['', '-wal', '-shm']) rmSync(this.pathOf(version) + suffix, { force: true });
-  }
-
-  /** Throws if the disk has less room than the largest file takes: a full one would end the writes of the shop, too. */
-  assertRoom(): void {
-    const sizes = this.list().map(
-      (version) => statSync(this.pathOf(version), { throwIfNoEntry: false })?.size,
-    );
-    const needed = Math.max(0, ...sizes.map((size) => size ?? 0));
-    const free = freeBytes(this.folder);
-    if (free >= needed) return;
-    const [needed_mb, free_mb] = [Math.ceil(needed / MB), Math.floor(free / MB)];
-    const message = `${this.folder}: the documents once more need ${needed_mb} MB, and ${free_mb} MB are free`;
-    throw new CatalogError('unavailable', { message });
   }
 
   /** Returns the versions that have any file. */

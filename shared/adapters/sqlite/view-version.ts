@@ -148,6 +148,13 @@ export class SqliteViewVersion implements ViewVersion {
     }
   }
 
+  /** Returns the size of what is stored, also of what is not in the file yet. */
+  async bytes(): Promise<number> {
+    const sql = `SELECT (page_count - freelist_count) * page_size
+      FROM pragma_page_count, pragma_freelist_count, pragma_page_size`;
+    return Number(await this.connection.attempt(() => this.connection.value(sql)));
+  }
+
   /** Creates the indexes that a rebuild leaves out. Does nothing if they exist. Leaves some out if `signal` aborts. */
   async createIndexes(
     onProgress: (progress: IndexProgress) => void = () => {},
