@@ -47,6 +47,7 @@ export interface VersionInfo {
  *
  * `createVersion`
  * - Creates an empty version with status `building`. Reads from a `building` version may be slow.
+ * - Throws `CatalogError('unavailable')` if the store knows that it has no room for another copy of the documents.
  *
  * `activate`
  * - Makes the version `active` and the previously active one `retired`, in one atomic step.

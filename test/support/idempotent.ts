@@ -4,7 +4,10 @@ import type { AppendResult, EventStore } from '../../shared/ports/event-store';
 /** When an append fails: before or after its events are stored. To a client it looks like a crash of the process. */
 export type AppendFault = 'before' | 'after';
 
-/** Whether a request changes a publication: not if it reserves a name before, nor if media are rendered meanwhile. */
+/**
+ * Whether the stream is that of a publication. Faults skip the streams of names, which the same request reserves first, and
+ * of media, which a worker writes meanwhile.
+ */
 const isOfPublication = (stream: StreamName): boolean => parseStreamName(stream)?.category === 'publication';
 
 /**

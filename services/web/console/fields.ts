@@ -58,12 +58,12 @@ export function textOf({ kind }: FormField, value: unknown): string {
   return kind === 'list' ? (value as string[]).map((each) => quoted(each, ',')).join(', ') : String(value);
 }
 
-/** Returns a value as it stands before a separator: in quotation marks, and with its own doubled, if it contains that. */
+/** Puts the value in quotation marks, and doubles its own, if it contains the separator or starts with a quotation mark. */
 const quoted = (value: string, separator: string): string =>
   value.startsWith('"') || value.includes(separator) ? `"${value.replaceAll('"', '""')}"` : value;
 const unquoted = (in_marks: string): string => in_marks.replaceAll('""', '"');
 /** Matches a day, which may be between quotation marks, and its hours. */
-const DAY = /^\s*(?:"((?:[^"]|"")+)"\s*|([^:]+)):(.+)$/;
+const DAY = /^(?:"((?:[^"]|"")+)"\s*|([^:]+)):(.+)$/s;
 /** Matches the next value of a list: either the part between quotation marks, or the text up to a comma. */
 const LISTED = /\s*(?:"((?:[^"]|"")*)"\s*(?=,|$)|([^,]*))(?:,|$)/g;
 
@@ -95,7 +95,7 @@ export function parseText({ name, label, kind }: FormField, text: string): unkno
         .filter((each) => each !== '');
     case 'hours':
       return trimmed.split(/[\r\n]+/).map((line) => {
-        const [, in_marks, plain = '', hours = ''] = DAY.exec(line) ?? [];
+        const [, in_marks, plain = '', hours = ''] = DAY.exec(line.trim()) ?? [];
         const day = in_marks === undefined ? plain.trim() : unquoted(in_marks);
         if (!day || !hours.trim())
           throw new InvalidText(name, `${label}: expected a colon between the day and its hours: ${line}`);

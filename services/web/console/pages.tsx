@@ -397,7 +397,7 @@ function Input({ field, name, value, form, notice, label }: FieldProps) {
     <>
       <input type="hidden" name={shownName(name)} value={shown} />
       {field.kind === 'text' || field.kind === 'hours' ? (
-        // HTML leaves out a line break right after the tag, and so would the next save.
+        // HTML drops a line break right after the tag. Without this one, each save would lose the text's own first one.
         <textarea {...attributes}>{`\n${text}`}</textarea>
       ) : field.options ? (
         <select {...attributes}>

@@ -30,6 +30,8 @@ const PAUSED_AT = 'paused_at_ms';
 const FORMAT = 1;
 const CLOCK_SLACK_MS = 60_000;
 const MB = 1_000_000;
+/** What a copy of the documents needs, as a share of their size: also a write-ahead log, and what is written meanwhile. */
+const COPY_SHARE = 1.25;
 const FORMAT_REMEDY =
   'A worker makes the documents again from the log; "catalog projections rebuild" does so at once.';
 
@@ -155,18 +157,24 @@ export class SqliteViewStore implements ViewStore {
     return { version, ...info, keys_differ: false };
   }
 
-  /** Throws if the disk has less room than the active version takes: a full one would end the writes of the shop, too. */
+  /** Throws if too little space is free for what the active version has. A full disk would end the writes of the shop, too. */
   private async assertRoom(): Promise<void> {
     const active = (await this.list.attempt(readVersions)).find(({ status }) => status === 'active');
     if (!active) return;
-    // The size of a damaged version is unknown.
-    const needed = await this.open(active.version)
+    const used = await this.open(active.version)
       .then((version) => version.bytes())
-      .catch(() => 0);
-    const free = freeBytes(this.folder);
-    if (free >= needed) return;
-    const [needed_mb, free_mb] = [Math.ceil(needed / MB), Math.floor(free / MB)];
-    const message = `${this.folder}: the documents once more need ${needed_mb} MB, and ${free_mb} MB are free`;
+      .catch((error: unknown) => {
+        if (error instanceof DamagedFileError) return 0;
+        throw error;
+      });
+    const [needed_mb, free_mb] = [
+      Math.ceil((used * COPY_SHARE) / MB),
+      Math.floor(freeBytes(this.folder) / MB),
+    ];
+    if (free_mb >= needed_mb) return;
+    const message =
+      `${this.folder}: another copy of the documents needs ${needed_mb} MB, and ${free_mb} MB are free. ` +
+      'Free some, or drop a retired version ("catalog projections drop").';
     throw new CatalogError('unavailable', { message });
   }
 

@@ -148,7 +148,7 @@ export class SqliteViewVersion implements ViewVersion {
     }
   }
 
-  /** Returns the size of what is stored, also of what is not in the file yet. */
+  /** Returns the size of all pages in use, including those that are still in the write-ahead log. */
   async bytes(): Promise<number> {
     const sql = `SELECT (page_count - freelist_count) * page_size
       FROM pragma_page_count, pragma_freelist_count, pragma_page_size`;
