@@ -5,7 +5,7 @@ import { expectEqual } from '../support/expect-equal';
 import { dieWhilePutting } from '../support/putter';
 import { describeOn, ownDatabase } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
-import { waitFor, within } from '../support/wait-for';
+import { untilAnswered, waitFor, within } from '../support/wait-for';
 import { blobStoreContract, chunksOf, listed, readAll, START_MS, sha256 } from './blob-store.contract';
 
 const HOUR_MS = 3_600_000;
@@ -136,6 +136,7 @@ describeOn('MONGODB_URL', 'the blob store while MongoDB stops and restarts', () 
 
   beforeAll(async () => {
     server = await startOwnServer('mongo');
+    // Short, so that the tests of a silent server are quick. A busy server may then be late: see `untilAnswered`.
     store = new GridFsBlobStore({ ...WHERE, url: server.url, deadline_ms: 1_000 });
   });
   afterAll(async () => {
@@ -147,7 +148,7 @@ describeOn('MONGODB_URL', 'the blob store while MongoDB stops and restarts', () 
 
   test('a put fails and stores nothing if the server dies during it; repeating it succeeds', async () => {
     const before = randomBytes(600_000);
-    const { hash } = await store.put(chunksOf(before));
+    const { hash } = await untilAnswered(() => store.put(chunksOf(before)));
     const bytes = randomBytes(1_000_000);
     async function* interrupted(): AsyncGenerator<Uint8Array> {
       yield bytes.subarray(0, 600_000);
@@ -158,18 +159,21 @@ describeOn('MONGODB_URL', 'the blob store while MongoDB stops and restarts', () 
     await expect(store.size(hash)).rejects.toMatchObject(unavailable);
     await expect(listed(store)).rejects.toMatchObject(unavailable);
     await server.start();
-    await waitFor(() => store.size(hash));
-    expect(await store.size(sha256(bytes))).toBeUndefined();
-    expectEqual((await readAll(store, hash))?.bytes, before);
-    await store.put(chunksOf(bytes));
-    expectEqual((await readAll(store, sha256(bytes)))?.bytes, bytes);
+    expect(await untilAnswered(() => store.size(hash))).toBe(before.length);
+    expect(await untilAnswered(() => store.size(sha256(bytes)))).toBeUndefined();
+    expectEqual((await untilAnswered(() => readAll(store, hash)))?.bytes, before);
+    await untilAnswered(() => store.put(chunksOf(bytes)));
+    expectEqual((await untilAnswered(() => readAll(store, sha256(bytes))))?.bytes, bytes);
   });
 
   test('a put and a started read fail with unavailable if the server does not answer', async () => {
     const bytes = randomBytes(1_000_000);
-    const { hash } = await store.put(chunksOf(bytes));
-    const reading = (await store.read(hash))!.bytes[Symbol.asyncIterator]();
-    await reading.next();
+    const { hash } = await untilAnswered(() => store.put(chunksOf(bytes)));
+    const reading = await untilAnswered(async () => {
+      const begun = (await store.read(hash))!.bytes[Symbol.asyncIterator]();
+      await begun.next();
+      return begun;
+    });
     await server.freeze();
     try {
       await expect(within(reading.next(), 'the reading to fail')).rejects.toMatchObject(unavailable);
