@@ -1,3 +1,5 @@
+import { shortenText } from './text';
+
 /**
  * Every failure that a caller can receive. `shared/api/error-catalogue.ts` maps each condition to its HTTP status,
  * error code and message.
@@ -64,10 +66,7 @@ export interface Fault {
 export const FAULTS_MAX = 50;
 const FIELD_LENGTH_MAX = 200;
 
-function shortened(fault: Fault): Fault {
-  if (fault.field.length <= FIELD_LENGTH_MAX) return fault;
-  return { ...fault, field: `${fault.field.slice(0, FIELD_LENGTH_MAX)}…` };
-}
+const shortened = (fault: Fault): Fault => ({ ...fault, field: shortenText(fault.field, FIELD_LENGTH_MAX) });
 
 /** A failure that the caller may see. Every other error becomes `internal`, which hides its message. */
 export class CatalogError extends Error {

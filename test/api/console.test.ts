@@ -370,7 +370,7 @@ describe('a listing', () => {
     const invalid = await open(path(), { form });
     expect([invalid.status, invalid.html]).toEqual([
       422,
-      expect.stringContaining('Pots and pans</textarea>'),
+      expect.stringContaining('>\nPots and pans</textarea>'),
     ]);
 
     const below = await client().listings.create({ name: 'Pans', parent_id: id });

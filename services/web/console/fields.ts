@@ -61,7 +61,9 @@ export function textOf({ kind }: FormField, value: unknown): string {
 /** Puts the value in quotation marks, and doubles its own, if it contains the separator or starts with a quotation mark. */
 const quoted = (value: string, separator: string): string =>
   value.startsWith('"') || value.includes(separator) ? `"${value.replaceAll('"', '""')}"` : value;
-const unquoted = (in_marks: string): string => in_marks.replaceAll('""', '"');
+/** Undoes `quoted`: returns the part between the marks, or without marks the plain text. */
+const unquoted = (in_marks: string | undefined, plain: string): string =>
+  in_marks?.replaceAll('""', '"') ?? plain.trim();
 /** Matches a day, which may be between quotation marks, and its hours. */
 const DAY = /^(?:"((?:[^"]|"")+)"\s*|([^:]+)):(.+)$/s;
 /** Matches the next value of a list: either the part between quotation marks, or the text up to a comma. */
@@ -91,12 +93,12 @@ export function parseText({ name, label, kind }: FormField, text: string): unkno
       return Number(trimmed);
     case 'list':
       return [...trimmed.matchAll(LISTED)]
-        .map(([, in_marks, plain = '']) => (in_marks === undefined ? plain.trim() : unquoted(in_marks)))
+        .map(([, in_marks, plain = '']) => unquoted(in_marks, plain))
         .filter((each) => each !== '');
     case 'hours':
       return trimmed.split(/[\r\n]+/).map((line) => {
         const [, in_marks, plain = '', hours = ''] = DAY.exec(line.trim()) ?? [];
-        const day = in_marks === undefined ? plain.trim() : unquoted(in_marks);
+        const day = unquoted(in_marks, plain);
         if (!day || !hours.trim())
           throw new InvalidText(name, `${label}: expected a colon between the day and its hours: ${line}`);
         return { day, hours: hours.trim() };

@@ -57,7 +57,6 @@ export class SqliteViewStore implements ViewStore {
   readonly ready = Promise.resolve();
   readonly partition_count: number;
   private readonly list: SqliteConnection;
-  private readonly folder: string;
   private readonly files: VersionFiles;
   private readonly onDamage: OnDamage | undefined;
   private readonly commits: CommitNotifier | undefined;
@@ -68,10 +67,9 @@ export class SqliteViewStore implements ViewStore {
     list: SqliteConnection,
     files: VersionFiles,
     partition_count: number,
-    { folder, now = Date.now, onDamage, commits }: SqliteViewStoreOptions,
+    { now = Date.now, onDamage, commits }: SqliteViewStoreOptions,
   ) {
     this.list = list;
-    this.folder = folder;
     this.files = files;
     this.partition_count = partition_count;
     this.now = now;
@@ -167,13 +165,12 @@ export class SqliteViewStore implements ViewStore {
         if (error instanceof DamagedFileError) return 0;
         throw error;
       });
-    const [needed_mb, free_mb] = [
-      Math.ceil((used * COPY_SHARE) / MB),
-      Math.floor(freeBytes(this.folder) / MB),
-    ];
+    const { folder } = this.files;
+    const needed_mb = Math.ceil((used * COPY_SHARE) / MB);
+    const free_mb = Math.floor(freeBytes(folder) / MB);
     if (free_mb >= needed_mb) return;
     const message =
-      `${this.folder}: another copy of the documents needs ${needed_mb} MB, and ${free_mb} MB are free. ` +
+      `${folder}: another copy of the documents needs ${needed_mb} MB, and ${free_mb} MB are free. ` +
       'Free some, or drop a retired version ("catalog projections drop").';
     throw new CatalogError('unavailable', { message });
   }
@@ -374,7 +371,7 @@ function unknownVersion(version: number): CatalogError {
 
 /** The files of a realm's view versions: `views-v<N>.sqlite` and its `-wal` and `-shm` files. */
 class VersionFiles {
-  private readonly folder: string;
+  readonly folder: string;
 
   constructor(folder: string) {
     this.folder = folder;
