@@ -192,8 +192,13 @@ export class MongoViewVersion implements ViewVersion {
     ids: readonly string[],
     parts: readonly DocumentPart[],
   ): Promise<ReadonlyMap<string, StoredDocument>> {
-    const found = await this.list(collection, { _id: { $in: [...ids] } }, parts);
-    return new Map(found.map((document) => [document.id, document]));
+    const found = new Map<string, StoredDocument>();
+    for (let at = 0, count = 0; at < ids.length; at += count) {
+      count = this.read_size.documents;
+      const $in = ids.slice(at, at + count);
+      for (const stored of await this.list(collection, { _id: { $in } }, parts)) found.set(stored.id, stored);
+    }
+    return found;
   }
 
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
