@@ -36,16 +36,20 @@ test('a merchant makes a key, replaces it, and revokes the new one', async () =>
 
   const asked = await merchant.open(pathOf(html, 'App'), { form: { action: 'rotate' } });
   expect(asked.html).toContain('Replace App?');
-  const replaced = await merchant.open(pathOf(html, 'App'), { form: { action: 'rotate', confirmed: 'yes' } });
+  const confirmed = /name="confirmed" value="([^"]+)"/.exec(asked.html)![1]!;
+  const replace = () => merchant.open(pathOf(html, 'App'), { form: { action: 'rotate', confirmed } });
+  const replaced = await replace();
   const next = keyIn(replaced.html);
   expect(next).not.toBe(key);
   expect([await mayRead(key), await mayRead(next)]).toEqual([true, true]);
+  // A reload sends the form again.
+  expect((await replace()).html).toContain('Replace App?');
   // Of the two keys with this name, the page has the older one first.
   const newer = replaced.html.slice(replaced.html.lastIndexOf('<td>App</td>'));
   const path = pathOf(newer, 'App');
   expect((await merchant.open(path, { form: { action: 'revoke' } })).html).toContain('cannot be undone');
   expect(await mayRead(next)).toBe(true);
-  const revoked = await merchant.open(path, { form: { action: 'revoke', confirmed: 'yes' } });
+  const revoked = await merchant.open(path, { form: { action: 'revoke', confirmed: 'never' } });
   expect(revoked.location).toContain('Revoked+App');
   await waitFor(async () => !(await mayRead(next)), { what: 'the refusal of the revoked key' });
   expect(await mayRead(key)).toBe(true);
@@ -54,7 +58,7 @@ test('a merchant makes a key, replaces it, and revokes the new one', async () =>
 
 test('a key with an expiry or limits of its own manages none; a session does not revoke its own key', async () => {
   const revoked = await merchant.open(`/key/${shop.secret.id}`, {
-    form: { action: 'revoke', confirmed: 'yes' },
+    form: { action: 'revoke', confirmed: 'never' },
   });
   expect(revoked.location).toContain('key+of+your+session');
   const grants = { account_id: harness.account_id, name: 'Contractor', type: 'secret' as const };
@@ -70,7 +74,7 @@ test('a key with an expiry or limits of its own manages none; a session does not
   }
   // A key that is replaced keeps its expiry.
   const path = pathOf((await merchant.open('/keys')).html, 'Contractor');
-  await merchant.open(path, { form: { action: 'rotate', confirmed: 'yes' } });
+  await merchant.open(path, { form: { action: 'rotate', confirmed: expires_at } });
   const { html } = await merchant.open('/keys');
   expect(html.match(/2100-01-01/g)).toHaveLength(1);
 });
@@ -94,12 +98,12 @@ test('a key without all permissions manages none, and none reaches those of anot
   expect(html).not.toContain(path);
   for (const id of [path, '/key/none', '/key/..'])
     expect(
-      (await merchant.open(id, { form: { action: 'revoke', confirmed: 'yes' } })).status,
+      (await merchant.open(id, { form: { action: 'revoke', confirmed: 'never' } })).status,
     ).toBeGreaterThanOrEqual(404);
   expect(await mayRead(other.public.key)).toBe(true);
   // A key of both stores is not within a session that has one of them.
   const both = await harness.newKey('secret', [shop.store_id, other.store_id]);
   expect(
-    (await merchant.open(`/key/${both.id}`, { form: { action: 'revoke', confirmed: 'yes' } })).status,
+    (await merchant.open(`/key/${both.id}`, { form: { action: 'revoke', confirmed: 'never' } })).status,
   ).toBe(404);
 });

@@ -90,7 +90,9 @@ export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'ch
         return { location: HOME, saved: `${key.name} does not work any more.` };
       if (action === 'revoke' && key.id === principal.api_key_id)
         return { location: HOME, saved: 'This is the key of your session. Replace it instead.' };
-      if (!form.has('confirmed')) return { title: 'Keys', body: <Confirm apiKey={key} action={action} /> };
+      // Sent again, as by a reload of the answer, it is asked again: the first time has set the expiry of the old key.
+      if (form.get('confirmed') !== expiryOf(key))
+        return { title: 'Keys', body: <Confirm apiKey={key} action={action} /> };
       const context = contextOf(principal);
       if (action === 'revoke') {
         await revokeApiKey(deps, context, key.id);
@@ -116,6 +118,8 @@ export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'ch
 const contextOf = ({ account_id, api_key_id }: Principal): WriteContext => ({
   ...{ source: 'api', request_id: randomUUID(), account_id, api_key_id },
 });
+
+const expiryOf = ({ expires_at }: ApiKey): string => expires_at ?? 'never';
 
 const isWithin = (key: ApiKey, { account_id, stores }: Principal): boolean =>
   key.account_id === account_id && key.stores.length > 0 && key.stores.every((id) => stores.includes(id));
@@ -224,14 +228,16 @@ const ACTIONS = {
   revoke: { label: 'Revoke', hint: 'Programs with this key stop working at once. This cannot be undone.' },
 } as const;
 
-function Confirm({ apiKey: { id, name }, action }: { apiKey: ApiKey; action: keyof typeof ACTIONS }) {
+function Confirm({ apiKey, action }: { apiKey: ApiKey; action: keyof typeof ACTIONS }) {
+  const { id, name } = apiKey;
   const { label, hint } = ACTIONS[action];
+  const values = { action, confirmed: expiryOf(apiKey) };
   return (
     <div class="panel narrow">
       <h1>{`${label} ${name}?`}</h1>
       <p>{hint}</p>
       <div class="tags">
-        <Button action={`/console/key/${id}`} label={label} values={{ action, confirmed: 'yes' }} is_main />
+        <Button action={`/console/key/${id}`} label={label} values={values} is_main />
         <a href={HOME}>Cancel</a>
       </div>
     </div>
