@@ -4,7 +4,7 @@ import type { Environment } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { AnswerCache } from '../../shared/http/pipeline';
 import type { Principal } from '../../shared/http/request';
-import { matchesNone, type Reply } from '../../shared/http/respond';
+import type { Reply } from '../../shared/http/respond';
 import type { RouteCall } from '../../shared/http/serve-route';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { PublicationId } from '../../shared/kernel/ids';
@@ -22,8 +22,6 @@ export interface EdgeCacheOptions {
 
 interface Entry {
   readonly complete: Reply;
-  readonly not_modified: Reply;
-  readonly etag: string;
   readonly bytes: number;
   basis: Basis;
 }
@@ -59,16 +57,16 @@ export class EdgeCache implements AnswerCache {
   }
 
   /** Returns a stored reply if it is up to date, otherwise what `produce` returns, and stores that. */
-  async answer(call: RouteCall, produce: () => Promise<Reply>): Promise<Reply> {
+  async answer(call: RouteCall, produce: (is_kept: boolean) => Promise<Reply>): Promise<Reply> {
     const { req } = call.exchange;
     // A read that waits for a position may use other documents than those that a generation counts.
-    if (req.headers['x-catalog-min-position'] !== undefined) return produce();
+    if (req.headers['x-catalog-min-position'] !== undefined) return produce(false);
     // Sales begin and end without an event.
-    if (call.query.has_discount !== undefined) return produce();
+    if (call.query.has_discount !== undefined) return produce(false);
     const key = this.keyOf(call);
     const found = await this.find(key, call).catch(() => undefined);
     if (found?.reply) return found.reply;
-    const reply = await produce();
+    const reply = await produce(found?.reading !== undefined);
     // A reply that cannot be stored is made again next time.
     if (found?.reading) this.store(key, reply, found.reading).catch(() => undefined);
     return reply;
@@ -88,8 +86,7 @@ export class EdgeCache implements AnswerCache {
     if (entry && basis) {
       entry.basis = basis;
       this.countView(call, basis);
-      const is_known = matchesNone(call.exchange.req.headers['if-none-match'], entry.etag);
-      return { reply: is_known ? entry.not_modified : entry.complete };
+      return { reply: entry.complete };
     }
     return this.isWorthStoring(key, entry) ? this.reading(view, call) : undefined;
   }
@@ -115,22 +112,14 @@ export class EdgeCache implements AnswerCache {
 
   private async store(key: string, complete: Reply, reading: Reading): Promise<void> {
     const { status, headers, body, made_from } = complete;
-    const {
-      ETag: etag,
-      'Content-Type': type,
-      'Content-Length': _,
-      'Content-Encoding': __,
-      ...rest
-    } = headers;
-    const is_json = type?.startsWith('application/json') === true;
-    if (status !== 200 || !Buffer.isBuffer(body) || etag === undefined || !is_json) return;
+    const is_json = headers['Content-Type']?.startsWith('application/json') === true;
+    if (status !== 200 || !Buffer.isBuffer(body) || headers.ETag === undefined || !is_json) return;
     const basis = await this.options.validity.end(reading, made_from);
     if (!basis) return;
     const bytes = body.length;
     // A small buffer of Node shares its memory with others, which would stay with it.
     const kept = bytes <= TEXT_BYTES_MAX ? body.toString('latin1') : body;
-    const not_modified = { status: 304, headers: { ETag: etag, ...rest } };
-    this.entries.set(key, { complete: { status, headers, body: kept }, not_modified, etag, bytes, basis });
+    this.entries.set(key, { complete: { status, headers, body: kept }, bytes, basis });
   }
 
   private isWorthStoring(key: string, entry: Entry | undefined): boolean {

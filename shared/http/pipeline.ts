@@ -34,8 +34,11 @@ import { ignoredParameters, queryParameters } from './validation';
 
 /** Answers reads again while their answers are up to date (`services/edge`). */
 export interface AnswerCache {
-  /** Returns what `produce` would resolve with now, possibly an earlier reply. */
-  answer(read: RouteCall, produce: () => Promise<Reply>): Promise<Reply>;
+  /**
+   * Returns what `produce` would resolve with now, possibly an earlier reply. With `is_kept`, `produce` makes the complete
+   * reply, even if the client has it. The caller turns it into a 304.
+   */
+  answer(read: RouteCall, produce: (is_kept: boolean) => Promise<Reply>): Promise<Reply>;
 }
 
 /** Returns headers that say how new the documents are. Call it before the read, whose documents are then at least as new. */
@@ -171,11 +174,11 @@ export class Pipeline {
         const admitItems = async (count: number) => admission?.limits.admitItems(exchange, principal, count);
         return encode(exchange, await answerWrite({ ...call, admitItems }, idempotency));
       }
-      const produce = async () => replyToRead(exchange, await answerRead(call));
+      const produce = async (is_kept: boolean) => replyToRead(exchange, await answerRead(call), is_kept);
       const fresh = await freshness?.(principal);
-      const reply = await (cache ? cache.answer(call, produce) : produce());
+      const reply = await (cache ? cache.answer(call, produce) : produce(false));
       Object.assign(exchange.headers, fresh);
-      return reply;
+      return notModified(exchange, reply.headers) ?? reply;
     };
   }
 
@@ -244,8 +247,11 @@ function refusalOf(
   });
 }
 
-/** Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, a file or a stream. */
-async function replyToRead(exchange: Exchange, answer: Answer): Promise<Reply> {
+/**
+ * Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, a file or a stream. For
+ * `is_kept`, see `AnswerCache`.
+ */
+async function replyToRead(exchange: Exchange, answer: Answer, is_kept = false): Promise<Reply> {
   if (answer.file) return fileReply(exchange, answer.file);
   if (answer.stream) {
     const { content_type, bytes } = answer.stream;
@@ -257,7 +263,8 @@ async function replyToRead(exchange: Exchange, answer: Answer): Promise<Reply> {
   }
   const rendered = await renderRead(answer);
   const { made_from } = answer;
-  return notModified(exchange, rendered.headers) ?? encode(exchange, { ...rendered, made_from });
+  const not_modified = is_kept ? undefined : notModified(exchange, rendered.headers);
+  return not_modified ?? encode(exchange, { ...rendered, made_from });
 }
 
 /** Returns the reply of a public route. */

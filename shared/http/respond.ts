@@ -129,11 +129,15 @@ function tagOf(version: number | undefined, digest: string): string {
   return version === undefined ? `"${tag}"` : `"${version}-${tag}"`;
 }
 
-/** Returns 304 if `If-None-Match` names the ETag in `headers`, otherwise undefined. */
+/**
+ * Returns 304 if `If-None-Match` names the ETag in `headers`, otherwise undefined. `headers` may be those of the complete
+ * reply.
+ */
 export function notModified({ req }: Exchange, headers: Readonly<Record<string, string>>): Reply | undefined {
-  const { ETag } = headers;
-  if (ETag === undefined || !matchesNone(req.headers['if-none-match'], ETag)) return undefined;
-  return { status: 304, headers };
+  if (headers.ETag === undefined || !matchesNone(req.headers['if-none-match'], headers.ETag))
+    return undefined;
+  const { 'Content-Type': _, 'Content-Length': __, 'Content-Encoding': ___, ...kept } = headers;
+  return { status: 304, headers: kept };
 }
 
 /** Whether `If-None-Match` names this ETag. Uses the weak comparison (RFC 9110 §13.1.2). */
