@@ -23,10 +23,25 @@ type Json = any;
 let service: RunningProcess;
 let token = '';
 
+/** The position of the last write. Reads wait until its documents are written. */
+let position = '0';
+
 async function send(method: string, path: string, body?: object): Promise<Json> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
   const content = body === undefined ? {} : { body: JSON.stringify(body) };
-  return (await fetch(`${service.url}${path}`, { method, headers, ...content })).json();
+  const reply = await fetch(`${service.url}${path}`, { method, headers, ...content });
+  position = reply.headers.get('x-catalog-position') ?? position;
+  return reply.json();
+}
+
+/** Reads a state that contains the last write. Reads again while a busy machine has not projected it. */
+async function get(path: string): Promise<Json> {
+  const headers = { authorization: `Bearer ${token}`, 'x-catalog-min-position': position };
+  const read = async () => {
+    const reply = await fetch(`${service.url}${path}`, { headers });
+    return reply.status !== 503 && reply.json();
+  };
+  return waitFor(read, { what: `an answer to ${path}` });
 }
 
 async function start(data_dir: string, key: string): Promise<void> {
@@ -40,7 +55,7 @@ const POT = { title: 'Pot', price_currency: 'PEN', price_amount: 1_900 };
 
 /** Returns titles and trial fields of the publications in a list, with the total. */
 async function listed(query: string): Promise<unknown> {
-  const { data, meta } = await send('GET', `/api/publications?${query}`);
+  const { data, meta } = await get(`/api/publications?${query}`);
   return { items: data.map(({ title, trial_field }: Json) => [title, trial_field]), total: meta.item_count };
 }
 
@@ -60,7 +75,7 @@ async function story(folder: string): Promise<void> {
 
   // The old documents lack the key. They are served until the rebuild ends.
   const old = answers.find(({ path, status }) => /^\/api\/publication\/[^/]+$/.test(path) && status === 200)!;
-  assert.equal((await send('GET', old.path)).data.id, JSON.parse(old.body).data.id);
+  assert.equal((await get(old.path)).data.id, JSON.parse(old.body).data.id);
   const isRebuilt = async () => (await listed('trial_field=Nobody').catch(() => undefined)) as Json;
   assert.deepEqual(await waitFor(isRebuilt, { what: 'the rebuilt documents' }), { items: [], total: 0 });
 
@@ -74,7 +89,7 @@ async function story(folder: string): Promise<void> {
     { field: 'trial_field', constraint: 'at most 120 characters', code: 'FIELD_TOO_LONG' },
   ]);
 
-  assert.equal((await send('GET', `/api/publication/${id}`)).data.trial_field, 'Acme');
+  assert.equal((await get(`/api/publication/${id}`)).data.trial_field, 'Acme');
   assert.deepEqual(await listed('trial_field=Acme'), { items: [['Pot', 'Acme']], total: 1 });
 
   const patched = await send('PATCH', `/api/publication/${without_field.data.id}`, { trial_field: 'Blau' });
@@ -84,7 +99,7 @@ async function story(folder: string): Promise<void> {
   assert.equal('trial_field' in cleared.data, false);
   assert.deepEqual(await listed('trial_field=Acme'), { items: [], total: 0 });
 
-  const { components, paths } = await send('GET', '/openapi.json');
+  const { components, paths } = await get('/openapi.json');
   for (const name of ['NewPublication', 'PublicationPatch', 'Publication'])
     assert.equal(
       components.schemas[name].properties.trial_field.description,
