@@ -1,4 +1,6 @@
+import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { record } from './durations';
 
 const POLL_MS = 5;
 /**
@@ -6,6 +8,9 @@ const POLL_MS = 5;
  * usual, because it is busy. Nothing waits that long unless it fails.
  */
 export const WAIT_MS_MAX = 180_000;
+
+/** A longer wait is reported as late at the end of a run. On an idle machine, few waits take more than a second. */
+const LATE_MS = 20_000;
 
 /**
  * Limit for a call to a server that is unreachable or silent. The service promises 5 s; the tests allow twelve times that,
@@ -24,21 +29,25 @@ export async function waitFor<Result>(
   check: () => Result | Promise<Result>,
   { timeout_ms = WAIT_MS_MAX, what }: { timeout_ms?: number; what?: string } = {},
 ): Promise<Exclude<Awaited<Result>, false | null | undefined | 0 | ''>> {
-  const deadline_ms = Date.now() + timeout_ms;
+  const began_ms = Date.now();
+  const deadline_ms = began_ms + timeout_ms;
   let last_error: unknown;
   for (;;) {
     try {
       const pending = check();
       const remaining_ms = deadline_ms - Date.now();
       const value = typeof pending === 'object' ? await within(pending, 'one check', remaining_ms) : pending;
-      if (value) return value as Exclude<Awaited<Result>, false | null | undefined | 0 | ''>;
+      if (value) {
+        reportIfLate(what ?? sourceOf(check), began_ms);
+        return value as Exclude<Awaited<Result>, false | null | undefined | 0 | ''>;
+      }
       last_error = undefined;
     } catch (error) {
       if (isFailedExpect(error)) throw error;
       last_error = error;
     }
     if (Date.now() >= deadline_ms)
-      throw new Error(`waited ${timeout_ms} ms for ${what ?? sourceOf(check)}`, { cause: last_error });
+      throw new Error(tooLate(timeout_ms, what ?? sourceOf(check)), { cause: last_error });
     await sleep(POLL_MS);
   }
 }
@@ -63,16 +72,32 @@ export async function within<Result>(
   what: string,
   timeout_ms = WAIT_MS_MAX,
 ): Promise<Result> {
+  const began_ms = Date.now();
   const stop = new AbortController();
   const timeout = sleep(Math.max(timeout_ms, 1), undefined, { signal: stop.signal }).then(() => {
-    throw new Error(`waited ${timeout_ms} ms for ${what}`);
+    throw new Error(tooLate(timeout_ms, what));
   });
   try {
     return await Promise.race([promise, timeout]);
   } finally {
+    reportIfLate(what, began_ms);
     timeout.catch(() => {});
     stop.abort();
   }
+}
+
+const load = (): string => loadavg()[0]!.toFixed(1);
+
+const tooLate = (timeout_ms: number, what: string): string =>
+  `waited ${timeout_ms} ms for ${what} (load of the machine: ${load()})`;
+
+/** Records the wait for the report at the end of a run if it was long. */
+function reportIfLate(what: string, began_ms: number): void {
+  const waited_ms = Date.now() - began_ms;
+  if (waited_ms < LATE_MS) return;
+  // Programs that are not tests wait, too.
+  const test = typeof expect === 'undefined' ? process.argv[1] : expect.getState().currentTestName;
+  record({ late: `${test}: ${what}`, seconds: waited_ms / 1000, load: load() });
 }
 
 const isFailedExpect = (error: unknown): boolean => error instanceof Error && 'matcherResult' in error;
