@@ -174,7 +174,7 @@ describeWithProgram('chromium', 'in a browser', () => {
   });
 
   test('the start page and the reference of the interface can be read by everybody', async () => {
-    const without_shop = await startHarness();
+    const without_shop = await startHarness({ is_own: true });
     try {
       const page = await newPage({ baseURL: without_shop.url });
       expect(await look(page, ['/'])).toEqual([]);

@@ -11,7 +11,7 @@ import { expectError } from './replies';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 
-const here = ownShop();
+const here = ownShop({ is_own: true });
 const { send } = here;
 const create = async (path: string, body: object): Promise<string> =>
   (await send('POST', path, { body })).body.data.id;

@@ -44,7 +44,7 @@ test('catalog purge erases what was deleted, and nothing else', () =>
   }));
 
 describe('a purge', () => {
-  const here = ownShop();
+  const here = ownShop({ is_own: true });
   const { send } = here;
   const create = async (path: string, body: object): Promise<string> =>
     (await send('POST', `/api/${path}`, { body })).body.data.id;

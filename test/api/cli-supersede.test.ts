@@ -7,7 +7,7 @@ import { waitFor } from '../support/wait-for';
 import { expectFailure, InProcessCli } from './cli-run';
 import { ownShop } from './own-shop';
 
-const here = ownShop();
+const here = ownShop({ is_own: true });
 const { send } = here;
 const TEA = { price_currency: 'EUR', price_amount: 4 };
 

@@ -15,7 +15,10 @@ let shop: Shop;
 let cookie = '';
 
 beforeAll(async () => {
-  harness = await startHarness({ environment: { CONSOLE: 'on', CONSOLE_OPERATOR_TOKEN: TOKEN } });
+  harness = await startHarness({
+    is_own: true,
+    environment: { CONSOLE: 'on', CONSOLE_OPERATOR_TOKEN: TOKEN },
+  });
   shop = await harness.newShop();
 });
 afterAll(() => harness?.close());

@@ -208,7 +208,7 @@ describe('the command', () => {
 });
 
 describe('GET /api/export', () => {
-  const here = ownShop();
+  const here = ownShop({ is_own: true });
   const { send } = here;
   const create = async (path: string, body: object): Promise<string> =>
     (await send('POST', path, { body })).body.data.id;

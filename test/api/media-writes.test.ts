@@ -12,7 +12,7 @@ const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8059';
 
 let harness: Harness;
 beforeAll(async () => {
-  harness = await startHarness();
+  harness = await startHarness({ is_own: true });
 });
 afterAll(() => harness.close());
 

@@ -39,7 +39,7 @@ describe('/metrics', () => {
   let shop: Shop;
 
   beforeAll(async () => {
-    harness = await startHarness({ environment: { RATE_LIMIT_PUBLIC: '1/1000/3' } });
+    harness = await startHarness({ is_own: true, environment: { RATE_LIMIT_PUBLIC: '1/1000/3' } });
     shop = await harness.newShop();
   });
   afterAll(() => harness.close());
@@ -320,7 +320,7 @@ describe('each process', () => {
   afterEach(endAll);
 
   test('serves its metrics: command, query, and the worker on WORKER_PORT', async () => {
-    const harness = await startHarness();
+    const harness = await startHarness({ is_own: true });
     const DATA_DIR = harness.data_dir;
     const port = await freeOwnPort();
     const worker = await startProcess('services/boot/main.js worker', {

@@ -1,4 +1,11 @@
-import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import {
+  type Harness,
+  type HarnessOptions,
+  type Reply,
+  type RequestOptions,
+  type Shop,
+  startHarness,
+} from '../support/harness';
 
 /** The service of a test file, and a shop that only the running test has. */
 export class OwnShop {
@@ -11,10 +18,10 @@ export class OwnShop {
 }
 
 /** Starts the service before the tests of a file or block, gives each test a shop of its own, and closes the service. */
-export function ownShop(): OwnShop {
+export function ownShop(options?: HarnessOptions): OwnShop {
   const own = new OwnShop();
   beforeAll(async () => {
-    own.harness = await startHarness();
+    own.harness = await startHarness(options);
   });
   beforeEach(async () => {
     own.shop = await own.harness.newShop();

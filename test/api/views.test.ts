@@ -17,7 +17,7 @@ describe('views', () => {
   let shop: Shop;
 
   beforeAll(async () => {
-    harness = await startHarness({ environment: { VIEW_FLUSH_INTERVAL_S: '3600' } });
+    harness = await startHarness({ is_own: true, environment: { VIEW_FLUSH_INTERVAL_S: '3600' } });
     shop = await harness.newShop();
   });
   afterAll(async () => {

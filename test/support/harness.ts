@@ -83,6 +83,8 @@ export interface HarnessOptions {
   readonly waits_for_late?: boolean;
   /** Default: those of Standard Webhooks. */
   readonly webhook_times?: Partial<typeof TIMES>;
+  /** Whether no other test file may use the service: a test that looks at all of it, stops it or breaks it. Default: false. */
+  readonly is_own?: boolean;
 }
 
 type Fetch = typeof fetch;
@@ -99,15 +101,47 @@ const SETTINGS = {
 
 const CONTEXT: WriteContext = { source: 'cli', request_id: 'harness' };
 
-export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
+/** A started service, which one or several harnesses use. */
+interface Started {
+  readonly service: Service;
+  readonly data_dir: string;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly late: LateWrites;
+  close(): Promise<void>;
+}
+
+/** The services that the test files of this process share, by their settings. Undefined: each harness starts its own. */
+let shared: Map<string, Promise<Started>> | undefined;
+
+/** Lets the harnesses of the test files that run together use one service for equal settings. Stops the services at the end. */
+export function shareServices(): void {
+  const services = new Map<string, Promise<Started>>();
+  shared = services;
+  afterAll(async () => {
+    for (const service of services.values()) await (await service).close();
+  });
+}
+
+/** Returns a service that is shared, or starts one. */
+async function serviceFor(options: HarnessOptions): Promise<Started> {
+  const { environment = {}, is_own, ...others } = options;
+  if (!shared || is_own || Object.keys(others).length > 0) return startService(options);
+  const key = JSON.stringify(environment);
+  const services = shared;
+  const service = services.get(key) ?? startService(options);
+  services.set(key, service);
+  // A service that did not start is not there to be stopped.
+  service.catch(() => services.delete(key));
+  return { ...(await service), close: async () => {} };
+}
+
+async function startService(options: HarnessOptions): Promise<Started> {
   const folder = makeTempDir();
   const servers = options.servers ?? ownNames(serversOfEnvironment());
   const settings = { ...SETTINGS, DATA_DIR: folder.path, ...servers.settings, ...options.environment };
-  const config = parseConfig(settings);
-  const system = options.system ?? realSystem;
   const late = new LateWrites();
   const service = await within(
-    startAllInOne(config, pino({ level: 'warn' }, late), system, {
+    startAllInOne(parseConfig(settings), pino({ level: 'warn' }, late), options.system ?? realSystem, {
       webhook_times: options.webhook_times,
     }),
     'the service to start',
@@ -117,10 +151,22 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     await service.close();
     throw new Error('the service did not start');
   }
+  const close = async (): Promise<void> => {
+    await within(service.close(), 'the service to stop');
+    await servers.dispose();
+    folder.remove();
+  };
+  return { service, data_dir: folder.path, settings, late, close };
+}
+
+/** Number of writes that harnesses of this process have made. Each is a separate request. */
+let requests = 0;
+const context = (): WriteContext => ({ ...CONTEXT, request_id: `harness-${++requests}` });
+
+export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
+  const { service, data_dir, settings, late, close } = await serviceFor(options);
+  const system = options.system ?? realSystem;
   const deps: ControlDeps = { system, events: service.runtime.events };
-  // Each write of the harness is a separate request.
-  let requests = 0;
-  const context = (): WriteContext => ({ ...CONTEXT, request_id: `harness-${++requests}` });
   const account_id = (await createAccount(deps, context(), { name: 'Test account' })).value.id;
 
   const settled = async (): Promise<void> => {
@@ -168,12 +214,6 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     );
     return { store_id, public: visitor!, secret: merchant! };
   };
-  const close = async (): Promise<void> => {
-    await within(service.close(), 'the service to stop');
-    await servers.dispose();
-    folder.remove();
-  };
-  const data_dir = folder.path;
   return {
     ...{ url: service.url, service, deps, data_dir, settings, account_id, settled, token },
     ...{ request: send, client, newStore, newKey, newShop, close },
