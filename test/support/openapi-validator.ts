@@ -49,9 +49,15 @@ export class OpenApiValidator {
   private readonly document: OpenApiDocument;
   private readonly ajv: Ajv2020;
   private readonly compiled = new Map<string, ValidateFunction>();
+  /** The paths with parameters. A path without parameters takes precedence. */
+  private readonly templates: readonly { readonly template: string; readonly pattern: RegExp }[];
 
   constructor(document: OpenApiDocument) {
     this.document = document;
+    this.templates = Object.keys(document.paths)
+      .filter((template) => template.includes('{'))
+      .sort((a, b) => a.split('{').length - b.split('{').length)
+      .map((template) => ({ template, pattern: patternOf(template) }));
     // Every test file compiles the schemas that it meets, so a fast compilation counts more than a fast check.
     const fast = { validateSchema: false, inlineRefs: false, code: { optimize: false } };
     this.ajv = new Ajv2020({ strict: false, allErrors: true, ...fast });
@@ -89,11 +95,10 @@ export class OpenApiValidator {
   private find({ method, path }: Exchange): { operation: OperationObject; pointer: string } | undefined {
     const pathname = path.split('?')[0]!;
     const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
-    const { paths } = this.document;
-    // A path without parameters takes precedence.
-    const candidates = Object.keys(paths).sort((a, b) => a.split('{').length - b.split('{').length);
-    const template = candidates.find((candidate) => patternOf(candidate).test(pathname));
-    const operation = template === undefined ? undefined : paths[template]?.[verb];
+    const template = this.document.paths[pathname]
+      ? pathname
+      : this.templates.find(({ pattern }) => pattern.test(pathname))?.template;
+    const operation = template === undefined ? undefined : this.document.paths[template]?.[verb];
     return operation && { operation, pointer: `/paths/${escaped(template!)}/${verb}` };
   }
 

@@ -80,6 +80,19 @@ export function animation(format: 'gif' | 'webp', { width, height }: Size, frame
     .toBuffer();
 }
 
+/** Makes an animation of a few bytes: each frame changes one pixel of a picture of any size (GIF89a, §20 and §22). */
+export function gifOfFrames({ width, height }: Size, frames: number): Buffer {
+  const screen = Buffer.alloc(4);
+  screen.writeUInt16LE(width, 0);
+  screen.writeUInt16LE(height, 2);
+  // A table of two colours, black and white.
+  const head = Buffer.from('GIF89a', 'latin1');
+  const colours = Buffer.from('800000000000ffffff', 'hex');
+  // A frame of one pixel at the top left: no colours of its own, and its compressed index.
+  const frame = Buffer.from('2c0000000001000100000202440100', 'hex');
+  return Buffer.concat([head, screen, colours, ...Array(frames).fill(frame), Buffer.from(';')]);
+}
+
 /** Makes a PNG of a few bytes whose header declares any size (PNG, third edition, §5). */
 export function pngDeclaringSize({ width, height }: Size): Buffer {
   const header = Buffer.alloc(13);

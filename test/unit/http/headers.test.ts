@@ -159,7 +159,7 @@ describe('headers', () => {
     });
 
     test('a file of the documentation is compressed once, not for each request', async () => {
-      const path = docsRoutes().find((route) => route.path.endsWith('bundle.js'))!.path;
+      const path = docsRoutes().find((route) => route.path.endsWith('swagger-ui.css'))!.path;
       const first = await request(path, 'gzip');
       const compression = jest.spyOn(createGzip().constructor.prototype, '_transform');
       const second = await request(path, 'gzip');
@@ -168,7 +168,7 @@ describe('headers', () => {
       expect(compression).toHaveBeenCalled();
       compression.mockRestore();
       expect(second).toEqual(first);
-      expect(gunzipSync(second.bytes).length).toBeGreaterThan(1_000_000);
+      expect(gunzipSync(second.bytes).length).toBeGreaterThan(100_000);
     });
 
     test('bodies under 1 KB, clients that accept no encoding, and HEAD are not compressed', async () => {

@@ -30,8 +30,8 @@ const isClose = (actual: number[], expected: readonly number[]): boolean =>
 
 describe.each(FORMATS)('%s', (format) => {
   test('keeps its format and size, and gets four variants in WebP', async () => {
-    const rendered = await renderImage(await flatPicture(format, { width: 2000, height: 1000 }));
-    expect(rendered.picture).toMatchObject({ mime_type: `image/${format}`, width: 2000, height: 1000 });
+    const rendered = await renderImage(await flatPicture(format, { width: 1_700, height: 850 }));
+    expect(rendered.picture).toMatchObject({ mime_type: `image/${format}`, width: 1_700, height: 850 });
     expect(sniffImage(rendered.picture.bytes)).toBe(`image/${format}`);
     expect(widths(rendered)).toEqual(['thumb 200×100', 'small 480×240', 'medium 960×480', 'large 1600×800']);
     for (const variant of rendered.variants) {
@@ -53,9 +53,9 @@ describe.each(FORMATS)('%s', (format) => {
   });
 
   test('a truncated file is refused as damaged', async () => {
-    const whole = await noisePicture(format, { width: 300, height: 300 });
+    const whole = await noisePicture(format, { width: 80, height: 80 });
     const { picture } = await renderImage(whole);
-    expect(sizeOf(picture)).toBe('300×300');
+    expect(sizeOf(picture)).toBe('80×80');
     for (const share of [0.5, 0.9]) {
       const part = whole.subarray(0, Math.floor(whole.length * share));
       await expect(renderImage(part)).rejects.toMatchObject({
@@ -96,11 +96,11 @@ const SHOWN = ['rgby', 'gryb', 'ybgr', 'byrg', 'rbgy', 'bryg', 'ygbr', 'gyrb'];
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   'orientation %i is applied to the picture and every variant',
   async (orientation) => {
-    const drawn = await cornersPicture('jpeg', { width: 320, height: 160 }, UPRIGHT);
+    const drawn = await cornersPicture('jpeg', { width: 160, height: 80 }, UPRIGHT);
     const bytes = await drawn.withMetadata({ orientation }).toBuffer();
     expect((await loadSharp()(bytes).metadata()).orientation).toBe(orientation);
     const { picture, variants } = await renderImage(bytes);
-    expect(sizeOf(picture)).toBe(orientation < 5 ? '320×160' : '160×320');
+    expect(sizeOf(picture)).toBe(orientation < 5 ? '160×80' : '80×160');
     for (const each of [picture, ...variants]) {
       expect((await loadSharp()(each.bytes).metadata()).orientation ?? 1).toBe(1);
       const places = [
@@ -213,10 +213,9 @@ test('a header without data is refused as damaged', async () => {
 });
 
 test('scales the variants of a very high picture to the height that WebP supports', async () => {
-  const { picture, variants } = await renderImage(await flatPicture('png', { width: 400, height: 20_000 }));
-  expect(sizeOf(picture)).toBe('400×20000');
-  expect(variants.map(({ height }) => height)).toEqual([10_000, 16_383, 16_383, 16_383]);
-  expect(variants.map(({ width }) => width)).toEqual([200, 328, 328, 328]);
+  const { picture, variants } = await renderImage(await flatPicture('png', { width: 40, height: 20_000 }));
+  expect(sizeOf(picture)).toBe('40×20000');
+  expect(variants.map(sizeOf)).toEqual(Array(4).fill('33×16383'));
 });
 
 test('renders 50,000,000 pixels with less than 1 GiB of memory', () => {

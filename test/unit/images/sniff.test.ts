@@ -1,7 +1,7 @@
 import { SNIFF_BYTES, sniffImage } from '../../../shared/catalog/media/image-types';
 import { inspectImage } from '../../../shared/images/inspect';
 import { loadSharp } from '../../../shared/images/sharp';
-import { animation, FORMATS, flatPicture, pngDeclaringSize } from '../../support/pictures';
+import { FORMATS, flatPicture, gifOfFrames, pngDeclaringSize } from '../../support/pictures';
 
 const box = (brands: string): Buffer => {
   const bytes = Buffer.from(`\0\0\0\0ftyp${brands.slice(0, 4)}\0\0\0\0${brands.slice(4)}`, 'latin1');
@@ -93,13 +93,13 @@ test('accepts 50,000,000 pixels and refuses one row more, counting all frames', 
   const more = pngDeclaringSize({ width: 10_000, height: 5_001 });
   await expect(inspectImage(more)).rejects.toMatchObject({ reason: 'too_many_pixels' });
 
-  const frames = await animation('gif', { width: 1_000, height: 1_000 }, 50);
+  const frames = gifOfFrames({ width: 2_000, height: 1_000 }, 25);
   expect(await inspectImage(frames)).toEqual({
     mime_type: 'image/gif',
-    width: 1_000,
+    width: 2_000,
     height: 1_000,
-    frames: 50,
+    frames: 25,
   });
-  const one_more = await animation('gif', { width: 1_000, height: 1_000 }, 51);
+  const one_more = gifOfFrames({ width: 2_000, height: 1_000 }, 26);
   await expect(inspectImage(one_more)).rejects.toMatchObject({ reason: 'too_many_pixels' });
 });

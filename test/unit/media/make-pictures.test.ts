@@ -5,22 +5,19 @@ import type { MediaPictures } from '../../../shared/catalog/media/media';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
 import { readIntoMemory } from '../../../shared/ports/blob-store';
-import { type Harness, startHarness } from '../../support/harness';
 import { hashOf, uploadWithoutTask } from '../../support/media';
 import { animation, flatPicture, pngDeclaringSize } from '../../support/pictures';
+import { type OwnRuntime, openOwnRuntime } from './own-runtime';
 
-let harness: Harness;
+let own: OwnRuntime;
 let runtime: Runtime;
 let store_id: StoreId;
 
 beforeAll(async () => {
-  harness = await startHarness();
-  // Only the tests render pictures.
-  await harness.service.rendering.stop();
-  runtime = harness.service.runtime;
-  store_id = await harness.newStore();
+  own = await openOwnRuntime();
+  ({ runtime, store_id } = own);
 });
-afterAll(() => harness.close());
+afterAll(() => own.close());
 
 const task = (media_id: MediaId) => ({ environment: 'live' as const, media_id });
 const progressOf = async (id: MediaId) => (await findMedia(runtime, 'live', id))?.progress;
@@ -52,7 +49,7 @@ function withPart(part: 'append' | 'put', fail: (times: number) => void): Runtim
 }
 
 test('an upload becomes ready, and every recorded picture can be read with the recorded size and hash', async () => {
-  const original = await flatPicture('jpeg', { width: 2000, height: 1200 });
+  const original = await flatPicture('jpeg', { width: 1_700, height: 10 });
   const id = await uploadWithoutTask(runtime, store_id, original);
   expect(await makePictures(runtime, task(id))).toBe('ready');
   const { picture, variants, placeholder } = await picturesOf(id);

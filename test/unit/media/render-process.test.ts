@@ -10,6 +10,8 @@ import { waitFor, within } from '../../support/wait-for';
 
 const MIB = 1024 ** 2;
 const small = () => flatPicture('png', { width: 300, height: 200 });
+/** Takes about 1 s of CPU time, and more memory than `waitUntilDecoding` waits for. */
+const medium = () => flatPicture('webp', { width: 5_000, height: 5_000 });
 /** Takes about 7 s of CPU time and 1 GB of memory. */
 const large = async () => readFileSync(join(process.cwd(), 'test/fixtures/avif-of-49-megapixels.avif'));
 
@@ -36,7 +38,7 @@ async function pidOf(rendering: () => Promise<unknown>): Promise<{ pid: number; 
 test('renders the same pictures as this process would, and leaves no process', async () => {
   const before = childrenOf(process.pid);
   for (const format of ['jpeg', 'webp', 'avif'] as const) {
-    const bytes = await noisePicture(format, { width: 300, height: 200 });
+    const bytes = await noisePicture(format, { width: 60, height: 40 });
     expect(summaryOf(await render(bytes))).toEqual(summaryOf(await renderImage(bytes)));
   }
   await waitFor(() => childrenOf(process.pid).every((pid) => before.includes(pid)));
@@ -50,7 +52,7 @@ test('refuses a damaged file for the same reason as this process would', async (
 });
 
 test.each([
-  ['CPU time', { cpu_ms: 1_000 }, 'too_slow'],
+  ['CPU time', { cpu_ms: 400 }, 'too_slow'],
   ['memory', { memory_bytes: 150 * MIB }, 'too_much_memory'],
 ])('refuses a file that takes too much %s, and ends its process', async (_, limits, reason) => {
   const bytes = await large();
@@ -104,7 +106,7 @@ test('a crash of the process during a rendering is reported as one', async () =>
 });
 
 test('the process ignores SIGINT and SIGTERM, which a terminal and systemd send to all processes', async () => {
-  const bytes = await large();
+  const bytes = await medium();
   const { pid, outcome } = await pidOf(() => render(bytes));
   await waitUntilDecoding(pid);
   process.kill(pid, 'SIGINT');

@@ -7,28 +7,25 @@ import { streamName } from '../../../shared/catalog/events/envelope';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { MediaId, StoreId } from '../../../shared/kernel/ids';
 import { NO_STREAM } from '../../../shared/ports/event-store';
-import { type Harness, startHarness } from '../../support/harness';
 import { chunks, hashOf, uploadWithoutTask } from '../../support/media';
 import { flatPicture } from '../../support/pictures';
 import { withTempDir } from '../../support/temp-dir';
 import { waitFor } from '../../support/wait-for';
+import { type OwnRuntime, openOwnRuntime } from './own-runtime';
 
 const HOUR_MS = 3_600_000;
 const context = { source: 'cli', request_id: 'sweep-test' } as const;
 const signal = new AbortController().signal;
 
-let harness: Harness;
+let own: OwnRuntime;
 let runtime: Runtime;
 let store_id: StoreId;
 
 beforeEach(async () => {
-  harness = await startHarness();
-  // Only the tests render pictures.
-  await harness.service.rendering.stop();
-  runtime = harness.service.runtime;
-  store_id = await harness.newStore();
+  own = await openOwnRuntime();
+  ({ runtime, store_id } = own);
 });
-afterEach(() => harness.close());
+afterEach(() => own.close());
 
 /** Sweeps with a clock that is `hours` ahead. */
 function sweepAfter(hours: number, dry_run = false, changed: Partial<Runtime> = {}): Promise<SweptArea[]> {
@@ -46,7 +43,8 @@ async function ready(original: Buffer): Promise<MediaId> {
   expect(await makePictures(runtime, { environment: 'live', media_id })).toBe('ready');
   return media_id;
 }
-const colour = (background: string) => flatPicture('png', { width: 1700, height: 40 }, background);
+/** Wider than the largest variant, so that each of its pictures has bytes of its own. */
+const colour = (background: string) => flatPicture('png', { width: 1_700, height: 10 }, background);
 
 test('deletes only the files that no media uses, a day after they were stored', async () => {
   const kept = await ready(await colour('#111'));
@@ -74,9 +72,7 @@ test('deletes only the files that no media uses, a day after they were stored', 
 
   // The remaining files are complete: the waiting upload can still be rendered.
   expect(await makePictures(runtime, { environment: 'live', media_id: waiting })).toBe('ready');
-  expect(
-    (await harness.service.runtime.events.live.readStream(streamName('live', 'media', kept))).length,
-  ).toBe(2);
+  expect((await runtime.events.live.readStream(streamName('live', 'media', kept))).length).toBe(2);
 });
 
 test('the day counts from the deletion of the media, regardless of the age of the files', async () => {

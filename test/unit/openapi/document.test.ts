@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import Ajv2020 from 'ajv/dist/2020';
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { commandRoutes } from '../../../services/command/routes';
 import { queryRoutes } from '../../../services/query/routes';
@@ -8,6 +8,7 @@ import { openApiDocument } from '../../../shared/api/openapi';
 import { methodsOfPaths, operations } from '../../../shared/api/operations';
 import { errorCodeSchema } from '../../../shared/api/responses/errors';
 import { isCurrency } from '../../../shared/catalog/input-rules';
+import { parseConfig } from '../../../shared/kernel/config';
 
 type Tree = { readonly [key: string]: Tree };
 
@@ -132,35 +133,102 @@ describe('the OpenAPI document', () => {
   });
 });
 
+describe('the texts of the OpenAPI document', () => {
+  /** Returns every object in the document whose JSON pointer matches. */
+  const partsAt = (pattern: RegExp): (readonly [pointer: string, part: Tree])[] =>
+    [...objectsIn(document)]
+      .map(([keys, part]) => [keys.map((key) => `/${key.replaceAll('/', '~1')}`).join(''), part] as const)
+      .filter(([pointer]) => pattern.test(pointer));
+
+  test.each([
+    // Properties in named schemas. The error schemas of operations only narrow the properties of `Error`.
+    ['property', /^\/components\/schemas\/.*\/properties\/[^/]+$/, 200],
+    ['schema, request header and response header', /^\/components\/(schemas|parameters|headers)\/[^/]+$/, 70],
+    ['response', /^\/paths\/[^/]+\/[^/]+\/responses\/\d+$/, 250],
+    ['operation', /^\/paths\/[^/]+\/[^/]+$/, 25],
+    ['parameter', /^\/paths\/[^/]+\/[^/]+\/parameters\/\d+$/, 80],
+    ['tag', /^\/tags\/\d+$/, 5],
+  ])('describe every %s in a sentence', (_what, pattern, at_least) => {
+    const parts = partsAt(pattern).filter(
+      ([pointer, { $ref }]) => !pointer.includes('/parameters/') || !$ref,
+    );
+    expect(parts.length).toBeGreaterThan(at_least);
+    const without = parts.filter(([, { description = '' }]) => !/\S.*[.?!`…)]$/s.test(String(description)));
+    expect(without.map(([pointer]) => pointer)).toEqual([]);
+  });
+
+  test('name prefixes of keys, rates, bursts, limits of search and refusals of any request', () => {
+    const { description } = document.info as { description: string };
+    const { RATE_LIMIT_PUBLIC, RATE_LIMIT_SECRET, RATE_LIMIT_AUTH } = parseConfig({});
+    const numbers = [RATE_LIMIT_PUBLIC, RATE_LIMIT_SECRET, RATE_LIMIT_AUTH].flatMap(Object.values);
+    for (const number of numbers) expect(description).toContain(number.toLocaleString('en'));
+    for (const prefix of ['pk_live_', 'sk_live_', 'pk_test_', 'sk_test_'])
+      expect(description).toContain(prefix);
+    for (const status of [405, 408, 414, 417, 431]) expect(description).toContain(String(status));
+    const search = String(tree.paths!['/api/store/search']!.get!.description);
+    for (const limit of ['5,000', '32 words', 'eight words']) expect(search).toContain(limit);
+  });
+});
+
 describe('the examples of the OpenAPI document', () => {
-  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  // A fast compilation counts more than a fast check, because most schemas check one example.
+  const fast = { validateSchema: false, inlineRefs: false, code: { optimize: false } };
+  const ajv = new Ajv2020({ strict: false, allErrors: true, ...fast });
   addFormats(ajv);
   ajv.addSchema({ ...document, $id: ROOT });
-  const check = (path: readonly string[], example: unknown): void => {
-    const validate = ajv.compile({ $ref: `${ROOT}#${pointerOf(path)}/schema` });
-    const valid = validate(example);
-    expect([path.join(' '), valid, validate.errors]).toEqual([path.join(' '), true, null]);
+  const compiled = new Map<string, ValidateFunction>();
+  /** Returns what is wrong with an example of the schema at a path. */
+  const faultsOf = (path: readonly string[], schema: Tree, example: unknown): unknown[] => {
+    const pointer = schema.$ref ? String(schema.$ref).slice(1) : pointerOf(path);
+    const validate = compiled.get(pointer) ?? ajv.compile({ $ref: `${ROOT}#${pointer}` });
+    compiled.set(pointer, validate);
+    return validate(example) ? [] : [pointer, validate.errors];
   };
 
-  test('are valid by their schemas', () => {
+  test('are valid by the schemas of their bodies and parameters', () => {
     const with_example = [...objectsIn(document)].filter(
       ([, { schema, example }]) => schema && example !== undefined,
     );
     expect(with_example.length).toBeGreaterThan(30);
-    for (const [path, { example }] of with_example) check(path, example);
+    for (const [path, { schema, example }] of with_example)
+      expect(faultsOf([...path, 'schema'], schema!, example)).toEqual([]);
   });
 
   test('of errors have the codes of their responses', () => {
     const examples = tree.components!.examples!;
     let checked = 0;
-    for (const [path, media] of objectsIn(document)) {
-      if (!media.schema || !media.examples) continue;
-      for (const { $ref } of Object.values(media.examples)) {
-        check(path, examples[String($ref).split('/').pop()!]!.value);
-        checked++;
-      }
-    }
+    for (const [path, { schema, examples: references }] of objectsIn(document))
+      if (schema && references)
+        for (const { $ref } of Object.values(references)) {
+          const { value } = examples[String($ref).split('/').pop()!]!;
+          expect(faultsOf([...path, 'schema'], schema, value)).toEqual([]);
+          checked++;
+        }
     expect(checked).toBeGreaterThan(300);
+  });
+
+  test('are given for every schema, property, parameter and header, and valid', () => {
+    const parts = [...objectsIn(document)].filter(([keys]) =>
+      /^(components schemas (\S+|.* properties \S+)|components (parameters|headers) \S+ schema|paths \S+ \S+ parameters \d+ schema)$/.test(
+        keys.join(' '),
+      ),
+    );
+    expect(parts.length).toBeGreaterThan(300);
+    for (const [path, part] of parts) {
+      const examples = Object.values(part.examples ?? {});
+      expect([path.join(' '), examples.length]).not.toEqual([path.join(' '), 0]);
+      for (const example of examples) expect(faultsOf(path, part, example)).toEqual([]);
+    }
+  });
+
+  test('are given for every JSON body', () => {
+    const bodies = [...objectsIn(document)].filter(([keys]) => keys.at(-1) === 'application/json');
+    expect(bodies.length).toBeGreaterThan(200);
+    const without = bodies.filter(([, body]) => body.example === undefined && body.examples === undefined);
+    // The document itself has no schema.
+    expect(without.map(([keys]) => keys.join(' '))).toEqual([
+      'paths /openapi.json get responses 200 content application/json',
+    ]);
   });
 });
 

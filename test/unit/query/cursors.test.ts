@@ -66,8 +66,8 @@ test('an item that nobody changes is on one page, while others are created, dele
   // A fixed seed, so that a failure can be repeated.
   let seed = 0;
   const some = (numRuns: number) => fc.sample(anyFields, { numRuns, seed: ++seed });
-  const unchanged = some(250).map(make);
-  let others = some(250).map(make);
+  const unchanged = some(90).map(make);
+  let others = some(90).map(make);
   const write = (deleted: readonly Publication[] = []) =>
     world.fill(
       { store, listings: [shirts], publications: [...unchanged, ...others] },
@@ -80,7 +80,7 @@ test('an item that nobody changes is on one page, while others are created, dele
   while (walks.some(isOpen)) {
     for (const walk of walks.filter(isOpen)) {
       const { path, query } = walk.list;
-      const asked = { id: shirts.id, query: `${query}&limit=50&${walk.start}` };
+      const asked = { id: shirts.id, query: `${query}&limit=18&${walk.start}` };
       const { data, meta } = await world.ask(path, asked);
       const { featured, others: rest, meta: own_meta } = data as Record<string, JsonObject[]>;
       const page = (Array.isArray(data) ? data : [...featured!, ...rest!]) as unknown as Publication[];
@@ -88,9 +88,9 @@ test('an item that nobody changes is on one page, while others are created, dele
       const { next_cursor } = (meta ?? (own_meta as unknown as JsonObject)).pagination as JsonObject;
       walk.start = next_cursor === undefined ? '' : `cursor=${next_cursor}`;
     }
-    const [deleted, kept] = [others.slice(0, 15), others.slice(15)];
-    const moved = some(60).map(({ created_at: _, ...fields }, n) => ({ ...kept[n]!, ...fields }));
-    others = [...kept.slice(moved.length), ...moved, ...some(15).map(make)];
+    const [deleted, kept] = [others.slice(0, 6), others.slice(6)];
+    const moved = some(20).map(({ created_at: _, ...fields }, n) => ({ ...kept[n]!, ...fields }));
+    others = [...kept.slice(moved.length), ...moved, ...some(6).map(make)];
     await write(deleted);
   }
 

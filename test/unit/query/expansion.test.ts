@@ -127,7 +127,7 @@ async function openNovels(counts: readonly number[]): Promise<{ world: ReadWorld
 }
 
 test('other requests run while the expansions of a long list are read', async () => {
-  const { world, ids } = await openNovels(Array(6).fill(8));
+  const { world, ids } = await openNovels(Array(6).fill(4));
   let turns = 0;
   let is_answered = false;
   const counting = (async () => {

@@ -32,10 +32,10 @@ export interface ReadRequest {
 export class ReadWorld {
   /** The current time for the reads, in Unix milliseconds. */
   now_ms = 1_000_000;
-  /**
-   * Shortest wait for a minimum position, so that tests pass on a busy machine. 0: the limit of the product applies.
-   */
-  wait_ms_min = 60_000;
+  /** How long reads wait for a minimum position: long, so that tests pass on a busy machine. */
+  wait_ms = 60_000;
+  /** How long reads wanted to wait for a minimum position. */
+  readonly requested_waits_ms: number[] = [];
   /** The recorded views. */
   readonly viewed: PageView[] = [];
   private readonly routes: readonly Route[];
@@ -48,7 +48,10 @@ export class ReadWorld {
   ) {
     const now = () => this.now_ms;
     const view = new CachedActiveView(
-      withLongerWaits(store, () => this.wait_ms_min),
+      withWaits(store, (requested_ms) => {
+        this.requested_waits_ms.push(requested_ms);
+        return this.wait_ms;
+      }),
       now,
     );
     const system = { now, random: (size: number) => new Uint8Array(size) };
@@ -128,12 +131,12 @@ export type ParsedAnswer = Answer & { readonly data: JsonValue };
 
 const parsed = (answer: Answer): ParsedAnswer => ({ ...answer, data: JSON.parse(writeJson(answer.data)) });
 
-/** Returns the same store with a `waitFor` that waits for at least `minMs()`. */
-function withLongerWaits(store: ViewStore, minMs: () => number): ViewStore {
+/** Returns the same store with a `waitFor` that waits for as long as `waitMs` returns for the requested time. */
+function withWaits(store: ViewStore, waitMs: (requested_ms: number) => number): ViewStore {
   const open = async (number: number): Promise<ViewVersion> => {
     const version = await store.open(number);
     const waitFor: ViewVersion['waitFor'] = (partition, position, timeout_ms) =>
-      version.waitFor(partition, position, Math.max(timeout_ms, minMs()));
+      version.waitFor(partition, position, waitMs(timeout_ms));
     return Object.create(version, { waitFor: { value: waitFor } });
   };
   return Object.create(store, { open: { value: open } });

@@ -135,7 +135,7 @@ describe('in random catalogs', () => {
             }
           },
         ),
-        { numRuns: 25 },
+        { numRuns: 15 },
       );
     } finally {
       await world.close();
@@ -241,56 +241,23 @@ describe('a search', () => {
   });
 
   const HOSTILE = [
-    ...[
-      '"',
-      '""',
-      "'",
-      '*',
-      'mug*',
-      '-mug',
-      'mug OR',
-      'NEAR(',
-      'title:mug',
-      ':mug',
-      '=mug',
-      'mug) OR (mug',
-      '{title}: x',
-    ],
-    ...[
-      '\u0000',
-      'mug\u0000',
-      'mug\u0000" OR "',
-      '\ud800',
-      '\uffff',
-      '\u202emug',
-      'שלום mug',
-      '🍵🍵',
-      '%',
-      '_',
-      '\\',
-    ],
-    ...[
-      Array.from({ length: 100 }, (_, n) => String.fromCodePoint(97 + (n % 26))).join(' '),
-      'x'.repeat(200),
-    ],
-    ...[
-      'a b c d e f g h i j k l m n o p q r s t u v w x y z',
-      'ß'.repeat(100),
-      '\u0301'.repeat(200),
-      'İ'.repeat(99),
-    ],
+    ...['"', '""', "'", '*', 'mug*', '-mug', 'mug OR', 'NEAR(', 'title:mug', ':mug', '=mug', '%', '_', '\\'],
+    ...['mug) OR (mug', '{title}: x', '\u0000', 'mug\u0000', 'mug\u0000" OR "', '\uffff', '\u202emug'],
+    ...['שלום mug', '🍵🍵', 'x'.repeat(200), 'ß'.repeat(100), '\u0301'.repeat(200), 'İ'.repeat(99)],
+    'a b c d e f g h i j k l m n o p q r s t u v w x y z '.repeat(3),
     Array.from({ length: 28 }, (_, n) => `wordi${String.fromCodePoint(97 + n)}`).join(' '),
   ];
-  test.each(HOSTILE)('hostile query %# is answered', async (q) => {
-    const { meta } = await world.ask(SEARCH, {
-      query: `q=${encodeURIComponent(q.replace(/\p{Surrogate}/gu, '\ufffd'))}`,
-    });
-    expect(meta?.item_count).toEqual(expect.any(Number));
+  test('hostile queries are answered', async () => {
+    for (const q of HOSTILE) {
+      const { meta } = await world.ask(SEARCH, { query: `q=${encodeURIComponent(q)}` });
+      expect([q, meta?.item_count]).toEqual([q, expect.any(Number)]);
+    }
   });
 
   test('any text is answered', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }), async (text) => {
+      fc.asyncProperty(fc.uint16Array({ minLength: 1, maxLength: 60 }), async (codes) => {
+        const text = String.fromCharCode(...codes);
         fc.pre(text.trim() !== '');
         const answer = await world.ask(SEARCH, { query: new URLSearchParams({ q: text }).toString() });
         expect(answer.meta?.item_count).toEqual(expect.any(Number));
