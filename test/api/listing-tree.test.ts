@@ -129,7 +129,7 @@ describe('a parent_id is refused', () => {
 });
 
 test('of moves that would make a circle together, one is refused', async () => {
-  for (let round = 0; round < 5; round++) {
+  for (let round = 0; round < 3; round++) {
     const ids = await Promise.all(['A', 'B', 'C'].map(async (name) => (await create(name)).body.data.id));
     const replies = await Promise.all(ids.map((id, index) => move(id, ids[(index + 1) % ids.length])));
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 200, 400]);
@@ -213,11 +213,15 @@ describe('GET /api/listing/:id/publications with include_descendants', () => {
 
 test('include_descendants returns every page of several listings, with each sort and filter', async () => {
   const ids = await createChain('Home', 'Kitchen', 'Cups', 'Mugs');
-  for (let n = 0; n < 24; n++)
-    await publish(`Cup ${String(n).padStart(2, '0')}`, ids[n % 3]!, {
-      ...{ price_amount: (n * 7) % 24, free_shipping: n % 2 === 0, visibility: n % 8 ? 'public' : 'private' },
-      ...(n % 5 === 1 ? { featured_position: n } : {}),
-    });
+  const items = Array.from({ length: 24 }, (_, n) => ({
+    action: 'create',
+    body: {
+      ...{ title: `Cup ${String(n).padStart(2, '0')}`, price_currency: 'EUR', price_amount: (n * 7) % 24 },
+      ...{ listing_id: ids[n % 3], free_shipping: n % 2 === 0, visibility: n % 8 ? 'public' : 'private' },
+      featured_position: n % 5 === 1 ? n : null,
+    },
+  }));
+  await send('POST', '/api/publications/batch', { body: { items } });
   const all = `/api/listing/${ids[0]}/publications?include_descendants=true`;
   for (const query of [
     ...['', '&sort=name', '&sort=price&order=desc', '&visibility=all', '&free_shipping=true&sort=name'],
@@ -226,7 +230,7 @@ test('include_descendants returns every page of several listings, with each sort
     const { featured, others, meta } = (await read(`${all}${query}&limit=50`)).data;
     const expected = namesOf([...featured, ...others]);
     expect(expected).toHaveLength(meta.pagination.total);
-    for (const page of [1, 2, 3, 4, 5, 6, 7, 9_000]) {
+    for (const page of [1, 2, 4, 9_000]) {
       const { data } = await read(`${all}${query}&limit=4&page=${page}`);
       expect(data.meta.pagination.total).toBe(expected.length);
       const found = namesOf([...data.featured, ...data.others]);

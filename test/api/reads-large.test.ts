@@ -60,71 +60,47 @@ const titlesOf = (items: readonly { title: string }[]): string[] => items.map(({
 describe('a listing whose publications are too large for its document', () => {
   const path = (): string => `/api/listing/${listing_ids[0]}`;
 
-  test.each([
-    ['public', OF_LARGE],
-    ['all', OF_LARGE + 2],
-  ])(
-    'is expanded to the first of them, with the right total, for visibility=%s',
-    async (visibility, total) => {
-      const query = `expand=publication&visibility=${visibility}`;
-      const { publications } = (await get(`${path()}?${query}`, shop.secret)).data;
-      const shown = visibility === 'all' ? titles : titles.slice(1, -1);
-      expect(publications.data.length).toBeGreaterThan(3);
-      expect(publications.data.length).toBeLessThan(OF_LARGE);
-      expect(titlesOf(publications.data)).toEqual(shown.slice(0, publications.data.length));
-      expect(publications).toMatchObject({ total_count: total, has_more: true });
-      const { data } = await get(publications.url, shop.secret);
-      expect([titlesOf(data.others), data.meta.pagination.total]).toEqual([shown, total]);
-    },
-  );
+  test('is expanded to the first of them, with the right total', async () => {
+    const { publications } = (await get(`${path()}?expand=publication&visibility=all`, shop.secret)).data;
+    expect(publications.data.length).toBeGreaterThan(3);
+    expect(publications.data.length).toBeLessThan(OF_LARGE);
+    expect(titlesOf(publications.data)).toEqual(titles.slice(0, publications.data.length));
+    expect(publications).toMatchObject({ total_count: OF_LARGE + 2, has_more: true });
+    const { data } = await get(publications.url, shop.secret);
+    expect([titlesOf(data.others), data.meta.pagination.total]).toEqual([titles, OF_LARGE + 2]);
+  });
 
   test('has complete first pages', async () => {
-    for (const limit of [3, OF_LARGE - 1])
+    for (const limit of [3, 6])
       expect(titlesOf((await get(`${path()}/publications?limit=${limit}`)).data.others)).toEqual(
         titles.slice(1, -1).slice(0, limit),
       );
   });
 });
 
-test.each(['/api/listings', '/api/store-listings'])(
-  '%s has all its items, and the expansions that fit into 8 MB',
-  async (path) => {
-    const { data, meta } = await get(`${path}?limit=50&expand=publication,media`);
-    expect(idsOf(data)).toEqual(listing_ids);
-    for (const [n, { publications, media }] of data.entries()) {
-      const total_count = SHELVES.at(-1 - n)!;
-      expect(publications).toMatchObject({ object: 'collection', total_count });
-      expect(publications.has_more).toBe(publications.data.length < total_count);
-      expect(media).toMatchObject({ object: 'collection', data: [], has_more: false });
-    }
-    expect(data.at(-1).publications.data.length).toBeLessThan(data[0].publications.data.length);
-    expect((await get(data.at(-1).publications.url)).data.others).toHaveLength(SHELVES[0]!);
-    const { pagination } = meta;
-    expect(pagination).toMatchObject({ limit: 50, total_items: SHELVES.length, total_pages: 1 });
-    expect(pagination.shortened_items).toBeGreaterThan(0);
-    expect(pagination.omitted_items).toBeUndefined();
-  },
-);
-
-test.each([
-  ['/api/publications', '&expand=listing,media'],
-  ['/api/store/search', '&q=novel'],
-  ['/api/publication/:id/related', ''],
-])('%s says how many items it omits, and they can be read with a smaller limit%s', async (path, query) => {
-  const url = path.replace(':id', publication_ids[0]!);
-  const { data, meta } = await get(`${url}?limit=50${query}`);
-  const { omitted_items, total_items } = meta.pagination;
-  expect(meta.pagination).toMatchObject({ page: 1, limit: 50, total_pages: 1 });
-  expect(data.length + omitted_items).toBe(total_items);
-  expect(data.length).toBeGreaterThan(30);
-  const rest: string[] = [];
-  for (let item = data.length + 1; item <= total_items; item++)
-    rest.push(...idsOf((await get(`${url}?limit=1&page=${item}${query}`)).data));
-  const is_itself_missing = path.endsWith('related') ? 1 : 0;
-  expect(new Set([...idsOf(data), ...rest]).size).toBe(PUBLIC - is_itself_missing);
+test('a list of listings has all its items, and the expansions that fit into 8 MB', async () => {
+  const { data, meta } = await get('/api/listings?limit=50&expand=publication,media');
+  expect(idsOf(data)).toEqual(listing_ids);
+  for (const [n, { publications, media }] of data.entries()) {
+    const total_count = SHELVES.at(-1 - n)!;
+    expect(publications).toMatchObject({ object: 'collection', total_count });
+    expect(publications.has_more).toBe(publications.data.length < total_count);
+    expect(media).toMatchObject({ object: 'collection', data: [], has_more: false });
+  }
+  expect(data.at(-1).publications.data.length).toBeLessThan(data[0].publications.data.length);
+  expect((await get(data.at(-1).publications.url)).data.others).toHaveLength(SHELVES[0]!);
+  const { pagination } = meta;
+  expect(pagination).toMatchObject({ limit: 50, total_items: SHELVES.length, total_pages: 1 });
+  expect(pagination.shortened_items).toBeGreaterThan(0);
+  expect(pagination.omitted_items).toBeUndefined();
 });
 
-test('the client library yields every item', async () => {
+test('a list of publications says how many items it omits, and the client library yields every item', async () => {
+  const { data, meta } = await get('/api/publications?limit=50&expand=listing,media');
+  const { omitted_items, total_items } = meta.pagination;
+  expect(meta.pagination).toMatchObject({ page: 1, limit: 50, total_pages: 1 });
+  expect([data.length + omitted_items, total_items]).toEqual([PUBLIC, PUBLIC]);
+  expect(data.length).toBeGreaterThan(30);
   const client = new CatalogClient({ baseUrl: harness.url, apiKey: shop.public.key });
   expect(idsOf(await client.publications.list().all())).toEqual(publication_ids);
 });

@@ -22,9 +22,6 @@ const search = async (query: Record<string, string>, token?: string): Promise<st
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
   return namesOf(reply.body.data);
 };
-const related = async (id: string, query = ''): Promise<string[]> =>
-  namesOf((await get(`/api/publication/${id}/related${query}`)).body.data);
-
 describe('GET /api/store/search', () => {
   test('finds a word with another ending after the word as it is', async () => {
     const own = await harness.newShop();
@@ -63,33 +60,6 @@ describe('GET /api/store/search', () => {
     expect([meta.item_count, meta.facets[0].values[0].count]).toEqual([3, 3]);
   });
 
-  test('returns publications in the paginated envelope', async () => {
-    const reply = await get('/api/store/search?q=shirt&limit=2&page=2&expand=listing');
-    expect(reply.status).toBe(200);
-    expect(reply.body).toMatchObject({
-      code: 200,
-      status: 'OK',
-      data: [
-        { object: 'publication', listing: { object: 'listing', name: 'Shirts' } },
-        { object: 'publication' },
-      ],
-      meta: {
-        ...{ page: 2, take: 2, item_count: 6 },
-        pagination: { page: 2, total_pages: 3, total_items: 6, limit: 2 },
-      },
-    });
-    expect(reply.headers.get('etag')).toEqual(expect.any(String));
-  });
-
-  test('finds private publications only with a secret key and `visibility=all`', async () => {
-    expect(await search({ q: 'hidden' })).toEqual([]);
-    expect((await search({ q: 'hidden', visibility: 'all' }, shop.secret.token)).sort()).toEqual([
-      ...['Hidden shirt', 'Hidden wine'],
-    ]);
-    const rejected = await get('/api/store/search?q=hidden&visibility=all');
-    expect([rejected.status, rejected.body.error.code]).toEqual([403, 'INSUFFICIENT_PERMISSIONS']);
-  });
-
   test('reflects changes of text, visibility, listing and price, and deletions', async () => {
     const { listings } = shop;
     const body = { title: 'Zeppelin', price_currency: 'EUR', price_amount: 700, listing_id: listings.Shirts };
@@ -123,24 +93,5 @@ describe('GET /api/store/search', () => {
     await write('DELETE', `/api/listing/${listing_id}`);
     expect(await search({ q: 'quokka', listing_id })).toEqual([]);
     expect(await search({ q: 'quokka' })).toEqual(['Quokka']);
-  });
-});
-
-describe('GET /api/publication/:id/related', () => {
-  test('returns publications of the same listing first, then of the store, in the paginated envelope', async () => {
-    const reply = await get(
-      `/api/publication/${shop.publications['Cheap shirt']}/related?limit=3&expand=listing`,
-    );
-    expect(reply.status).toBe(200);
-    const shirts = ['Unpriced shirt', 'Ärmelloses shirt', 'Plain shirt'];
-    expect(namesOf(reply.body.data)).toEqual(shirts);
-    expect(reply.body.data[0].listing.name).toBe('Shirts');
-    const total = (await get('/api/publications?limit=1')).body.meta.item_count - 1;
-    expect(reply.body.meta).toMatchObject({ page: 1, take: 3, item_count: total });
-    const all = await related(shop.publications['Cheap shirt']!, '?limit=50');
-    expect(all).toHaveLength(total);
-    expect(all.slice(0, 5)).toEqual([...shirts, 'First star', 'Second star']);
-    expect(all).not.toContain('Cheap shirt');
-    expect(all.join()).not.toMatch(/hidden/i);
   });
 });

@@ -317,25 +317,22 @@ describe('a publication with variants', () => {
     ['a stock below zero', [{ quantity_available: -1 }], 'FIELD_INVALID', 'variants.0.quantity_available'],
     ['an unknown id', [{ id: UNKNOWN }], 'FIELD_INVALID', 'variants.0.id'],
     ['a picture of another publication', [{ media_id: UNKNOWN }], 'FIELD_INVALID', 'variants.0.media_id'],
-    ['a wrong EAN-13', [{ barcode: '7750182003835' }], 'FIELD_INVALID', 'variants.0.barcode'],
-    ['a wrong EAN-8', [{ barcode: '96385075' }], 'FIELD_INVALID', 'variants.0.barcode'],
-    ['a wrong UPC-A', [{ barcode: '036000291453' }], 'FIELD_INVALID', 'variants.0.barcode'],
-    ['a wrong ISBN-10', [{ barcode: '0-306-40615-3' }], 'FIELD_INVALID', 'variants.0.barcode'],
     ['too many variants', Array(2_049).fill({}), 'FIELD_TOO_LONG', 'variants'],
   ])('refuses %s', async (_what, variants, code, field) => {
     expectError(await post({ variants }), 400, code, field);
   });
 
-  test.each([
-    ['7750182003834', '7750182003834'],
-    ['96385074', '96385074'],
-    ['0 36000 29145 2', '036000291452'],
-    ['0-306-40615-2', '0306406152'],
-    ['0-8044-2957-x', '080442957X'],
-    ['978-0-306-40615-7', '9780306406157'],
-    ['SHELF-12 a', 'SHELF-12 a'],
-  ])('stores the barcode %s as %s', async (barcode, stored) => {
-    expect(await variantsOf(await make({ variants: [{ barcode }] }))).toMatchObject([{ barcode: stored }]);
+  test('stores barcodes without separators, and refuses those with a wrong check digit', async () => {
+    const stored = {
+      ...{ '7750182003834': '7750182003834', '96385074': '96385074', '0 36000 29145 2': '036000291452' },
+      ...{ '0-306-40615-2': '0306406152', '0-8044-2957-x': '080442957X' },
+      ...{ '978-0-306-40615-7': '9780306406157', 'SHELF-12 a': 'SHELF-12 a' },
+    };
+    const variants = Object.keys(stored).map((barcode, n) => ({ option_values: { N: String(n) }, barcode }));
+    const id = await make({ variants });
+    expect((await variantsOf(id)).map(({ barcode }) => barcode)).toEqual(Object.values(stored));
+    for (const barcode of ['7750182003835', '96385075', '036000291453', '0-306-40615-3'])
+      expectError(await post({ variants: [{ barcode }] }), 400, 'FIELD_INVALID', 'variants.0.barcode');
   });
 
   test('shows 50 of them in lists, 250 by id, and pages with all of 2,048', async () => {

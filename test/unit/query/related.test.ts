@@ -61,7 +61,7 @@ describe('related publications', () => {
   });
 
   test('are paginated with a total', async () => {
-    for (let limit = 1; limit <= 10; limit++)
+    for (const limit of [1, 4, 9, 10])
       for (let page = 1; page <= 10; page++) {
         expect(await titles(`limit=${limit}&page=${page}`)).toEqual(
           nearest.slice((page - 1) * limit, page * limit),

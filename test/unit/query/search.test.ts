@@ -5,7 +5,7 @@ import { Budget } from '../../../shared/adapters/sqlite/word-ranks';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { isPlainWord, publicationWords, queryTokens } from '../../../shared/catalog/search/words';
 import type { Visibility } from '../../../shared/catalog/vocabulary';
-import { ReadWorld, refusal } from './read-world';
+import { ReadWorld, refusal, STOREFRONT } from './read-world';
 import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';
 
 const SEARCH = '/api/store/search';
@@ -199,6 +199,7 @@ describe('a search', () => {
     expect(await titles('q=blue&min_price=0&max_price=500')).toEqual([]);
     expect(await titles('q=hidden')).toEqual([]);
     expect(await titles('q=hidden&visibility=private')).toEqual(['Hidden mug']);
+    expect(await refusal(titles('q=hidden&visibility=all', STOREFRONT))).toBe('insufficient_permissions');
     expect(await titles('q=mug&visibility=all')).toContain('Hidden mug');
   });
 
