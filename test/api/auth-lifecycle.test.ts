@@ -1,10 +1,11 @@
 import { reinstateAccount, suspendAccount } from '../../services/command/account';
 import { createApiKey, revokeApiKey, rotateApiKey } from '../../services/command/api-key';
 import type { WriteContext } from '../../services/command/execute';
-import { methodsOfPaths } from '../../shared/api/operations';
+import { operations } from '../../shared/api/operations';
+import { permissionsOf } from '../../shared/catalog/vocabulary';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
-import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
+import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
 import { endAll } from '../support/processes';
 import { waitFor } from '../support/wait-for';
 
@@ -43,21 +44,25 @@ describe('keys and tokens over time', () => {
       { what: code },
     );
 
-  test('without a token every endpoint of /api is 401', async () => {
-    const id = shop.store_id;
-    for (const [path, methods] of Object.entries(methodsOfPaths).filter(([known]) =>
-      known.startsWith('/api/'),
-    ))
-      for (const method of methods) {
-        const reply = await harness.request(method, path.replace(':id', id));
-        expect([method, path, reply.status, reply.body.error.code]).toEqual([
-          method,
-          path,
-          401,
-          'UNAUTHORIZED',
-        ]);
+  test('every endpoint of /api refuses a request without a token, and a key without its permission', async () => {
+    const stores = [shop.store_id];
+    const narrow = await harness.newKey('secret', stores, ['read:stores']);
+    const others = permissionsOf('secret').filter((name) => name !== 'read:stores');
+    const wide = await harness.newKey('secret', stores, others);
+    for (const operation of operations) {
+      if (!('permission' in operation)) continue;
+      const { method, path, permission } = operation;
+      const send = async (options: RequestOptions) => {
+        const reply = await harness.request(method, path.replace(':id', shop.store_id), options);
         expect(reply.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/);
-      }
+        return [method, path, reply.status, reply.body.error.code];
+      };
+      expect(await send({})).toEqual([method, path, 401, 'UNAUTHORIZED']);
+      const forbidden = [method, path, 403, 'INSUFFICIENT_PERMISSIONS'];
+      const { token } = permission === 'read:stores' ? wide : narrow;
+      expect(await send({ token })).toEqual(forbidden);
+      if (method !== 'GET') expect(await send({ token: shop.public.token })).toEqual(forbidden);
+    }
   });
 
   test('the tokens of a revoked key are refused everywhere within seconds', async () => {

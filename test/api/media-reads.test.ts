@@ -41,19 +41,16 @@ describe('GET /api/media/:id', () => {
     expect(changed.status).toBe(200);
   });
 
-  test('requires read:media, works with public keys and HEAD, and does not find media of other stores', async () => {
+  test('works with public keys and HEAD, and does not find media of other stores', async () => {
     const path = `/api/media/${id}`;
     const { harness, shop } = media;
     expect((await media.get(path, {}, shop.public.token)).body.data.id).toBe(id);
     const head = await harness.request('HEAD', path, { token: media.token });
     expect([head.status, head.text, head.headers.get('etag')]).toEqual([200, '', expect.any(String)]);
-    const unpermitted = await harness.newKey('public', [shop.store_id], ['read:publications']);
-    expect((await media.get(path, {}, unpermitted.token)).body.error.code).toBe('INSUFFICIENT_PERMISSIONS');
     const other = await harness.newShop();
     expect((await media.get(path, {}, other.secret.token)).body.error.code).toBe('MEDIA_NOT_FOUND');
     expect((await media.get(`/api/media/${UNKNOWN}`)).body.error.code).toBe('MEDIA_NOT_FOUND');
     expect((await media.get('/api/media/x')).body.error.code).toBe('INVALID_UUID');
-    expect((await harness.request('GET', path)).body.error.code).toBe('UNAUTHORIZED');
   });
 
   test('returns the picture if Accept prefers an image to JSON', async () => {
@@ -123,41 +120,28 @@ describe('GET /media/:environment/:file', () => {
     expect((await load('GET', PICTURE, { 'if-none-match': '"x"' })).status).toBe(200);
   });
 
-  test.each([
-    ['bytes=0-4', 'GIF89', 'bytes 0-4/45'],
-    ['bytes=36-', 'an upload', 'bytes 36-44/45'],
-    ['bytes=-6', 'upload', 'bytes 39-44/45'],
-    ['bytes=39-1000', 'upload', 'bytes 39-44/45'],
-    ['bytes=-1000', PIXELS.toString(), 'bytes 0-44/45'],
-  ])('returns a part for %s', async (range, text, content_range) => {
-    const reply = await load('GET', PICTURE, { range });
-    expect([reply.status, reply.text, reply.headers.get('content-range')]).toEqual([
-      206,
-      text,
-      content_range,
-    ]);
-  });
-
-  test.each(['bytes=45-', 'bytes=45-50', 'bytes=-0'])(
-    'returns 416 for %s, which is past the end',
-    async (range) => {
-      const reply = await load('GET', PICTURE, { range });
-      expect([reply.status, reply.body.error.code]).toEqual([416, 'INVALID_REQUEST']);
-      expect(reply.headers.get('content-range')).toBe('bytes */45');
-    },
-  );
-
-  test.each(['bytes=0-1,3-4', 'bytes=5-4', 'bytes=x', 'lines=0-1', 'bytes=-'])(
-    'ignores the invalid or unsupported range %s',
-    async (range) => {
-      expect((await load('GET', PICTURE, { range })).status).toBe(200);
-    },
-  );
-
-  test('ignores the range if If-Range has another ETag', async () => {
-    const range = 'bytes=0-4';
-    expect((await load('GET', PICTURE, { range, 'if-range': '"x"' })).status).toBe(200);
-    expect((await load('GET', PICTURE, { range, 'if-range': `"${HASH}"` })).status).toBe(206);
+  test('returns a part for a range that it has, 416 for one past its end, and everything for any other', async () => {
+    const answer = async (headers: Query) => {
+      const reply = await load('GET', PICTURE, headers);
+      return [reply.status, reply.text, reply.headers.get('content-range')];
+    };
+    for (const [range, text, content_range] of [
+      ['bytes=0-4', 'GIF89', 'bytes 0-4/45'],
+      ['bytes=36-', 'an upload', 'bytes 36-44/45'],
+      ['bytes=-6', 'upload', 'bytes 39-44/45'],
+      ['bytes=39-1000', 'upload', 'bytes 39-44/45'],
+      ['bytes=-1000', PIXELS.toString(), 'bytes 0-44/45'],
+    ] as const)
+      expect([range, ...(await answer({ range }))]).toEqual([range, 206, text, content_range]);
+    for (const range of ['bytes=45-', 'bytes=45-50', 'bytes=-0']) {
+      const [status, text, content_range] = await answer({ range });
+      expect([range, status, content_range]).toEqual([range, 416, 'bytes */45']);
+      expect(text).toContain('"INVALID_REQUEST"');
+    }
+    for (const range of ['bytes=0-1,3-4', 'bytes=5-4', 'bytes=x', 'lines=0-1', 'bytes=-'])
+      expect([range, ...(await answer({ range }))]).toEqual([range, 200, PIXELS.toString(), null]);
+    expect((await answer({ range: 'bytes=0-4', 'if-range': '"x"' }))[0]).toBe(200);
+    expect((await answer({ range: 'bytes=0-4', 'if-range': `"${HASH}"` }))[0]).toBe(206);
   });
 
   test('only accepts the extension of the actual type, also for cached types', async () => {
@@ -257,19 +241,6 @@ describe('the media of a shop', () => {
         stats: { media_count: 20, publication_count: 0 },
       });
     });
-
-    test('leave out deleted media, also in the answer to a write, so that they can be sent back', async () => {
-      const [kept, deleted] = (await media.recordMany(2)) as [string, string];
-      const path = `/api/publication/${await media.publication({ media_ids: [deleted, kept] })}`;
-      const shelf = `/api/listing/${await media.listing({ media_ids: [kept, deleted] })}`;
-      await media.harness.request('DELETE', `/api/media/${deleted}`, { token: media.token });
-      for (const resource of [path, shelf]) {
-        const { data } = (await publicRead(resource)).body;
-        expect([data.media_ids, data.stats.media_count]).toEqual([[kept], 1]);
-        const written = await patch(resource, { media_ids: data.media_ids });
-        expect(written.body.data.media_ids).toEqual([kept]);
-      }
-    });
   });
 
   test('are updated when they become ready and removed when they are deleted', async () => {
@@ -285,27 +256,14 @@ describe('the media of a shop', () => {
         total_count: 1,
         data: [{ id: kept, status: 'ready', url: PICTURE }],
       });
-      expect(data.stats.media_count).toBe(1);
+      expect([data.media_ids, data.stats.media_count]).toEqual([[kept], 1]);
+      // What was read can be sent back.
+      expect((await patch(path, { media_ids: data.media_ids })).body.data.media_ids).toEqual([kept]);
     }
     expect((await publicRead(`/api/media/${deleted}`)).body.error.code).toBe('MEDIA_NOT_FOUND');
   });
 
   describe('the listing_id of a publication', () => {
-    test('is in its answers, and follows moves and deletion', async () => {
-      const first = await media.listing();
-      const second = await media.listing();
-      const path = `/api/publication/${await media.publication({ listing_id: first })}`;
-      const listingOf = async () => (await publicRead(path)).body.data.listing_id;
-      expect(await listingOf()).toBe(first);
-      expect((await patch(path, { listing_id: second })).body.data.listing_id).toBe(second);
-      expect(await listingOf()).toBe(second);
-      const page = await publicRead(`/api/listing/${second}/publications`);
-      expect(page.body.data.others[0].listing_id).toBe(second);
-      await media.harness.request('DELETE', `/api/listing/${second}`, { token: media.token });
-      expect(await listingOf()).toBeUndefined();
-      expect((await patch(path, { title: 'Alone' })).body.data).not.toHaveProperty('listing_id');
-    });
-
     test('does not reveal a private listing to a storefront', async () => {
       const hidden = await media.listing({ name: 'Next season' });
       const id = await media.publication({ title: 'Matcha', listing_id: hidden });
@@ -549,18 +507,6 @@ describe('the visibility of media', () => {
   });
 
   describe('a media appears in the storefront and disappears', () => {
-    test('with the visibility of the publication that uses it', async () => {
-      const id = await media.record();
-      const publication = await media.publication({ visibility: 'private', media_ids: [id] });
-      expect([await isShown(id), await statusOf(id)]).toEqual([false, 404]);
-      await change('PATCH', `/api/publication/${publication}`, { visibility: 'public' });
-      expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
-      await media.makeReady(id, PIXELS, 'image/gif');
-      expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
-      await change('PATCH', `/api/publication/${publication}`, { visibility: 'private' });
-      expect([await isShown(id), await statusOf(id)]).toEqual([false, 404]);
-    });
-
     test('with the visibility of the listing that uses it', async () => {
       const id = await media.record();
       const listing = await media.listing({ media_ids: [id] });
@@ -585,6 +531,10 @@ describe('the visibility of media', () => {
       expect([await isShown(id), await statusOf(id)]).toEqual([false, 404]);
       await change('PATCH', `/api/publication/${first}`, { media_ids: [id] });
       expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
+      await media.makeReady(id, PIXELS, 'image/gif');
+      expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
+      await change('PATCH', `/api/publication/${first}`, { visibility: 'private' });
+      expect([await isShown(id), await statusOf(id)]).toEqual([false, 404]);
     });
 
     test('by the own visibility of a publication, also if its listing is private', async () => {
@@ -593,16 +543,6 @@ describe('the visibility of media', () => {
       const publication = await media.publication({ listing_id, media_ids: [id] });
       expect((await publicRead(`/api/publication/${publication}`)).status).toBe(200);
       expect([await isShown(id), await statusOf(id)]).toEqual([true, 200]);
-    });
-
-    test('with an upload that is added to a publication', async () => {
-      for (const visibility of ['public', 'private']) {
-        const publication_id = await media.publication({ visibility });
-        const id = await media.upload({ publication_id });
-        // Its picture must not become ready between two reads that are compared.
-        await media.ready(id);
-        expect([visibility, await isShown(id)]).toEqual([visibility, visibility === 'public']);
-      }
     });
   });
 

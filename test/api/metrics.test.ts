@@ -8,8 +8,10 @@ import { fetch } from '../support/fetch';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { freeOwnPort } from '../support/own-port';
 import { ownNames } from '../support/own-servers';
+import { pngDeclaringSize } from '../support/pictures';
 import { endAll, startProcess } from '../support/processes';
 import { waitFor } from '../support/wait-for';
+import { MediaShop } from './media-shop';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
 
@@ -40,7 +42,10 @@ describe('/metrics', () => {
   let shop: Shop;
 
   beforeAll(async () => {
-    harness = await startHarness({ is_own: true, environment: { RATE_LIMIT_PUBLIC: '1/1000/3' } });
+    harness = await startHarness({
+      is_own: true,
+      environment: { RATE_LIMIT_PUBLIC: '1/1000/3', VIEW_FLUSH_INTERVAL_S: '3600' },
+    });
     shop = await harness.newShop();
   });
   afterAll(() => harness.close());
@@ -166,6 +171,22 @@ describe('/metrics', () => {
     await read();
     limiter.take = take;
     expect((await metrics()).value('catalog_rate_limit_fallbacks_total')).toBe(1);
+  });
+
+  test('counts the pictures that were made, that failed, and that wait', async () => {
+    const media = await MediaShop.of(harness, shop);
+    await media.ready(await media.upload());
+    expect((await media.send(pngDeclaringSize({ width: 600, height: 400 }))).status).toBe(201);
+    await media.record();
+    await waitFor(async () => {
+      const { text, value } = await metrics();
+      expect(text).not.toContain('catalog_media_processing{realm="control"}');
+      return (
+        value('catalog_media_rendering_seconds_count{outcome="ready"}') === 1 &&
+        value('catalog_media_rendering_seconds_count{outcome="failed"}') === 1 &&
+        value('catalog_media_processing{realm="live"}') === 1
+      );
+    });
   });
 
   test('may be read by the same machine, but not through a gateway', async () => {
@@ -336,8 +357,11 @@ describe('each process', () => {
     for (const { url } of processes) {
       expect((await fetch(`${url}/health/ready`)).status).toBe(200);
       await fetch(`${url}/nothing`);
-      const { value } = await scrape(url);
-      expect(value('catalog_http_requests_total{method="GET",route="/health/ready",status="200"}')).toBe(1);
+      const { value } = await waitFor(async () => {
+        const scraped = await scrape(url);
+        const ready = 'catalog_http_requests_total{method="GET",route="/health/ready",status="200"}';
+        return scraped.value(ready) === 1 && scraped;
+      });
       expect(value('catalog_partition_lag_events{realm="live",partition="7"}')).toBe(0);
       expect(value('catalog_ready')).toBe(1);
       expect(value('catalog_data_dir_size_bytes')).toBeGreaterThan(0);

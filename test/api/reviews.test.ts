@@ -1,5 +1,4 @@
 import { postReview } from '../../services/command/review';
-import { permissionsOf } from '../../shared/catalog/vocabulary';
 import type { CatalogClient } from '../../shared/client';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { Reply, RequestOptions } from '../support/harness';
@@ -113,11 +112,8 @@ describe('a review', () => {
     expectError(await send('DELETE', `/api/review/${id}`), 404, 'REVIEW_NOT_FOUND');
   });
 
-  test('compares If-Match, and a repeated write with the same Idempotency-Key is done once', async () => {
-    const headers = { 'idempotency-key': 'review-1' };
-    const [first, again] = [await post(GOOD, { headers }), await post(GOOD, { headers })];
-    expect(again.body).toEqual(first.body);
-    expect((await listed()).meta.item_count).toBe(1);
+  test('compares If-Match', async () => {
+    const first = await post(GOOD);
     const path = `/api/review/${first.body.data.id}`;
     const stale = { 'if-match': '"7-x"' };
     const body = { status: 'rejected' };
@@ -139,20 +135,11 @@ test.each([
   expectError(await post({ ...GOOD, ...fields }), 400, code, at);
 });
 
-test('writes of reviews require the permission, and the publication or review', async () => {
+test('writes of reviews require the publication or review', async () => {
   const { id } = await merchant.reviews.create(publication_id, GOOD);
-  const permissions = permissionsOf('secret').filter((name) => name !== 'write:reviews');
-  const { token } = await here.harness.newKey('secret', [here.shop.store_id], permissions);
-  const other = (await here.harness.newShop()).secret;
-  const paths = { POST: `/api/publication/${publication_id}/reviews`, DELETE: `/api/review/${id}` };
-  for (const [method, path] of Object.entries(paths)) {
-    const body = method === 'POST' ? GOOD : undefined;
-    for (const refused of [token, here.shop.public.token])
-      expectError(await send(method, path, { token: refused, body }), 403, 'INSUFFICIENT_PERMISSIONS');
-  }
-  const { POST, DELETE } = paths;
-  expectError(await send('POST', POST, { token: other.token, body: GOOD }), 404, 'PUBLICATION_NOT_FOUND');
-  expectError(await send('DELETE', DELETE, { token: other.token }), 404, 'REVIEW_NOT_FOUND');
+  const { token } = (await here.harness.newShop()).secret;
+  expectError(await post(GOOD, { token }), 404, 'PUBLICATION_NOT_FOUND');
+  expectError(await send('DELETE', `/api/review/${id}`, { token }), 404, 'REVIEW_NOT_FOUND');
   const unknown = `/api/publication/${UNKNOWN}/reviews`;
   expectError(await send('POST', unknown, { body: GOOD }), 404, 'PUBLICATION_NOT_FOUND');
 });

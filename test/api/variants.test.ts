@@ -418,15 +418,6 @@ describe('a variant', () => {
     expect(again.body.data.id).not.toBe(variant.id);
   });
 
-  test('is added once by a request that is repeated with its key', async () => {
-    const id = await make({ variants: sizes('S') });
-    const request = { body: { option_values: { Size: 'M' } }, headers: { 'Idempotency-Key': `add-${id}` } };
-    const first = await send('POST', `/api/publication/${id}/variants`, request);
-    const second = await send('POST', `/api/publication/${id}/variants`, request);
-    expect([second.status, second.body]).toEqual([201, first.body]);
-    expect((await read(id)).variant_count).toBe(2);
-  });
-
   test('of another store is not found', async () => {
     const id = await make({ variants: sizes('S') });
     const variant = (await variantsOf(id))[0]!;
