@@ -182,17 +182,6 @@ describe('filters by labels', () => {
     expect([await names('sku=A-0'), await names('sku=C')]).toEqual([[], ['Shirt A']]);
   });
 
-  test.each([
-    ['', ['Sencha cup', 'Darjeeling', 'Sencha']],
-    ['&order=asc', ['Sencha', 'Darjeeling', 'Sencha cup']],
-    ['&sort=price&order=desc', ['Sencha cup', 'Darjeeling', 'Sencha']],
-  ])('sort and page: tag=new%s', async (query, expected) => {
-    for (const page of [1, 2, 3, 4]) {
-      const { data, meta } = await read(`/api/publications?tag=new${query}&limit=1&page=${page}`);
-      expect([namesOf(data), meta.item_count]).toEqual([expected.slice(page - 1, page), 3]);
-    }
-  });
-
   test('follow every change, also of a visibility', async () => {
     const merchant = harness.client(shop.secret);
     const names = async (query: string) => namesOf((await read(`/api/publications?${query}`)).data);
@@ -358,36 +347,7 @@ describe('facets', () => {
     ]);
   });
 
-  test('follow every change', async () => {
-    const merchant = harness.client(shop.secret);
-    const clay = async () => (await facetsIn('publications?facets=attributes.clay')).facets.map(countsOf);
-    const jar = { title: 'Jar', price_currency: 'EUR', price_amount: 1 };
-    const { id } = await merchant.publications.create({ ...jar, attributes: { clay: 'red' } });
-    expect(await clay()).toEqual([[['red', 1]]]);
-    await merchant.publications.update(id, { attributes: { clay: 'white' } });
-    expect(await clay()).toEqual([[['white', 1]]]);
-    await merchant.publications.delete(id);
-    expect(await clay()).toEqual([[]]);
-  });
-
-  test('show the 100 most frequent values', async () => {
-    const own = await harness.newShop();
-    const merchant = harness.client(own.secret);
-    const tags = Array.from({ length: 101 }, (_, n) => `tag ${String(n).padStart(3, '0')}`);
-    for (const some of [tags, tags.slice(50)])
-      await merchant.publications.create({
-        title: 'Jar',
-        price_currency: 'EUR',
-        price_amount: 1,
-        tags: some,
-      });
-    const { meta } = await read('/api/publications?facets=tag', own.secret.token);
-    const [facet] = meta.facets as [Facet];
-    expect(facet.has_more).toBe(true);
-    expect(facet.values.map(({ value }) => value)).toEqual([...tags.slice(50), ...tags.slice(0, 49)]);
-  });
-
-  test('count values that are different in each publication', async () => {
+  test('count values that are different in each publication, and show the 100 most frequent ones', async () => {
     const own = await harness.newShop();
     const merchant = harness.client(own.secret);
     const { id } = await merchant.listings.create({ name: 'Jars' });
@@ -415,7 +375,7 @@ describe('facets', () => {
       const { data, meta } = await read(`/api/${list}${query}`, own.secret.token);
       const [facet] = (meta ?? data.meta).facets as [Facet];
       expect(facet).not.toHaveProperty('is_complete');
-      expect(facet.has_more).toBe(true);
+      expect([facet.values.length, facet.has_more]).toEqual([100, true]);
       expect(facet.values[0]).toMatchObject({ value: shown[0], count: shown[0] === 'none' ? 3 : 1 });
       expect(facet.values.map(({ value }) => value).slice(0, shown.length)).toEqual(shown);
     }
