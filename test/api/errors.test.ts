@@ -38,10 +38,7 @@ function raw(text: string): Promise<string> {
 test.each([
   ['GET', '/api/nothing', 404, 'NOT_FOUND'],
   ['POST', '/api/store', 405, 'OPERATION_NOT_ALLOWED'],
-  ['GET', `/api/listing/${UNKNOWN_ID}`, 404, 'LISTING_NOT_FOUND'],
-  ['GET', `/api/listing/${UNKNOWN_ID}/publications`, 404, 'LISTING_NOT_FOUND'],
   ['GET', `/api/publication/${UNKNOWN_ID}`, 404, 'PUBLICATION_NOT_FOUND'],
-  ['GET', `/api/publication/${UNKNOWN_ID}/reviews`, 404, 'PUBLICATION_NOT_FOUND'],
   ['GET', '/api/store?store_id=mine', 400, 'INVALID_UUID'],
   ['GET', '/api/publications?listing_id=12', 400, 'INVALID_UUID'],
   ['GET', `/api/store?store_id=${UNKNOWN_ID}`, 403, 'STORE_ACCESS_DENIED'],

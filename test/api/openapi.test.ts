@@ -1,11 +1,12 @@
 import { docsRoutes } from '../../services/docs/routes';
 import { openApiDocument } from '../../shared/api/openapi';
 import { ids } from '../../shared/api/responses/examples';
-import { type Harness, type Reply, startHarness } from '../support/harness';
+import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
 import { flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
 import { type StockedShop, stockShop } from './reads-shop';
 
+const UNKNOWN = '01890000-0000-7000-8000-000000000000';
 const PATHS = docsRoutes()
   .map(({ path }) => path)
   .filter((path) => path.startsWith('/docs'));
@@ -83,7 +84,9 @@ describe('GET /openapi.json', () => {
 /** Sends each operation with the examples of the document and the ids of one store. */
 describe('a request made from the OpenAPI document', () => {
   let variant_id: string;
+  let strangers: Shop[];
   beforeAll(async () => {
+    strangers = [await harness.newShop(), await harness.newShop('test')];
     const { publications } = harness.client(shop.secret);
     const cup = {
       title: 'Cup',
@@ -95,30 +98,34 @@ describe('a request made from the OpenAPI document', () => {
     variant_id = (await publications.variants(id).page()).data[0]!.id;
   });
 
-  const request = (method: string, path: string, idempotency_key: string): Promise<Reply> => {
+  interface Sender {
+    readonly token?: string;
+    readonly idempotency_key?: string;
+    /** Default: the id of a resource of the shop. */
+    readonly id?: string;
+  }
+  const request = (method: string, path: string, sender: Sender = {}): Promise<Reply> => {
     const { security, parameters, requestBody } = paths[path]![method]!;
-    const id = idFor(path);
+    const { token = shop.secret.token, idempotency_key, id = idFor(path) } = sender;
     const query = parameters
       .filter((parameter) => parameter.in === 'query' && parameter.required)
       .map(({ name }) => `${name}=shirt`);
-    const example = requestBody?.content['image/*']
+    const body = requestBody?.content['image/*']
       ? picture
       : withStoredIds(requestBody?.content['application/json']?.example);
-    const token = security.some((scheme) => 'bearer' in scheme) ? { token: shop.secret.token } : {};
-    const headers: Record<string, string> = security.some((scheme) => 'api_key' in scheme)
-      ? { 'x-api-key': shop.secret.key }
-      : { 'idempotency-key': idempotency_key };
-    const query_text = query.length === 0 ? '' : `?${query.join('&')}`;
-    const body = example === undefined ? {} : { body: example };
-    return harness.request(
-      method.toUpperCase(),
-      `${path === '/media/{environment}/{file}' ? media.url : path.replace('{id}', id).replace('{revision}', '1').replace('{handle}', handleFor(path))}${query_text}`,
-      {
-        ...token,
-        ...body,
-        headers,
-      },
-    );
+    const has_key = security.some((scheme) => 'api_key' in scheme);
+    const headers: Record<string, string> = has_key ? { 'x-api-key': shop.secret.key } : {};
+    if (idempotency_key !== undefined) headers['idempotency-key'] = idempotency_key;
+    const address = path
+      .replace('/media/{environment}/{file}', media.url)
+      .replace('{id}', id)
+      .replace('{revision}', '1')
+      .replace('{handle}', handleFor(path));
+    return harness.request(method.toUpperCase(), `${address}?${query.join('&')}`, {
+      ...(security.some((scheme) => 'bearer' in scheme) && { token }),
+      ...(body === undefined ? {} : { body }),
+      headers,
+    });
   };
 
   const withStoredIds = (example: unknown): unknown =>
@@ -138,11 +145,28 @@ describe('a request made from the OpenAPI document', () => {
   // Deletions come last, because other operations need the resources.
   const ordered = [...OPERATIONS].sort((a, b) => Number(a[1] === 'delete') - Number(b[1] === 'delete'));
 
+  test.each(ordered.filter(([, , path]) => path.startsWith('/api/') && /\{(id|handle)\}/.test(path)))(
+    '%s does not find the resource with a key of another store or environment, and no unknown one',
+    async (_id, method, path) => {
+      const not_found = [404, expect.stringMatching(/^[A-Z]+_NOT_FOUND$/)];
+      for (const { secret } of strangers) {
+        const { status, body } = await request(method, path, { token: secret.token });
+        expect([status, body.error.code]).toEqual(not_found);
+      }
+      if (!path.includes('{id}')) return;
+      const unknown = await request(method, path, { id: UNKNOWN });
+      expect([unknown.status, unknown.body.error.code]).toEqual(not_found);
+      expect((await request(method, path, { id: 'x' })).body.error.code).toBe('INVALID_UUID');
+    },
+  );
+
   test.each(ordered)('%s succeeds with its example, and a write only once', async (id, method, path) => {
-    const reply = await request(method, path, id);
+    const is_write = method !== 'get' && path.startsWith('/api/');
+    const sender = is_write ? { idempotency_key: id } : {};
+    const reply = await request(method, path, sender);
     expect([200, 201]).toContain(reply.status);
-    if (method === 'get' || !path.startsWith('/api/')) return;
-    const again = await request(method, path, id);
+    if (!is_write) return;
+    const again = await request(method, path, sender);
     expect([again.status, again.text]).toEqual([reply.status, reply.text]);
     expect(again.headers.get('idempotent-replayed')).toBe('true');
   });

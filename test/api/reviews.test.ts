@@ -5,7 +5,6 @@ import type { Reply, RequestOptions } from '../support/harness';
 import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
-const UNKNOWN = '01890000-0000-7000-8000-000000000000';
 const GOOD = { rating: 5, author_name: 'Ann', body: 'Good' };
 
 const here = ownShop();
@@ -133,13 +132,4 @@ test.each([
   [{ verified: true }, 'FIELD_INVALID', 'verified'],
 ])('a review with %j is refused with %s', async (fields, code, at) => {
   expectError(await post({ ...GOOD, ...fields }), 400, code, at);
-});
-
-test('writes of reviews require the publication or review', async () => {
-  const { id } = await merchant.reviews.create(publication_id, GOOD);
-  const { token } = (await here.harness.newShop()).secret;
-  expectError(await post(GOOD, { token }), 404, 'PUBLICATION_NOT_FOUND');
-  expectError(await send('DELETE', `/api/review/${id}`, { token }), 404, 'REVIEW_NOT_FOUND');
-  const unknown = `/api/publication/${UNKNOWN}/reviews`;
-  expectError(await send('POST', unknown, { body: GOOD }), 404, 'PUBLICATION_NOT_FOUND');
 });

@@ -418,23 +418,6 @@ describe('a variant', () => {
     expect(again.body.data.id).not.toBe(variant.id);
   });
 
-  test('of another store is not found', async () => {
-    const id = await make({ variants: sizes('S') });
-    const variant = (await variantsOf(id))[0]!;
-    const other = await harness.newShop();
-    const token = other.secret.token;
-    expectError(
-      await send('PATCH', `/api/variant/${variant.id}`, { body: {}, token }),
-      404,
-      'VARIANT_NOT_FOUND',
-    );
-    expectError(
-      await send('GET', `/api/publication/${id}/variants`, { token }),
-      404,
-      'PUBLICATION_NOT_FOUND',
-    );
-  });
-
   test('loses no adjustment of its stock to another writer, and is never sold below zero', async () => {
     const id = await make({ variants: [{ quantity_available: 20 }] });
     const variant = (await variantsOf(id))[0]!;

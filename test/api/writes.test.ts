@@ -158,19 +158,6 @@ describe.each([
     expect((await remove(id, { 'if-match': '*' })).status).toBe(200);
   });
 
-  test('that is unknown, or of another store or environment, is not found', async () => {
-    const id = await make();
-    for (const { secret } of [await harness.newShop(), await harness.newShop('test')]) {
-      const { token } = secret;
-      expectError(await send('PATCH', `${path}/${id}`, { token, body: renamed }), 404, missing);
-      expectError(await send('DELETE', `${path}/${id}`, { token }), 404, missing);
-    }
-    expectError(await patch(UNKNOWN, renamed), 404, missing);
-    expectError(await remove(UNKNOWN), 404, missing);
-    expectError(await patch('tea', renamed), 400, 'INVALID_UUID', 'id');
-    expectError(await remove('tea'), 400, 'INVALID_UUID', 'id');
-  });
-
   test('is read with the position of a write that does not wait', async () => {
     const reply = await send('POST', path, { body: least, headers: { prefer: 'respond-async' } });
     expect([reply.status, reply.headers.get('preference-applied')]).toEqual([201, 'respond-async']);
