@@ -1,10 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { pino } from 'pino';
-import { type VerifyResult, verify } from '../../projections/maintenance/verify';
 import { recordResult, uploadMedia } from '../../services/command/media';
 import type { ImageType } from '../../shared/catalog/vocabulary';
 import type { MediaId } from '../../shared/kernel/ids';
-import { realSystem } from '../../shared/kernel/system';
 import type { Harness, Reply, Shop } from '../support/harness';
 import { flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
@@ -88,12 +85,6 @@ export class MediaShop {
     const context = { source: 'api', request_id: randomUUID() } as const;
     const { value } = await uploadMedia(this.harness.deps, context, target, { ...image, alt: null });
     return value.id;
-  }
-
-  verify(): Promise<VerifyResult> {
-    const { events, viewStores } = this.harness.service.runtime;
-    const parts = { events: events.live, views: viewStores.live, system: realSystem };
-    return verify({ realm: 'live', ...parts, log: pino({ level: 'silent' }) });
   }
 
   /** Makes a media ready, like a worker. All its pictures have the given bytes. */

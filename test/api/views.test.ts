@@ -1,4 +1,3 @@
-import { verify } from '../../projections/maintenance/verify';
 import { openRuntime } from '../../services/boot/runtime';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { pageViewStream, unpackCounts } from '../../shared/catalog/publication/page-views';
@@ -8,6 +7,7 @@ import { realSystem } from '../../shared/kernel/system';
 import { fetch } from '../support/fetch';
 import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
 import { endAll, startProcess } from '../support/processes';
+import { verifyDocuments } from '../support/verify-documents';
 import { waitFor } from '../support/wait-for';
 
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
@@ -134,11 +134,8 @@ describe('views', () => {
     await harness.settled();
     const reply = await harness.request('GET', path, { token: test_shop.secret.token });
     expect(reply.body.data.stats.view_count).toBe(1);
-    const { events, viewStores, log } = harness.service.runtime;
-    for (const realm of ['live', 'test'] as const) {
-      const parts = { events: events[realm], views: viewStores[realm], system: realSystem, log };
-      expect((await verify({ realm, ...parts })).differences).toEqual([]);
-    }
+    for (const environment of ['live', 'test'] as const)
+      expect((await verifyDocuments(harness, environment)).differences).toEqual([]);
   });
 
   test('are appended in every interval and when the process stops', async () => {
