@@ -3,11 +3,17 @@ import { basename } from 'node:path';
 
 const isInstalled = (program: string): boolean => spawnSync(program, ['--help']).error === undefined;
 
+/** Returns whether the program is installed. If not, prints which program is missing for what. */
+export function hasProgram(program: string, what: string): boolean {
+  if (isInstalled(program)) return true;
+  const file = basename(expect.getState().testPath ?? '');
+  process.stderr.write(`skipped (no ${program}): ${file}: ${what}\n`);
+  return false;
+}
+
 /** Defines `stories` if the program is installed. If not, skips the block and prints which program is missing. */
 export function describeWithProgram(program: string, name: string, stories: () => void): void {
-  if (isInstalled(program)) return void describe(name, stories);
-  const file = basename(expect.getState().testPath ?? '');
-  process.stderr.write(`skipped (no ${program}): ${file}: ${name}\n`);
+  if (hasProgram(program, name)) return void describe(name, stories);
   describe.skip(`${name} (skipped: no ${program})`, () => test('needs a program', () => {}));
 }
 
