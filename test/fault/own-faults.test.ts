@@ -1,123 +1,95 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { join } from 'node:path';
+import { Connection } from '../support/connection';
 import { fetch } from '../support/fetch';
-import { createSecretKey, fetchToken } from '../support/merchant';
+import { uploadWithoutTask } from '../support/media';
+import { createKeys, fetchToken, project, withRuntime } from '../support/merchant';
 import { flatPicture } from '../support/pictures';
+import { preload } from '../support/preload';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
 import { readinessOf } from '../support/readiness';
-import { withTempDir } from '../support/temp-dir';
-import { waitFor, within } from '../support/wait-for';
+import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { waitFor } from '../support/wait-for';
 
 /* A fault of the service is answered by 5xx, logged, shown in readiness and retried. No client is blamed for it. */
 
-afterEach(endAll);
+/** One service for all tests, which starts while the image library cannot be loaded. */
+let running: RunningProcess;
+let folder: TempDir;
+let token: string;
+/** While it exists, the image library cannot be loaded. */
+let broken: string;
+/** An upload from before the start, whose task was lost. */
+let waiting: string;
 
-const preload = join(__dirname, '..', 'support', 'break-sharp.js');
+const picture = () => flatPicture('png', { width: 30, height: 20 });
 
-const upload = async ({ url }: RunningProcess, token: string) =>
-  fetch(`${url}/api/media`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'image/png' },
-    body: new Uint8Array(await flatPicture('png', { width: 30, height: 20 })),
+beforeAll(async () => {
+  folder = makeTempDir();
+  broken = join(folder.path, 'sharp-broken');
+  const settings = { DATA_DIR: folder.path, SHARP_BROKEN_FILE: broken };
+  const { secret, store_id } = await createKeys(settings);
+  const bytes = await picture();
+  await withRuntime(settings, async (runtime) => {
+    waiting = await uploadWithoutTask(runtime, store_id, bytes);
+    // The service looks for lost tasks in the documents when it starts.
+    await project(runtime);
+  });
+  writeFileSync(broken, '');
+  running = await startProcess(
+    'services/boot/main.js',
+    { ...settings, NODE_OPTIONS: preload('break-sharp') },
+    { keep_output: true },
+  );
+  token = await fetchToken(running.url, secret);
+});
+afterAll(() => {
+  endAll();
+  folder.remove();
+});
+
+test('a process without free file descriptors accepts the first JSON body that it receives', async () => {
+  const connection = new Connection(running.url);
+  const limitDescriptors = (limit: string): unknown =>
+    execFileSync('prlimit', ['--pid', String(running.child.pid), `--nofile=${limit}:`]);
+  try {
+    expect((await connection.send('/health/live')).status).toBe(200);
+    // Open descriptors stay open; the process gets no new ones.
+    limitDescriptors('3');
+    const created = await connection.send('/api/listing', { method: 'POST', token, body: { name: 'Tea' } });
+    expect(created.status).toBe(201);
+  } finally {
+    limitDescriptors('1024');
+    connection.close();
+  }
+});
+
+test('while the image library cannot be loaded, uploads are 503 or stay processing, and readiness and the log say why', async () => {
+  const authorization = `Bearer ${token}`;
+  const upload = async () => {
+    const headers = { authorization, 'content-type': 'image/png' };
+    const body = new Uint8Array(await picture());
+    return fetch(`${running.url}/api/media`, { method: 'POST', headers, body });
+  };
+  const statusOfWaiting = async (): Promise<string> => {
+    const reply = await fetch(`${running.url}/api/media/${waiting}`, { headers: { authorization } });
+    return ((await reply.json()) as { data: { status: string } }).data.status;
+  };
+  await waitFor(() => running.output().includes('media task failed'), { what: 'a failed rendering' });
+  expect(await statusOfWaiting()).toBe('processing');
+  const refused = await upload();
+  const { error } = (await refused.json()) as { error: { code: string } };
+  expect([refused.status, error.code]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await readinessOf(running)).toMatchObject({ status: 503, waiting_for: ['image_library'] });
+  await waitFor(() => running.output().includes('Could not load the \\"sharp\\" module'), {
+    what: 'the reason in the log',
   });
 
-async function statusOf({ url }: RunningProcess, token: string, id: string): Promise<string> {
-  const reply = await fetch(`${url}/api/media/${id}`, { headers: { authorization: `Bearer ${token}` } });
-  return ((await reply.json()) as { data: { status: string } }).data.status;
-}
-
-function logOf({ child }: RunningProcess): { text: string } {
-  const log = { text: '' };
-  child.stderr!.on('data', (chunk: Buffer) => {
-    log.text += chunk.toString('utf8');
-  });
-  return log;
-}
-
-test('an upload while the image library cannot be loaded is 503, logged and shown in readiness, until it can', () =>
-  withTempDir(async (folder) => {
-    const broken = join(folder, 'sharp-broken');
-    writeFileSync(broken, '');
-    const settings = { DATA_DIR: folder, SHARP_BROKEN_FILE: broken };
-    const key = await createSecretKey(settings);
-    const running = await startProcess('services/boot/main.js', {
-      ...settings,
-      NODE_OPTIONS: `--require ${preload}`,
-    });
-    const log = logOf(running);
-    const token = await fetchToken(running.url, key);
-    const refused = await upload(running, token);
-    expect([refused.status, ((await refused.json()) as { error: { code: string } }).error.code]).toEqual([
-      503,
-      'SERVICE_UNAVAILABLE',
-    ]);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await readinessOf(running)).toMatchObject({ status: 503, waiting_for: ['image_library'] });
-    await waitFor(() => log.text.includes('Could not load the \\"sharp\\" module'));
-
-    rmSync(broken);
-    expect((await readinessOf(running)).status).toBe(200);
-    expect((await upload(running, token)).status).toBe(201);
-    expect(await running.end('SIGTERM')).toBe(0);
-  }));
-
-test('an upload that a worker cannot render for lack of the image library stays processing, and becomes ready later', () =>
-  withTempDir(async (folder) => {
-    const broken = join(folder, 'sharp-broken');
-    const settings = { DATA_DIR: folder, SHARP_BROKEN_FILE: broken };
-    const key = await createSecretKey(settings);
-    const command = await startProcess('services/boot/main.js command', settings);
-    const worker = await startProcess('services/boot/main.js worker', settings);
-    const reply = await upload(command, await fetchToken(command.url, key));
-    expect(reply.status).toBe(201);
-    const { id } = ((await reply.json()) as { data: { id: string } }).data;
-    await Promise.all([command.end('SIGTERM'), worker.end('SIGTERM')]);
-
-    writeFileSync(broken, '');
-    const running = await startProcess('services/boot/main.js', {
-      ...settings,
-      NODE_OPTIONS: `--require ${preload}`,
-    });
-    const log = logOf(running);
-    const token = await fetchToken(running.url, key);
-    await waitFor(() => log.text.includes('media task failed'));
-    expect(log.text).toContain('Could not load the \\"sharp\\" module');
-    expect(await statusOf(running, token, id)).toBe('processing');
-    expect(await readinessOf(running)).toMatchObject({ status: 503, waiting_for: ['image_library'] });
-
-    rmSync(broken);
-    await waitFor(async () => (await statusOf(running, token, id)) === 'ready');
-    expect((await readinessOf(running)).status).toBe(200);
-  }));
-
-test('a process without free file descriptors accepts the first JSON body that it receives', () =>
-  withTempDir(async (folder) => {
-    const settings = { DATA_DIR: folder };
-    const key = await createSecretKey(settings);
-    const running = await startProcess('services/boot/main.js', settings);
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const call = (method: string, path: string, headers: Record<string, string>, body = '') =>
-      within(
-        new Promise<number>((resolve, reject) => {
-          const sent = request(`${running.url}${path}`, { agent, method, headers }, (response) => {
-            response.resume().on('end', () => resolve(response.statusCode!));
-          });
-          sent.on('error', reject).end(body);
-        }),
-        'the answer',
-      );
-    try {
-      const headers = {
-        authorization: `Bearer ${await fetchToken(running.url, key)}`,
-        'content-type': 'application/json',
-      };
-      expect(await call('GET', '/health/live', {})).toBe(200);
-      // Open descriptors stay open; the process gets no new ones.
-      execFileSync('prlimit', ['--pid', String(running.child.pid), '--nofile=3']);
-      expect(await call('POST', '/api/listing', headers, JSON.stringify({ name: 'Tea' }))).toBe(201);
-    } finally {
-      agent.destroy();
-    }
-  }));
+  rmSync(broken);
+  expect((await readinessOf(running)).status).toBe(200);
+  expect((await upload()).status).toBe(201);
+  await waitFor(async () => (await statusOfWaiting()) === 'ready', { what: 'the picture' });
+  expect(await running.end('SIGTERM')).toBe(0);
+});

@@ -36,10 +36,14 @@ function commandOf(pid: number): string {
 /** Returns whether a process runs. A process that ended and was not yet waited for does not run. */
 export function isRunning(pid: number): boolean {
   try {
-    const state = execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim();
+    // Linux shows the state after the name of the program, which is in parentheses.
+    const state =
+      process.platform === 'linux'
+        ? readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!
+        : execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
     return state !== '' && !state.startsWith('Z');
   } catch {
-    return false; // `ps` fails if there is no such process.
+    return false; // There is no such process.
   }
 }
 

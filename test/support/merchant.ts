@@ -1,5 +1,6 @@
 import { pino } from 'pino';
-import { openRuntime } from '../../services/boot/runtime';
+import { startPipelines } from '../../services/boot/pipelines';
+import { openRuntime, type Runtime } from '../../services/boot/runtime';
 import { createAccount } from '../../services/command/account';
 import { createApiKey } from '../../services/command/api-key';
 import { createStore } from '../../services/command/store';
@@ -8,28 +9,46 @@ import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import { fetch } from './fetch';
 import type { Ledger, Written } from './traffic';
-import { waitFor } from './wait-for';
+import { WAIT_MS_MAX, waitFor } from './wait-for';
 
 export async function createSecretKey(settings: Record<string, string>): Promise<string> {
   return (await createKeys(settings)).secret;
 }
 
-/** Creates an account with a store, and a key of each type for it. */
-export async function createKeys(settings: Record<string, string>): Promise<Record<KeyType, string>> {
-  const config = parseConfig(settings);
-  const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
-  const deps = { system: realSystem, events: runtime.events };
-  const context = (n: number) => ({ source: 'cli', request_id: `processes-test-${n}` }) as const;
-  const { id: account_id } = (await createAccount(deps, context(1), { name: 'Merchant' })).value;
-  const shop = { name: 'Shop', environment: 'live' } as const;
-  const store = await createStore(deps, context(2), { account_id }, shop);
-  const stores = [store.value.id];
-  const keyOf = async (type: KeyType, n: number): Promise<string> =>
-    (await createApiKey(deps, context(n), { account_id, name: type, type, stores })).key;
-  const keys = { secret: await keyOf('secret', 3), public: await keyOf('public', 4) };
-  await runtime.close();
-  return keys;
+/** Opens the stores of an installation whose processes do not run, or run elsewhere. Closes them after the story. */
+export async function withRuntime<Result>(
+  settings: Record<string, string>,
+  story: (runtime: Runtime) => Promise<Result>,
+): Promise<Result> {
+  const runtime = await openRuntime(parseConfig(settings), pino({ level: 'silent' }), realSystem);
+  try {
+    return await story(runtime);
+  } finally {
+    await runtime.close();
+  }
 }
+
+/** Projects what is in the log. */
+export async function project(runtime: Runtime): Promise<void> {
+  const pipelines = startPipelines(runtime);
+  await pipelines.caughtUp(WAIT_MS_MAX);
+  await pipelines.stop();
+}
+
+/** Creates an account with a store, and a key of each type for it. */
+export const createKeys = (settings: Record<string, string>) =>
+  withRuntime(settings, async ({ events }) => {
+    const deps = { system: realSystem, events };
+    const context = (n: number) => ({ source: 'cli', request_id: `processes-test-${n}` }) as const;
+    const { id: account_id } = (await createAccount(deps, context(1), { name: 'Merchant' })).value;
+    const shop = { name: 'Shop', environment: 'live' } as const;
+    const { id: store_id } = (await createStore(deps, context(2), { account_id }, shop)).value;
+    const keyOf = async (type: KeyType, n: number) =>
+      createApiKey(deps, context(n), { account_id, name: type, type, stores: [store_id] });
+    const { key: secret, id: secret_id } = await keyOf('secret', 3);
+    const { key: visitor } = await keyOf('public', 4);
+    return { secret, secret_id, public: visitor, account_id, store_id };
+  });
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely by tests
 async function get(url: string, token: string, headers: Record<string, string> = {}): Promise<any> {
