@@ -2,7 +2,9 @@ import { loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { record } from './durations';
 
+/** Pause between two checks. It grows to a tenth of the time waited so far, because a check may cost milliseconds of CPU. */
 const POLL_MS = 5;
+const POLL_MS_MAX = 25;
 /**
  * Limit for each wait of a test, well below jest's `testTimeout`. Long enough for a machine that is ten times as slow as
  * usual, because it is busy. Nothing waits that long unless it fails.
@@ -48,7 +50,8 @@ export async function waitFor<Result>(
     }
     if (Date.now() >= deadline_ms)
       throw new Error(tooLate(timeout_ms, what ?? sourceOf(check)), { cause: last_error });
-    await sleep(POLL_MS);
+    const tenth_ms = (Date.now() - began_ms) / 10;
+    await sleep(Math.min(Math.max(POLL_MS, tenth_ms), POLL_MS_MAX));
   }
 }
 
