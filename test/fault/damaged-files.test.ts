@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join, parse } from 'node:path';
 import Database from 'libsql';
-import { Cli, expectFailure } from '../api/cli-run';
+import { type Cli, expectFailure, InProcessCli } from '../api/cli-run';
 import { fetch } from '../support/fetch';
 import { createSecretKey, fetchToken } from '../support/merchant';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
@@ -65,16 +65,16 @@ beforeAll(async () => {
   key = await createSecretKey(settings);
   const { url, end } = await startProcess(MAIN, settings);
   const token = await fetchToken(url, key);
-  for (let n = 0; n < RESOURCES; n++) {
+  const createBoth = async (n: number): Promise<void> => {
     const { text } = await create(url, token, `first-key-${n}`);
     const listing_id = JSON.parse(text).data.id as string;
     const publication = { listing_id, title: `green ${n}`, price_currency: 'USD', price_amount: n };
     expect(await post(url, token, 'publication', publication)).toMatchObject({ status: 201 });
-  }
+  };
+  await Promise.all(Array.from({ length: RESOURCES }, (_, n) => createBoth(n)));
   answers = await answersOf(url, token);
   expect(await end('SIGTERM')).toBe(0);
 });
-afterEach(endAll);
 afterAll(() => original.remove());
 
 interface Shop {
@@ -83,17 +83,19 @@ interface Shop {
   start(settings?: Record<string, string>): Promise<RunningProcess>;
 }
 
-/** Runs the story on a copy of a data folder with events, documents and keys. */
-async function withShop(story: (shop: Shop) => Promise<void>): Promise<void> {
-  await withTempDir(async (temporary) => {
-    const folder = join(temporary, 'data');
-    cpSync(original.path, folder, { recursive: true });
-    const settings = { DATA_DIR: folder, START_TIMEOUT_S: '20' };
-    const cli = new Cli(folder, { LOG_LEVEL: 'silent' });
-    const start = (own = {}) => startProcess(MAIN, { ...settings, ...own });
-    await story({ folder, cli, start });
-  });
+/** A copy of a data folder with events, documents and keys. */
+function shopIn(temporary: string): Shop {
+  const folder = join(temporary, 'data');
+  cpSync(original.path, folder, { recursive: true });
+  const settings = { DATA_DIR: folder, START_TIMEOUT_S: '1' };
+  return {
+    folder,
+    cli: new InProcessCli(folder, { LOG_LEVEL: 'silent' }),
+    start: (own = {}) => startProcess(MAIN, { ...settings, ...own }),
+  };
 }
+const withShop = (story: (shop: Shop) => Promise<void>): Promise<void> =>
+  withTempDir((temporary) => story(shopIn(temporary)).finally(endAll));
 
 async function post(url: string, token: string, path: string, body: object, headers = {}) {
   const reply = await fetch(`${url}/api/${path}`, {
@@ -239,20 +241,80 @@ test('a rebuild next to a running service replaces a damaged version, without a 
     expect(await shop.cli.run('projections', 'verify')).toMatchObject({ code: 0 });
   }));
 
-test('of files that are deleted or replaced while two processes have them open, nothing is lost', () =>
-  withShop(async (shop) => {
-    const { url, warnings, end } = await shop.start({ WORKERS: '2' });
+test('a rebuild does not continue a damaged version of an interrupted rebuild', () =>
+  withShop(async ({ folder, cli }) => {
+    const interrupted = cli.start('projections', 'rebuild', '--realm', 'live');
+    const file = join(folder, 'live', 'views-v2.sqlite');
+    await waitFor(() => existsSync(file), { what: 'the new version' });
+    interrupted.kill('SIGKILL');
+    await once(interrupted, 'exit');
+    writeFileSync(file, randomBytes(40 * PAGE_BYTES));
+    // It contains every page that was written, so SQLite would restore the file from it.
+    for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
+    const { realms } = await cli.json('projections', 'status', '--realm', 'live');
+    expect(realms[0].versions).toMatchObject([
+      { version: 2, damaged: true },
+      { version: 1, status: 'active', damaged: false },
+    ]);
+    expect(await cli.run('projections', 'rebuild', '--realm', 'live')).toMatchObject({ code: 0 });
+    expect(await cli.run('projections', 'verify')).toMatchObject({ code: 0 });
+  }));
+
+describe('two processes that answer', () => {
+  let temporary: TempDir;
+  let shop: Shop;
+  let running: RunningProcess;
+  beforeAll(() => {
+    temporary = makeTempDir();
+    shop = shopIn(temporary.path);
+  });
+  afterAll(() => {
+    endAll();
+    temporary.remove();
+  });
+
+  test('move files aside whose content can be lost, at the start, and lose nothing else', async () => {
+    const DISPOSABLE = {
+      'live/views.sqlite': 'a page in the middle overwritten',
+      'idempotency.sqlite': 'truncated',
+      'limits.sqlite': 'a page in the middle overwritten',
+      'live/media/originals/lock.sqlite': 'random bytes',
+    };
+    for (const [name, how] of Object.entries(DISPOSABLE)) damage(how, join(shop.folder, name));
+    running = await shop.start({ WORKERS: '2' });
+    const { url, warnings, faults } = running;
+    for (const name of Object.keys(DISPOSABLE)) {
+      const { dir, base } = parse(join(shop.folder, name));
+      const found = readdirSync(dir).filter((file) => file.startsWith(`${base}.damaged-`) && /Z$/.test(file));
+      expect(found).toHaveLength(1);
+    }
+    expect(warnings.filter((line) => line.includes('moved it aside'))).toHaveLength(4);
+    const token = await fetchToken(url, key);
+    expect(await answersOf(url, token)).toEqual(answers);
+    const first = await create(url, token, 'the-same-key-0001');
+    expect(first.status).toBe(201);
+    for (let n = 0; n < 8; n++) expect(await create(url, token, 'the-same-key-0001')).toEqual(first);
+    expect(faults).toEqual([]);
+  });
+
+  test('lose nothing of files that are deleted or replaced while they have them open', async () => {
+    const { url, warnings, end } = running;
     const token = await fetchToken(url, key);
     const read = () => get(url, token, '/api/store');
     const write = () => create(url, token, randomUUID());
     const callMany = (call: typeof read) => Promise.all(Array.from({ length: 8 }, call));
     await callMany(read);
 
+    // The service has made the documents again, because it has lost the list of their versions.
+    const versions = readdirSync(join(shop.folder, 'live')).filter((name) =>
+      /^views-v\d+\.sqlite$/.test(name),
+    );
+    const views = `live/${versions.sort().at(-1)}`;
     const FAILING = [
       ['deleted', 'live/events.sqlite', moveAway, write, 'event_store'],
       ['replaced', 'live/events.sqlite', replace, write, 'event_store'],
       ['without its write-ahead log', 'live/events.sqlite', moveLogAway, write, 'event_store'],
-      ['deleted', 'live/views-v1.sqlite', moveAway, read, 'view_store'],
+      ['deleted', views, moveAway, read, 'view_store'],
       ['deleted', 'idempotency.sqlite', moveAway, write, undefined],
     ] as const;
     for (const [how, name, change, call, store] of FAILING) {
@@ -283,7 +345,7 @@ test('of files that are deleted or replaced while two processes have them open, 
 
     // Both processes read and project into the new file.
     const before = JSON.parse((await read()).text).data.stats.listing_count as number;
-    replace(join(shop.folder, 'live', 'views-v1.sqlite'));
+    replace(join(shop.folder, views));
     expect((await write()).status).toBe(201);
     const counts = async () =>
       (await callMany(read)).map(({ text }) => JSON.parse(text).data?.stats.listing_count as number);
@@ -291,49 +353,5 @@ test('of files that are deleted or replaced while two processes have them open, 
     await waitFor(async () => (await readiness(url)).status === 200);
     expect(await end('SIGTERM')).toBe(0);
     expect(await shop.cli.run('projections', 'verify')).toMatchObject({ code: 0 });
-  }));
-
-test('a rebuild does not continue a damaged version of an interrupted rebuild', () =>
-  withShop(async ({ folder, cli }) => {
-    const interrupted = cli.start('projections', 'rebuild', '--realm', 'live');
-    const file = join(folder, 'live', 'views-v2.sqlite');
-    await waitFor(() => existsSync(file), { what: 'the new version' });
-    interrupted.kill('SIGKILL');
-    await once(interrupted, 'exit');
-    writeFileSync(file, randomBytes(40 * PAGE_BYTES));
-    // It contains every page that was written, so SQLite would restore the file from it.
-    for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
-    const { realms } = await cli.json('projections', 'status', '--realm', 'live');
-    expect(realms[0].versions).toMatchObject([
-      { version: 2, damaged: true },
-      { version: 1, status: 'active', damaged: false },
-    ]);
-    expect(await cli.run('projections', 'rebuild', '--realm', 'live')).toMatchObject({ code: 0 });
-    expect(await cli.run('projections', 'verify')).toMatchObject({ code: 0 });
-  }));
-
-test('files whose content can be lost are moved aside at the start, and nothing else is lost', () =>
-  withShop(async (shop) => {
-    const DISPOSABLE = {
-      'live/views.sqlite': 'a page in the middle overwritten',
-      'idempotency.sqlite': 'truncated',
-      'limits.sqlite': 'a page in the middle overwritten',
-      'live/media/originals/lock.sqlite': 'random bytes',
-    };
-    for (const [name, how] of Object.entries(DISPOSABLE)) damage(how, join(shop.folder, name));
-    const { url, warnings, faults, end } = await shop.start({ WORKERS: '2' });
-    for (const name of Object.keys(DISPOSABLE)) {
-      const { dir, base } = parse(join(shop.folder, name));
-      const found = readdirSync(dir).filter((file) => file.startsWith(`${base}.damaged-`) && /Z$/.test(file));
-      expect(found).toHaveLength(1);
-    }
-    expect(warnings.filter((line) => line.includes('moved it aside'))).toHaveLength(4);
-    const token = await fetchToken(url, key);
-    expect(await answersOf(url, token)).toEqual(answers);
-    const first = await create(url, token, 'the-same-key-0001');
-    expect(first.status).toBe(201);
-    for (let n = 0; n < 8; n++) expect(await create(url, token, 'the-same-key-0001')).toEqual(first);
-    expect(faults).toEqual([]);
-    expect(await end('SIGTERM')).toBe(0);
-    expect(await shop.cli.run('projections', 'verify')).toMatchObject({ code: 0 });
-  }));
+  });
+});
