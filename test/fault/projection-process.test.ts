@@ -1,15 +1,12 @@
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { pino } from 'pino';
 import { verify } from '../../projections/maintenance/verify';
-import { openRuntime } from '../../services/boot/runtime';
-import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import { childrenOf, isRunning } from '../support/children';
 import { fetch } from '../support/fetch';
 import { type LargeLog, writeLargeLog } from '../support/large-log';
-import { fetchToken } from '../support/merchant';
+import { fetchToken, project, withRuntime } from '../support/merchant';
 import { endAll, type RunningProcess, type StartOptions, startProcess } from '../support/processes';
 import { type Readiness, readinessOf } from '../support/readiness';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
@@ -21,26 +18,11 @@ import { waitFor } from '../support/wait-for';
  */
 
 /** Enough for several jobs of the largest size, each of which takes hundreds of milliseconds of CPU. */
-const PUBLICATIONS = 3_000;
+const PUBLICATIONS = 2_000;
 /** A busy machine projects a hundred events per second. */
 const CATCH_UP_MS_MAX = 120_000;
 
-let log: LargeLog;
-let unprojected: TempDir;
-/** With documents of the whole log. */
-let projected: TempDir;
 let folder: TempDir;
-
-beforeAll(async () => {
-  [unprojected, projected] = [makeTempDir(), makeTempDir()];
-  log = await writeLargeLog(unprojected.path, PUBLICATIONS);
-  cpSync(unprojected.path, projected.path, { recursive: true });
-  await (await startIn(projected)).end('SIGTERM');
-});
-afterAll(() => {
-  for (const created of [unprojected, projected]) created.remove();
-});
-
 beforeEach(() => {
   folder = makeTempDir();
 });
@@ -49,18 +31,8 @@ afterEach(() => {
   folder.remove();
 });
 
-const startIn = ({ path }: TempDir, options: StartOptions = {}): Promise<RunningProcess> =>
-  startProcess(
-    'services/boot/main.js',
-    { DATA_DIR: path },
-    { starts_within_ms: CATCH_UP_MS_MAX, ...options },
-  );
-
-/** Starts the service on a copy of the folder. */
-function start(original: TempDir, options: StartOptions = {}): Promise<RunningProcess> {
-  cpSync(original.path, folder.path, { recursive: true });
-  return startIn(folder, options);
-}
+const start = (options: StartOptions = {}): Promise<RunningProcess> =>
+  startProcess('services/boot/main.js', { DATA_DIR: folder.path }, { catches_up: false, ...options });
 
 const projectionsOf = (running: RunningProcess): Promise<number> =>
   waitFor(() => childrenOf(running.child.pid!, 'projections')[0], { what: 'a projection process' });
@@ -85,72 +57,79 @@ const untilReady = (running: RunningProcess): Promise<unknown> =>
   });
 
 /** Expects that every publication is shown, and that the documents are those of a fresh fold of the log. */
-async function expectComplete(running: RunningProcess): Promise<void> {
+async function expectComplete(running: RunningProcess, log: LargeLog): Promise<void> {
   const headers = { authorization: `Bearer ${await fetchToken(running.url, log.secret_key)}` };
   const list = await fetch(`${running.url}/api/publications?limit=1`, { headers });
   const { meta } = (await list.json()) as { meta: { item_count: number } };
-  expect(meta.item_count).toBe(PUBLICATIONS);
+  expect(meta.item_count).toBe(log.publications);
   expect(await running.end('SIGTERM')).toBe(0);
-  const silent = pino({ level: 'silent' });
-  const runtime = await openRuntime(parseConfig({ DATA_DIR: folder.path }), silent, realSystem);
-  const { events, viewStores } = runtime;
-  const parts = { events: events.live, views: viewStores.live, system: realSystem, log: silent };
-  const { differences } = await verify({ realm: 'live', ...parts });
-  await runtime.close();
+  const differences = await withRuntime({ DATA_DIR: folder.path }, async ({ events, viewStores, log }) => {
+    const parts = { events: events.live, views: viewStores.live, system: realSystem, log };
+    return (await verify({ realm: 'live', ...parts })).differences;
+  });
   expect(differences).toEqual([]);
 }
 
-test('a service with a long log listens at once, and shows how far behind it is', async () => {
-  const running = await start(unprojected, { catches_up: false });
-  const first = await readinessOf(running);
-  expect([first.status, first.waiting_for]).toEqual([503, expect.arrayContaining(['catch_up'])]);
+describe('a long log', () => {
+  let log: LargeLog;
+  let unprojected: TempDir;
+  beforeAll(async () => {
+    unprojected = makeTempDir();
+    log = await writeLargeLog(unprojected.path, PUBLICATIONS);
+  });
+  afterAll(() => unprojected.remove());
+  beforeEach(() => cpSync(unprojected.path, folder.path, { recursive: true }));
 
-  const progress = new Set<number>();
-  for (let readiness = first; readiness.status === 503; readiness = await readinessOf(running))
-    progress.add(behindOf(readiness));
-  expect(progress.size).toBeGreaterThan(2);
-  const token = await fetchToken(running.url, log.secret_key);
-  const reply = await fetch(`${running.url}/api/store`, { headers: { authorization: `Bearer ${token}` } });
-  expect(reply.status).toBe(200);
-  await expectComplete(running);
+  test('does not delay the start, which shows how far behind the service is, also while its projections crash', async () => {
+    const running = await start();
+    const first = await readinessOf(running);
+    expect([first.status, first.waiting_for]).toEqual([503, expect.arrayContaining(['catch_up'])]);
+    for (let crash = 0, behind = PUBLICATIONS; crash < 2; crash++) {
+      behind = behindOf(await untilCatchingUp(running, behind));
+      const pid = await projectionsOf(running);
+      process.kill(pid, 'SIGKILL');
+      await waitFor(async () => {
+        const { live } = await readinessOf(running);
+        return live.pipeline === 'restarting' || (await projectionsOf(running)) !== pid;
+      });
+    }
+    await untilReady(running);
+    expect((await readinessOf(running)).live.pipeline).toBe('running');
+    const crashes = running.warnings.filter((line) => line.includes('the projection process has crashed'));
+    expect(crashes).toHaveLength(2);
+    await expectComplete(running, log);
+  });
+
+  test('is continued by the next start after a stop and after a kill, which leave no projection process', async () => {
+    for (const [signal, code] of [
+      ['SIGTERM', 0],
+      ['SIGKILL', null],
+    ] as const) {
+      const running = await start();
+      await untilCatchingUp(running);
+      const pid = await projectionsOf(running);
+      expect(await running.end(signal)).toBe(code);
+      await waitFor(() => !isRunning(pid), { what: 'the projection process to end' });
+    }
+    await expectComplete(await start({ catches_up: true, starts_within_ms: CATCH_UP_MS_MAX }), log);
+  });
 });
 
-test('after crashes of the projection process, the service starts it again, answers meanwhile, and shows every event', async () => {
-  const running = await start(unprojected, { catches_up: false });
-  for (let crash = 0, behind = PUBLICATIONS; crash < 2; crash++) {
-    behind = behindOf(await untilCatchingUp(running, behind));
-    const pid = await projectionsOf(running);
-    process.kill(pid, 'SIGKILL');
-    await waitFor(async () => {
-      const { live } = await readinessOf(running);
-      return live.pipeline === 'restarting' || (await projectionsOf(running)) !== pid;
-    });
-  }
-  await untilReady(running);
-  expect((await readinessOf(running)).live.pipeline).toBe('running');
-  const crashes = running.warnings.filter((line) => line.includes('the projection process has crashed'));
-  expect(crashes).toHaveLength(2);
-  await expectComplete(running);
-});
-
-test('documents of another schema are rebuilt in a process of their own', async () => {
-  cpSync(projected.path, folder.path, { recursive: true });
+test('documents of another schema are rebuilt in a process of their own, and a write during a crash of the projections is shown', async () => {
+  const log = await writeLargeLog(folder.path, 20);
+  await withRuntime({ DATA_DIR: folder.path }, project);
   const catalogue = new Database(join(folder.path, 'live', 'views.sqlite'));
   catalogue.exec('UPDATE versions SET schema = schema - 1');
   catalogue.close();
-  const running = await startIn(folder, { catches_up: false });
-  const projections = await projectionsOf(running);
-  const pid = await waitFor(() => childrenOf(projections, 'maintenance')[0], { what: 'a rebuild' });
+  const running = await start();
+  const rebuilding = await projectionsOf(running);
+  const pid = await waitFor(() => childrenOf(rebuilding, 'maintenance')[0], { what: 'a rebuild' });
   await untilReady(running);
   await waitFor(() => !isRunning(pid), { what: 'the end of the rebuild' });
-  await expectComplete(running);
-});
 
-test('a write during a crash of the projection process is acknowledged, and shown when the process runs again', async () => {
-  const running = await start(projected);
   const token = await fetchToken(running.url, log.secret_key);
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  process.kill(await projectionsOf(running), 'SIGKILL');
+  process.kill(rebuilding, 'SIGKILL');
   const body = JSON.stringify({ title: 'Written meanwhile', price_currency: 'USD', price_amount: 1 });
   const written = await fetch(`${running.url}/api/publication`, { method: 'POST', headers, body });
   expect(written.status).toBe(201);
@@ -159,23 +138,11 @@ test('a write during a crash of the projection process is acknowledged, and show
     const reply = await fetch(`${running.url}/api/publication/${data.id}`, { headers });
     return reply.status === 200;
   });
-  expect(await running.end('SIGTERM')).toBe(0);
+  await expectComplete(running, { ...log, publications: log.publications + 1 });
 });
 
-test.each(['SIGTERM', 'SIGKILL'] as const)(
-  'after %s during a catch-up, no projection process remains, and the next start continues',
-  async (signal) => {
-    const running = await start(unprojected, { catches_up: false });
-    await untilCatchingUp(running);
-    const pid = await projectionsOf(running);
-    expect(await running.end(signal)).toBe(signal === 'SIGTERM' ? 0 : null);
-    await waitFor(() => !isRunning(pid), { what: 'the projection process to end' });
-    await expectComplete(await startIn(folder));
-  },
-);
-
 test('a signal to all processes of the service, as from a terminal, is a graceful stop', async () => {
-  const running = await start(projected);
+  const running = await start({ catches_up: true });
   process.kill(await projectionsOf(running), 'SIGINT');
   expect(await running.end('SIGINT')).toBe(0);
   expect(running.warnings).toEqual([]);
