@@ -199,7 +199,7 @@ function testCa(): TestCa {
 }
 afterAll(() => opened?.folder.remove());
 
-/** Addresses with the options for TLS. */
+/** Addresses with the options for TLS. The one of EventStoreDB has a user. */
 const urlOf = {
   event_store: (host: string, tls = false, ca?: string) =>
     `esdb://reader:${PASSWORD}@${host}?tls=${tls}${ca ? `&tlsCAFile=${ca}` : ''}`,
@@ -222,18 +222,21 @@ interface Case {
 }
 
 /** Faults on the way to the server. */
-const onTheWay = (server: Server): readonly Case[] => [
-  {
-    name: 'nothing listens at its address',
-    cause: REFUSED,
-    begin: async () => ({ url: urlOf[server]('127.0.0.1:1') }),
-  },
-  {
-    name: 'its host name does not exist',
-    cause: 'the host name cannot be resolved',
-    begin: async () => ({ url: urlOf[server]('no-such-host.invalid:2113') }),
-  },
-];
+function onTheWay(server: Server): readonly Case[] {
+  const user = server === 'event_store' ? '' : `reader:${PASSWORD}@`;
+  return [
+    {
+      name: 'nothing listens at its address',
+      cause: REFUSED,
+      begin: async () => ({ url: urlOf[server](`${user}127.0.0.1:1`) }),
+    },
+    {
+      name: 'its host name does not exist',
+      cause: 'the host name cannot be resolved',
+      begin: async () => ({ url: urlOf[server](`${user}no-such-host.invalid:2113`) }),
+    },
+  ];
+}
 
 /** Faults of TLS, which need a running server and the program `openssl`. */
 const ofTls = (server: Server): readonly Case[] => [
