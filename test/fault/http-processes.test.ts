@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { pause } from '../../shared/kernel/async';
-import { Cli } from '../api/cli-run';
+import { InProcessCli } from '../api/cli-run';
 import { childrenOf, isRunning } from '../support/children';
 import { Connection } from '../support/connection';
 import { freezeProcess } from '../support/freeze-process';
@@ -113,7 +113,7 @@ const answered = (method: string, route: string, status: number): string =>
 test('what is written through one process can be read through the other at once, also a picture', async () => {
   const [first, second] = await connectToBoth();
   const token = await fetchToken(running.url, keys.secret);
-  for (let n = 0; n < 20; n++) {
+  for (let n = 0; n < 6; n++) {
     const [writer, reader] = n % 2 === 0 ? [first, second] : [second, first];
     const id = await create(writer, token);
     const path = `/api/publication/${id}`;
@@ -166,7 +166,7 @@ test('writes with an Idempotency-Key through both processes at once all succeed'
   const writers = [...both, connect(), connect(), connect(), connect()];
   const token = await fetchToken(running.url, keys.secret);
   const writeMany = async (connection: Connection): Promise<void> => {
-    for (let n = 0; n < 20; n++) await create(connection, token, { 'idempotency-key': randomUUID() });
+    for (let n = 0; n < 8; n++) await create(connection, token, { 'idempotency-key': randomUUID() });
   };
   await Promise.all(writers.map(writeMany));
 });
@@ -264,6 +264,20 @@ test('a process that is killed is started again, requests on the other go on, an
   }
 });
 
+test('if all processes are killed, connections that they were handed end', async () => {
+  await connectToBoth();
+  const both = httpProcesses();
+  for (const pid of both) await freezeProcess(pid);
+  const descriptors = (): number => readdirSync(`/proc/${running.child.pid}/fd`).length;
+  const before = descriptors();
+  const answers = Array.from({ length: 6 }, () => connect().send('/health/live'));
+  const settled = Promise.allSettled(answers);
+  await waitFor(() => descriptors() >= before + answers.length, { what: 'the connections to be accepted' });
+  for (const pid of both) process.kill(pid, 'SIGKILL');
+  for (const { status, reason } of (await settled) as PromiseRejectedResult[])
+    if (status === 'rejected') expect(reason).toMatchObject({ code: 'ECONNRESET' });
+});
+
 test('a stop finishes running requests, and keeps every view and every token of the limits', async () => {
   const both = await connectToBoth();
   const secret = await fetchToken(running.url, keys.secret);
@@ -302,19 +316,24 @@ test('a stop finishes running requests, and keeps every view and every token of 
   limits.close();
   expect(counts).toEqual(expect.arrayContaining([60]));
 
-  running = await start();
+  // For the tests that follow.
+  running = await start({ NODE_OPTIONS: preload('keep-channel-open') });
   const { body } = await connect().send(`/api/publication/${id}`, { token: secret });
   expect(body.data.stats.view_count).toBe(60);
+});
+
+test('a connection is also answered if the exit of its process is noticed before the end of the channel', async () => {
+  await killWithConnections();
+  // No connection is handed to the killed process.
+  await connectToBoth();
 });
 
 test('a key that the command line revokes is refused by both processes', async () => {
   const both = await connectToBoth();
   const token = await fetchToken(running.url, keys.secret);
-  const cli = new Cli(folder.path);
-  const found = await cli.runWithFile(keys.secret, 'key', 'find', '--json');
-  const { id } = JSON.parse(found.stdout);
+  const cli = new InProcessCli(folder.path);
   for (const connection of both) expect((await connection.send('/api/store', { token })).status).toBe(200);
-  expect(await cli.run('key', 'revoke', id)).toMatchObject({ code: 0, stderr: '' });
+  expect(await cli.run('key', 'revoke', keys.secret_id)).toMatchObject({ code: 0, stderr: '' });
   for (const connection of both) {
     const isRefused = async () =>
       (await connection.send('/api/store', { token })).body.error?.code === 'REVOKED_API_KEY';
@@ -322,22 +341,8 @@ test('a key that the command line revokes is refused by both processes', async (
   }
 });
 
-test('if all processes are killed, connections that they were handed end', async () => {
-  await connectToBoth();
-  const both = httpProcesses();
-  for (const pid of both) await freezeProcess(pid);
-  const descriptors = (): number => readdirSync(`/proc/${running.child.pid}/fd`).length;
-  const before = descriptors();
-  const answers = Array.from({ length: 6 }, () => connect().send('/health/live'));
-  const settled = Promise.allSettled(answers);
-  await waitFor(() => descriptors() >= before + answers.length, { what: 'the connections to be accepted' });
-  for (const pid of both) process.kill(pid, 'SIGKILL');
-  for (const { status, reason } of (await settled) as PromiseRejectedResult[])
-    if (status === 'rejected') expect(reason).toMatchObject({ code: 'ECONNRESET' });
-});
-
 test('if the service is killed, none of its processes is left', async () => {
-  // The test before has killed some, which are started again.
+  // A test has killed some, which are started again.
   const children = await waitFor(
     () => {
       const found = childrenOf(running.child.pid!);
@@ -347,11 +352,4 @@ test('if the service is killed, none of its processes is left', async () => {
   );
   await running.end('SIGKILL');
   await waitFor(() => !children.some(isRunning), { what: 'all processes to end' });
-});
-
-test('a connection is answered even if the exit of its process is noticed before the end of the channel', async () => {
-  running = await start({ NODE_OPTIONS: preload('keep-channel-open') });
-  await killWithConnections();
-  // No connection is handed to the killed process.
-  await connectToBoth();
 });
