@@ -1,9 +1,20 @@
 import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Cli, expectFailure } from '../api/cli-run';
+import { findMedia } from '../../services/command/references';
+import { makePictures } from '../../services/media/make-pictures';
+import { pause } from '../../shared/kernel/async';
+import { expectFailure, InProcessCli } from '../api/cli-run';
 import { fetch } from '../support/fetch';
-import { hashOf } from '../support/media';
-import { createListing, createSecretKey, fetchToken, findMissingWrites } from '../support/merchant';
+import { hashOf, uploadWithoutTask } from '../support/media';
+import {
+  createKeys,
+  createListing,
+  createSecretKey,
+  fetchToken,
+  findMissingWrites,
+  project,
+  withRuntime,
+} from '../support/merchant';
 import { flatPicture } from '../support/pictures';
 import { endAll, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
@@ -54,9 +65,12 @@ class Shop {
   }
 }
 
-/** Uploads pictures until the signal aborts, at most 40. */
+/** Uploads pictures until the signal aborts, at most twelve, because each of them is rendered. */
 async function uploadUntil(signal: AbortSignal, shop: Shop): Promise<void> {
-  for (let n = 10; n < 50 && !signal.aborted; n++) await shop.upload(`#0000${n}`);
+  for (let n = 10; n < 22 && !signal.aborted; n++) {
+    await shop.upload(`#0000${n}`);
+    await pause(100, signal);
+  }
 }
 
 /** Adds unused files to `test`, so that the copy takes long enough for uploads into `live`, which is copied first. */
@@ -74,7 +88,7 @@ test('a back-up of a running service restores a destroyed folder: products, pict
     const folder = join(parent, 'data');
     const backup = join(parent, 'backup');
     const settings = { DATA_DIR: folder, RATE_LIMIT_SECRET: '1000000/1000000000/1000000' };
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     const key = await createSecretKey(settings);
     const first = await startProcess('services/boot/main.js', settings);
     const shop = new Shop(first.url, await fetchToken(first.url, key));
@@ -128,16 +142,19 @@ test('a back-up of a running service restores a destroyed folder: products, pict
 test('verify names a picture file that is missing', () =>
   withTempDir(async (folder) => {
     const settings = { DATA_DIR: folder };
-    const key = await createSecretKey(settings);
-    const running = await startProcess('services/boot/main.js', settings);
-    const shop = new Shop(running.url, await fetchToken(running.url, key));
-    const media_id = await shop.upload('#123456');
-    const [{ url }] = (await shop.allReady()) as [StoredMedia];
-    await running.end('SIGTERM');
-    const hash = /[0-9a-f]{64}/.exec(url)![0];
+    const { store_id } = await createKeys(settings);
+    const bytes = await flatPicture('png', { width: 40, height: 30 });
+    const { media_id, hash } = await withRuntime(settings, async (runtime) => {
+      const media_id = await uploadWithoutTask(runtime, store_id, bytes);
+      expect(await makePictures(runtime, { environment: 'live', media_id })).toBe('ready');
+      await project(runtime);
+      const media = (await findMedia(runtime, 'live', media_id))!;
+      if (media.progress.status !== 'ready') throw new Error('the picture is not ready');
+      return { media_id, hash: media.progress.pictures.picture.hash };
+    });
     rmSync(join(folder, 'live/media/pictures', hash.slice(0, 2), hash));
 
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     const found = await cli.run('projections', 'verify', '--json');
     expect(found.code).toBe(1);
     expect(JSON.parse(found.stdout)).toMatchObject({
@@ -151,7 +168,7 @@ test('verify names a picture file that is missing', () =>
 test('a back-up names a damaged picture file, fails on a damaged log, and refuses with servers', () =>
   withTempDir(async (parent) => {
     const folder = join(parent, 'data');
-    const cli = new Cli(folder);
+    const cli = new InProcessCli(folder);
     await cli.account();
     const hash = 'ab'.repeat(32);
     mkdirSync(join(folder, 'test/media/originals/ab'));
@@ -161,7 +178,7 @@ test('a back-up names a damaged picture file, fails on a damaged log, and refuse
     expect(JSON.parse(stdout).damaged).toEqual([`test/media/originals/ab/${hash}`]);
 
     rmSync(join(parent, 'backup/live/events.sqlite'));
-    const restored = new Cli(join(parent, 'restored'));
+    const restored = new InProcessCli(join(parent, 'restored'));
     expectFailure(await restored.run('restore', join(parent, 'backup')), 1, 'contains no complete back-up');
 
     // The end of the log is lost.
@@ -170,7 +187,7 @@ test('a back-up names a damaged picture file, fails on a damaged log, and refuse
     expectFailure(await cli.run('backup', join(parent, 'of-damaged')), 1, `${log} cannot be copied`);
     expect(readdirSync(join(parent, 'of-damaged'))).toEqual([]);
 
-    const with_server = new Cli(folder, { MONGODB_URL: 'mongodb://127.0.0.1:1/catalog' });
+    const with_server = new InProcessCli(folder, { MONGODB_URL: 'mongodb://127.0.0.1:1/catalog' });
     for (const command of ['backup', 'restore'])
       expectFailure(await with_server.run(command, join(parent, 'other')), 1, 'docs/operations/backup.md');
   }));
