@@ -44,33 +44,21 @@ describe('the service on one node', () => {
     const created = await harness.request('POST', '/api/publication', { token: secret.token, body });
     const path = `/api/publication/${created.body.data.id}`;
     return async (price_amount: number) => {
-      const began_ms = performance.now();
       const change = { token: secret.token, body: { price_amount } };
-      const reply = await within(harness.request('PATCH', path, change), 'a write');
-      return { ...outcomeOf(reply), ms: performance.now() - began_ms };
+      return outcomeOf(await within(harness.request('PATCH', path, change), 'a write', FAILS_WITHIN_MS));
     };
   }
 
-  test('a write whose reads are slow and whose append is not answered fails', async () => {
+  test('a write whose reads are slow and whose append is not answered is 500, one to a stopped server is 503', async () => {
     const change = await newPublication();
     // Two reads precede the append: of the publication and of its store.
     server.faults.set({ read_stall_ms: 1_900, hung_appends: true });
-    const { ms, ...outcome } = await change(200);
-    expect(outcome).toEqual({ outcome: '500 DATABASE_TIMEOUT', retry_after: true });
-    expect(ms).toBeLessThan(FAILS_WITHIN_MS);
-    server.faults.clear();
-    expect(await change(300)).toMatchObject({ outcome: '200' });
-  });
-
-  test('a store that answers too late is 500, one that cannot be reached is 503', async () => {
-    const change = await newPublication();
-    server.faults.set({ hung_appends: true });
-    expect(await change(200)).toMatchObject({ outcome: '500 DATABASE_TIMEOUT', retry_after: true });
+    expect(await change(200)).toEqual({ outcome: '500 DATABASE_TIMEOUT', retry_after: true });
     server.faults.clear();
     expect(await change(300)).toMatchObject({ outcome: '200' });
     const { port } = server.address;
     await server.stop();
-    expect(await change(400)).toMatchObject({ outcome: '503 SERVICE_UNAVAILABLE', retry_after: true });
+    expect(await change(400)).toEqual({ outcome: '503 SERVICE_UNAVAILABLE', retry_after: true });
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     await waitFor(async () => (await change(500)).outcome === '200', { what: 'a write after the outage' });
   });

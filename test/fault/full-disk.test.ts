@@ -22,7 +22,6 @@ const SETTINGS = {
   RATE_LIMIT_AUTH: '100000/100000',
 };
 const NAMES = ['all', 'command', 'query', 'worker'] as const;
-type Name = (typeof NAMES)[number];
 
 afterEach(endAll);
 
@@ -153,13 +152,13 @@ function fill(folder: string, left = 0): () => void {
     withSmallDisk(async (folder) => {
       const settings = { ...SETTINGS, DATA_DIR: folder };
       const key = await createSecretKey(settings);
-      const urls = {} as Record<Name, string>;
-      const stops: (() => Promise<number | null>)[] = [];
-      for (const name of NAMES) {
-        const { url, end } = await startProcess(`services/boot/main.js ${name}`, settings);
-        urls[name] = url;
-        stops.push(() => end('SIGTERM'));
-      }
+      const started = await Promise.all(
+        NAMES.map((name) => startProcess(`services/boot/main.js ${name}`, settings)),
+      );
+      const urls = Object.fromEntries(started.map(({ url }, index) => [NAMES[index]!, url])) as Record<
+        (typeof NAMES)[number],
+        string
+      >;
       const token = await fetchToken(urls.command, key);
       for (const name of NAMES)
         await waitFor(async () => (await readinessOf({ url: urls[name] })).status === 200, {
@@ -186,6 +185,7 @@ function fill(folder: string, left = 0): () => void {
           what: `${name} to be ready`,
         });
       expect(await write(urls.command, token)).toBe(201);
-      for (const stop of stops) expect(await stop()).toBe(0);
+      const codes = await Promise.all(started.map(({ end }) => end('SIGTERM')));
+      expect(codes).toEqual(NAMES.map(() => 0));
     }),
 );

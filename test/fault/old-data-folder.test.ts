@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Cli } from '../api/cli-run';
+import { type Cli, InProcessCli } from '../api/cli-run';
 import { type Answers, unpackDataFolder } from '../fixtures/data-folder';
 import { fetch } from '../support/fetch';
 import { fetchToken } from '../support/merchant';
@@ -26,7 +26,7 @@ async function withOldFolder(
     const { data_dir, ...known } = unpackDataFolder(folder);
     const settings = { ...SETTINGS, DATA_DIR: data_dir };
     const start = () => startProcess('services/boot/main.js', settings);
-    await story({ known, cli: new Cli(data_dir, { LOG_LEVEL: 'silent' }), start });
+    await story({ known, cli: new InProcessCli(data_dir, { LOG_LEVEL: 'silent' }), start });
   });
 }
 
@@ -135,43 +135,38 @@ function picturesIn(answers: Answers['answers']): string[] {
   return [...new Set(found)];
 }
 
-test('an old data folder opens, its documents equal a fold of its log, and it gives the recorded answers', () =>
-  withOldFolder(async ({ known, cli, start }) => {
+test('an old data folder opens, and its documents equal a fold of its log', () =>
+  withOldFolder(async ({ cli }) => {
     await rebuildIfSchemaDiffers(cli);
     await succeed(cli, 'projections', 'verify');
-    const { url, faults, end } = await start();
-    expect(await expectSameAnswers(url, known)).toBeGreaterThan(100);
+  }));
 
+test('a service on an old data folder makes its documents again, gives the recorded answers, and projects a new write', () =>
+  withOldFolder(async ({ known, cli, start }) => {
+    const { url, faults, end } = await start();
+    await waitFor(async () => (await fetch(`${url}/health/ready`)).status === 200, { what: 'the documents' });
+    expect(await expectSameAnswers(url, known)).toBeGreaterThan(100);
     const pictures = picturesIn(known.answers);
     expect(pictures.length).toBeGreaterThan(5);
     for (const path of pictures) {
       const bytes = Buffer.from(await (await fetch(`${url}${path}`)).arrayBuffer());
       expect(path).toContain(createHash('sha256').update(bytes).digest('hex'));
     }
-    expect(faults).toEqual([]);
-    expect(await end('SIGTERM')).toBe(0);
-  }));
 
-test('a service that starts on an old data folder makes its documents again, and projects a new write into them', () =>
-  withOldFolder(async ({ known, cli, start }) => {
-    const { url, end } = await start();
-    await waitFor(async () => (await fetch(`${url}/health/ready`)).status === 200, { what: 'the documents' });
-    await expectSameAnswers(url, known);
     const authorization = `Bearer ${(await tokensOf(url, known.keys)).secret}`;
     const publication = known.answers.find(
       ({ path, status }) => /publication\/[^/]+$/.test(path) && status === 200,
     );
     const path = publication!.path.replace(/\?.*/, '');
     const headers = { authorization, 'content-type': 'application/json' };
-    const patched = await fetch(`${url}${path}`, {
-      ...{ method: 'PATCH', headers },
-      body: JSON.stringify({ title: 'Written today', price_amount: 77 }),
-    });
+    const changes = { title: 'Written today', price_amount: 77 };
+    const patched = await fetch(`${url}${path}`, { method: 'PATCH', headers, body: JSON.stringify(changes) });
     expect(patched.status).toBe(200);
-    const read = await fetch(`${url}${path}?visibility=all`, { headers });
-    expect(((await read.json()) as { data: object }).data).toMatchObject({
-      ...{ title: 'Written today', price_amount: 77 },
+    await waitFor(async () => {
+      const read = await fetch(`${url}${path}?visibility=all`, { headers });
+      return ((await read.json()) as { data: { title: string } }).data.title === changes.title;
     });
+    expect(faults).toEqual([]);
     expect(await end('SIGTERM')).toBe(0);
     await succeed(cli, 'projections', 'verify');
   }));
