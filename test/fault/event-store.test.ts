@@ -77,8 +77,9 @@ describe('the service on one node', () => {
   });
 });
 
+// Both tests run at the same time, because they wait for time limits.
 describe('the service on a cluster', () => {
-  test('a write while no node answers who leads is 503, because nothing was sent', () =>
+  test.concurrent('a write while no node answers who leads is 503, because nothing was sent', () =>
     withTempDir(async (folder) => {
       const server = await EventStoreStandIn.start({ folder });
       const url = server.url.replace('esdb:', 'esdb+discover:');
@@ -99,7 +100,7 @@ describe('the service on a cluster', () => {
       }
     }));
 
-  test('writes wait while the leader is stopped, until the next one leads', () =>
+  test.concurrent('writes wait while the leader is stopped, until the next one leads', () =>
     withTempDir(async (folder) => {
       const cluster = await StandInCluster.start(folder);
       const harness = await startHarness({ servers: ownNames({ EVENTSTORE_URL: cluster.url }) });
