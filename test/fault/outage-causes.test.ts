@@ -221,60 +221,56 @@ interface Case {
   begin(scene: Scene): Promise<Fault>;
 }
 
+/** An outage of a server. `begin` makes it. */
+const outage = (name: string, cause: Case['cause'], begin: Case['begin']): Case => ({ name, cause, begin });
+
 /** Faults on the way to the server. */
 function onTheWay(server: Server): readonly Case[] {
   const user = server === 'event_store' ? '' : `reader:${PASSWORD}@`;
   return [
-    {
-      name: 'nothing listens at its address',
-      cause: REFUSED,
-      begin: async () => ({ url: urlOf[server](`${user}127.0.0.1:1`) }),
-    },
-    {
-      name: 'its host name does not exist',
-      cause: 'the host name cannot be resolved',
-      begin: async () => ({ url: urlOf[server](`${user}no-such-host.invalid:2113`) }),
-    },
+    outage('nothing listens at its address', REFUSED, async () => ({
+      url: urlOf[server](`${user}127.0.0.1:1`),
+    })),
+    outage('its host name does not exist', 'the host name cannot be resolved', async () => ({
+      url: urlOf[server](`${user}no-such-host.invalid:2113`),
+    })),
   ];
 }
 
 /** Faults of TLS, which need a running server and the program `openssl`. */
 const ofTls = (server: Server): readonly Case[] => [
-  {
-    name: 'the address asks for TLS, and the server does not use it',
-    cause: /TLS|does not answer/,
-    begin: async (scene) => ({ url: urlOf[server](`localhost:${await scene.start(server)}`, true) }),
-  },
-  {
-    name: 'the server expects TLS, and the address does not ask for it',
-    cause: /uses TLS/,
-    begin: async (scene) => {
-      const port = await scene.front('localhost', await scene.start(server));
-      return { url: urlOf[server](`localhost:${port}`) };
-    },
-  },
-  {
-    name: 'the certificate is from another CA',
-    cause: "the server's certificate is not from a trusted CA",
-    begin: async (scene) => {
+  outage(
+    'the address asks for TLS, and the server does not use it',
+    /TLS|does not answer/,
+    async (scene) => ({ url: urlOf[server](`localhost:${await scene.start(server)}`, true) }),
+  ),
+  outage('the server expects TLS, and the address does not ask for it', /uses TLS/, async (scene) => {
+    const port = await scene.front('localhost', await scene.start(server));
+    return { url: urlOf[server](`localhost:${port}`) };
+  }),
+  outage(
+    'the certificate is from another CA',
+    "the server's certificate is not from a trusted CA",
+    async (scene) => {
       const port = await scene.front('localhost', await scene.start(server));
       return { url: urlOf[server](`localhost:${port}`, true) };
     },
-  },
+  ),
 ];
 
-const ofHostNames = (server: 'event_store' | 'view_store'): Case => ({
-  name: 'the certificate is for another host name, or for the right one',
-  cause: "the server's certificate is for another host name: it does not name localhost",
-  begin: async (scene) => {
-    const target = await scene.start(server);
-    const other = await scene.front('other.example', target);
-    const right = await scene.front('localhost', target);
-    const working = await scene.use(server, urlOf[server](`localhost:${right}`, true, testCa().file));
-    await waitFor(() => working.call().then(() => true), { what: 'a call that succeeds' });
-    return { url: urlOf[server](`localhost:${other}`, true, testCa().file) };
-  },
-});
+const ofHostNames = (server: 'event_store' | 'view_store'): Case =>
+  outage(
+    'the certificate is for another host name, or for the right one',
+    "the server's certificate is for another host name: it does not name localhost",
+    async (scene) => {
+      const target = await scene.start(server);
+      const other = await scene.front('other.example', target);
+      const right = await scene.front('localhost', target);
+      const working = await scene.use(server, urlOf[server](`localhost:${right}`, true, testCa().file));
+      await waitFor(() => working.call().then(() => true), { what: 'a call that succeeds' });
+      return { url: urlOf[server](`localhost:${other}`, true, testCa().file) };
+    },
+  );
 
 /** A server with faults. `end` clears them. */
 async function faultyEventStore(scene: Scene, faults: Parameters<Scene['eventStore']>[0]): Promise<Fault> {
@@ -284,76 +280,60 @@ async function faultyEventStore(scene: Scene, faults: Parameters<Scene['eventSto
 }
 
 const OF_EVENT_STORE: readonly Case[] = [
-  {
-    name: 'a wrong password, and its end',
-    cause: 'wrong user or password',
-    begin: (scene) => faultyEventStore(scene, { wrong_password: true }),
-  },
-  {
-    name: 'no right on $all, while streams can be read',
-    cause: 'the user has no right to read $all',
-    begin: (scene) => faultyEventStore(scene, { denied_log: true }),
-  },
-  {
-    name: 'no user in the address',
-    cause: 'the server requires a user, and the address has none',
-    begin: async (scene) => ({ url: (await scene.eventStore({ denied_log: true })).url }),
-  },
-  {
-    name: 'a server without a leader',
-    cause: 'the server is not ready: it is starting, or its cluster has no leader',
-    begin: async (scene) => ({ url: (await scene.eventStore({ not_ready: 1_000_000 })).url }),
-  },
-  {
-    name: 'a server that does not answer',
-    cause: 'the server does not answer',
-    begin: async (scene) => ({ url: (await scene.eventStore({ silent: true })).url }),
-  },
+  outage('a wrong password, and its end', 'wrong user or password', (scene) =>
+    faultyEventStore(scene, { wrong_password: true }),
+  ),
+  outage('no right on $all, while streams can be read', 'the user has no right to read $all', (scene) =>
+    faultyEventStore(scene, { denied_log: true }),
+  ),
+  outage('no user in the address', 'the server requires a user, and the address has none', async (scene) => ({
+    url: (await scene.eventStore({ denied_log: true })).url,
+  })),
+  outage(
+    'a server without a leader',
+    'the server is not ready: it is starting, or its cluster has no leader',
+    async (scene) => ({ url: (await scene.eventStore({ not_ready: 1_000_000 })).url }),
+  ),
+  outage('a server that does not answer', 'the server does not answer', async (scene) => ({
+    url: (await scene.eventStore({ silent: true })).url,
+  })),
 ];
 
-const OF_GOSSIP: Case = {
-  name: 'the certificate is for the host of the address, and not for the one in gossip',
-  cause: "the server's certificate is for another host name: it does not name 127.0.0.1",
-  begin: async (scene) => {
+const OF_GOSSIP: Case = outage(
+  'the certificate is for the host of the address, and not for the one in gossip',
+  "the server's certificate is for another host name: it does not name 127.0.0.1",
+  async (scene) => {
     const server = await scene.eventStore();
     const port = await scene.front('localhost', server.address.port);
     server.faults.set({ advertised: { host: '127.0.0.1', port } });
     const url = urlOf.event_store(`localhost:${port}`, true, testCa().file);
     return { url: url.replace('esdb:', 'esdb+discover:') };
   },
-};
+);
 
 const OF_MONGO: readonly Case[] = [
-  {
-    name: 'a wrong password',
-    cause: 'wrong user or password',
-    begin: async (scene) => {
-      const refuses_logins = MONGO_ERRORS.authentication_failed;
-      const { port } = await scene.mongo({ is_primary: true, refuses_logins });
-      return { url: urlOf.view_store(`reader:${PASSWORD}@127.0.0.1:${port}`) };
-    },
-  },
-  {
-    name: 'a user without rights',
-    cause: 'the user has no right to use the database',
-    begin: async (scene) => {
-      const { port } = await scene.mongo({ is_primary: true, refuses_commands: MONGO_ERRORS.unauthorized });
-      return { url: urlOf.view_store(`127.0.0.1:${port}`) };
-    },
-  },
-  {
-    name: 'a replica set without a primary',
-    cause: 'the replica set has no primary that can be reached',
-    begin: async (scene) => {
+  outage('a wrong password', 'wrong user or password', async (scene) => {
+    const refuses_logins = MONGO_ERRORS.authentication_failed;
+    const { port } = await scene.mongo({ is_primary: true, refuses_logins });
+    return { url: urlOf.view_store(`reader:${PASSWORD}@127.0.0.1:${port}`) };
+  }),
+  outage('a user without rights', 'the user has no right to use the database', async (scene) => {
+    const { port } = await scene.mongo({ is_primary: true, refuses_commands: MONGO_ERRORS.unauthorized });
+    return { url: urlOf.view_store(`127.0.0.1:${port}`) };
+  }),
+  outage(
+    'a replica set without a primary',
+    'the replica set has no primary that can be reached',
+    async (scene) => {
       const { port } = await scene.mongo({ is_primary: false });
       return { url: `mongodb://127.0.0.1:${port}/catalog?replicaSet=rs0` };
     },
-  },
-  {
-    name: 'a file of the address that does not exist',
-    cause: 'the file /no/such/ca.crt of the address does not exist',
-    begin: async () => ({ url: urlOf.view_store('127.0.0.1:1', true, '/no/such/ca.crt') }),
-  },
+  ),
+  outage(
+    'a file of the address that does not exist',
+    'the file /no/such/ca.crt of the address does not exist',
+    async () => ({ url: urlOf.view_store('127.0.0.1:1', true, '/no/such/ca.crt') }),
+  ),
 ];
 
 /** A Redis that refuses writes between two commands. */
@@ -364,40 +344,29 @@ async function refusingRedis(scene: Scene, begin: string[], end: string[]): Prom
 }
 
 const OF_REDIS: readonly Case[] = [
-  {
-    name: 'a wrong password, and its end',
-    cause: 'wrong user or password',
-    begin: async (scene) => {
-      const server = await scene.redis('--requirepass', 'right');
-      const end = () => server.run([['CONFIG', 'SET', 'requirepass', PASSWORD]], 'right');
-      return { url: `redis://:${PASSWORD}@127.0.0.1:${server.port}`, end };
-    },
-  },
-  {
-    name: 'a user without rights',
-    cause: 'the user has no right to run a command, or to use a key or channel',
-    begin: async (scene) => {
+  outage('a wrong password, and its end', 'wrong user or password', async (scene) => {
+    const server = await scene.redis('--requirepass', 'right');
+    const end = () => server.run([['CONFIG', 'SET', 'requirepass', PASSWORD]], 'right');
+    return { url: `redis://:${PASSWORD}@127.0.0.1:${server.port}`, end };
+  }),
+  outage(
+    'a user without rights',
+    'the user has no right to run a command, or to use a key or channel',
+    async (scene) => {
       const server = await scene.redis();
       await server.run([['ACL', 'SETUSER', 'reader', 'on', `>${PASSWORD}`, '~*', '+@all', '-set']]);
       return { url: `redis://reader:${PASSWORD}@127.0.0.1:${server.port}` };
     },
-  },
-  {
-    name: 'a Redis Cluster',
-    cause: /^it is a Redis Cluster, which is not supported/,
-    begin: async (scene) => ({ url: (await scene.redis('--cluster-enabled', 'yes')).url }),
-  },
-  {
-    name: 'no memory, so that writes are refused, and its end',
-    cause: /no memory left/,
-    begin: (scene) =>
-      refusingRedis(scene, ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']),
-  },
-  {
-    name: 'a replica, which refuses writes, and its end',
-    cause: 'the server is a replica',
-    begin: (scene) => refusingRedis(scene, ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']),
-  },
+  ),
+  outage('a Redis Cluster', /^it is a Redis Cluster, which is not supported/, async (scene) => ({
+    url: (await scene.redis('--cluster-enabled', 'yes')).url,
+  })),
+  outage('no memory, so that writes are refused, and its end', /no memory left/, (scene) =>
+    refusingRedis(scene, ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']),
+  ),
+  outage('a replica, which refuses writes, and its end', 'the server is a replica', (scene) =>
+    refusingRedis(scene, ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']),
+  ),
 ];
 
 const HAS_OPENSSL = hasProgram('openssl', 'TLS');
