@@ -31,7 +31,7 @@ testInContainer(
         stdio: 'ignore',
       });
       try {
-        expect(await within(once(child, 'exit'), 'the end', 20_000)).toEqual([0, null]);
+        expect(await within(once(child, 'exit'), 'the end')).toEqual([0, null]);
       } finally {
         child.kill('SIGKILL');
       }
