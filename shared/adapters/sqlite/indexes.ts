@@ -124,10 +124,13 @@ function hasTable(connection: SqliteConnection, name: string): boolean {
   return connection.value('SELECT 1 FROM sqlite_master WHERE name = ?', [name]) !== undefined;
 }
 
-/** Returns true if the file has all indexes. */
-export function isIndexed(connection: SqliteConnection, tables: Tables): boolean {
-  const names = new Set(connection.all('SELECT name FROM sqlite_master').map(([name]) => name));
-  return lateSteps(tables).every(({ name }) => names.has(name));
+/** Returns the names of the indexes that a new version lacks. */
+export const lateIndexesOf = (tables: Tables): string[] => lateSteps(tables).map(({ name }) => name);
+
+/** Returns true if the file has all these indexes. */
+export function isIndexed(connection: SqliteConnection, late_indexes: readonly string[]): boolean {
+  const sql = 'SELECT count(*) FROM json_each(?) WHERE value IN (SELECT name FROM sqlite_master)';
+  return connection.value(sql, [JSON.stringify(late_indexes)]) === late_indexes.length;
 }
 
 export interface AddIndexesOptions {

@@ -38,7 +38,7 @@ import {
   writeDocument,
 } from './documents';
 import { GENERATIONS_SCHEMA, Generations } from './generations';
-import { addIndexes, earlySchema, hasBuckets, isIndexed } from './indexes';
+import { addIndexes, earlySchema, hasBuckets, isIndexed, lateIndexesOf } from './indexes';
 import { BucketWriter } from './list-buckets';
 import { ListReader } from './list-pages';
 import { readStoredKeys, type Table, type Tables, tablesOf } from './tables';
@@ -91,6 +91,7 @@ export class SqliteViewVersion implements ViewVersion {
   readonly keys_differ: boolean;
   private readonly connection: SqliteConnection;
   private readonly tables: Tables;
+  private readonly late_indexes: readonly string[];
   private readonly onCommit: () => void;
   private readonly watch: CheckpointWatch;
   private readonly generations: Generations;
@@ -114,8 +115,9 @@ export class SqliteViewVersion implements ViewVersion {
     const stored = readStoredKeys(connection);
     this.keys_differ = keysDiffer(stored);
     this.tables = tablesOf(stored);
+    this.late_indexes = lateIndexesOf(this.tables);
     this.lists = new ListReader(connection);
-    this.indexed = isIndexed(connection, this.tables);
+    this.indexed = isIndexed(connection, this.late_indexes);
     this.watch = new CheckpointWatch(() => this.checkpoints());
     this.generations = new Generations(connection, partition_count);
   }
@@ -181,7 +183,7 @@ export class SqliteViewVersion implements ViewVersion {
   }
 
   private isIndexed(): Promise<boolean> {
-    return this.connection.attempt(() => isIndexed(this.connection, this.tables));
+    return this.connection.attempt(() => isIndexed(this.connection, this.late_indexes));
   }
 
   generation(stores: readonly string[]): number {
@@ -362,7 +364,7 @@ export class SqliteViewVersion implements ViewVersion {
       WHERE lane = ? AND revision = ? AND position <= ?`;
     if (this.connection.run(sql, [checkpoint, partition, revision, checkpoint]).changes === 0) return false;
     // Another process may have created the indexes, which every write updates.
-    this.indexed ||= isIndexed(this.connection, this.tables);
+    this.indexed ||= isIndexed(this.connection, this.late_indexes);
     this.writeDocuments(this.oldestFirst(writes));
     this.generations.raise(partition, writes);
     if (mark) this.storeMark(partition, mark);
