@@ -13,7 +13,8 @@ import { CatalogError, DamagedFileError, UnstorableDocumentError } from '../../s
 import { ACTIVE_TTL_MS } from '../../shared/ports/document-reader';
 import { ALL_PARTS, type ViewStore } from '../../shared/ports/view-store';
 import { nextBatch } from '../contract/some-documents';
-import { cleanFold, expectSameDocuments, PARTITIONS } from '../support/folding';
+import { Crash, openViews } from '../support/faulty-views';
+import { cleanFold, expectSameDocuments } from '../support/folding';
 import {
   listingCreated,
   listingId,
@@ -28,7 +29,6 @@ import {
   storeId,
 } from '../support/history';
 import { MemoryEventStore } from '../support/memory-event-store';
-import { Crash, MemoryViewStore } from '../support/memory-view-store';
 import { openRealm, type TestRealm } from '../support/realm';
 import { waitFor, within } from '../support/wait-for';
 
@@ -224,16 +224,16 @@ describe('a rebuild', () => {
     expect(await verify(realm.parts)).toMatchObject({ clean: true });
   });
 
-  test('that crashes at any write is resumed by the next one, with the same documents', async () => {
+  test('that crashes after any batch is resumed by the next one, with the same documents', async () => {
     const events = new MemoryEventStore();
     await play(events, history);
     const expected = await cleanFold(events.log);
-    const views = new MemoryViewStore({ partition_count: PARTITIONS });
+    const views = await openViews();
     const parts = { ...realm.parts, events, views };
     let crashes = 0;
     const attempt = async (): Promise<boolean> => {
       const building = (await views.versions())[0] ?? (await views.createVersion(VIEW_SCHEMA));
-      (await views.open(building.version)).crash_in = 7 * (crashes + 1);
+      (await views.open(building.version)).crash_in = crashes;
       return rebuild({ ...parts, verify: false }).then(
         ({ outcome }) => outcome === 'activated',
         (error) => {
@@ -251,11 +251,13 @@ describe('a rebuild', () => {
   test('resumes after an outage of a store, with the same documents', async () => {
     const events = new MemoryEventStore();
     await play(events, history);
-    const views = new MemoryViewStore({ partition_count: PARTITIONS });
+    const views = await openViews();
     const building = await views.open((await views.createVersion(VIEW_SCHEMA)).version);
     let outages = 0;
+    let writes = 0;
     building.beforeWrite = () => {
-      if (building.writes < 20 * (outages + 1) || outages === 2) return;
+      writes++;
+      if (writes < 20 * (outages + 1) || outages === 2) return;
       outages++;
       throw new CatalogError(outages === 1 ? 'unavailable' : 'database_timeout');
     };
@@ -299,7 +301,7 @@ describe('a rebuild', () => {
   test('ends at a document that the store refuses, or moves its stream to the dead-letter list', async () => {
     const events = new MemoryEventStore();
     await play(events, history);
-    const views = new MemoryViewStore({ partition_count: PARTITIONS });
+    const views = await openViews();
     const building = await views.open((await views.createVersion(VIEW_SCHEMA)).version);
     building.beforeWrite = ({ id }) => {
       if (id === publicationId(3)) throw new UnstorableDocumentError('document too large');

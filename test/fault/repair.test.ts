@@ -4,10 +4,11 @@ import { verify } from '../../projections/maintenance/verify';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
 import { realSystem } from '../../shared/kernel/system';
+import { damage } from '../support/damage';
+import { openViews } from '../support/faulty-views';
 import { cleanFold, expectSameDocuments, foldBatch, PARTITIONS } from '../support/folding';
 import { onPublication, play, publicationId, storeId } from '../support/history';
 import { MemoryEventStore } from '../support/memory-event-store';
-import { MemoryViewStore } from '../support/memory-view-store';
 import { REPAIRED_HISTORY, repairStories } from '../support/repair-stories';
 
 describe('a repair on SQLite', () => repairStories(() => undefined));
@@ -15,7 +16,7 @@ describe('a repair on SQLite', () => repairStories(() => undefined));
 test('a repair does not replace a document that a worker writes between its comparison and its write', async () => {
   const events = new MemoryEventStore();
   await play(events, REPAIRED_HISTORY);
-  const views = new MemoryViewStore({ partition_count: PARTITIONS });
+  const views = await openViews();
   const version = await views.open((await views.createVersion(VIEW_SCHEMA)).version);
   await views.activate(version.version);
   const partition = partitionOf(storeId(0), PARTITIONS);
@@ -24,11 +25,11 @@ test('a repair does not replace a document that a worker writes between its comp
   for (let other = 0; other < PARTITIONS; other++)
     await foldBatch(version, other, events.log, BigInt(events.log.length));
   // The worker writes the title of this state, which it never corrects, into the body.
-  version.tamper('publications', publicationId(2), (before) => {
-    const { publication } = before.state as { publication: JsonObject };
+  await damage(views, storeId(0), 'publications', publicationId(2), (before) => {
+    const { publication } = before!.state as { publication: JsonObject };
     return {
-      ...before,
-      state: { ...before.state, publication: { ...publication, title: 'Changed by hand' } },
+      ...before!,
+      state: { ...before!.state, publication: { ...publication, title: 'Changed by hand' } },
     };
   });
   let races = 0;

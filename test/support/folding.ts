@@ -3,14 +3,14 @@ import { PartitionRun } from '../../projections/engine/run';
 import { COLLECTION_NAMES, type CollectionName, type ViewDocument } from '../../shared/catalog/documents';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
-import type { ViewVersion } from '../../shared/ports/view-store';
+import { ALL_PARTS, type ViewVersion } from '../../shared/ports/view-store';
 import { expectEqual } from './expect-equal';
+import { type FaultyVersion, openVersion, PARTITIONS } from './faulty-views';
 import { play, type Step } from './history';
 import { MemoryEventStore } from './memory-event-store';
-import { MemoryViewVersion } from './memory-view-store';
 import { expectedOf } from './oracle';
 
-export const PARTITIONS = 4;
+export { PARTITIONS };
 export const now = (): number => Date.UTC(2026, 0, 1);
 
 export const eventsOf = (log: readonly RecordedEvent[], partition: number): RecordedEvent[] =>
@@ -32,11 +32,8 @@ export async function foldBatch(
 }
 
 /** Projects all events of all partitions without faults, in batches of `size` events. */
-export async function cleanFold(
-  log: readonly RecordedEvent[],
-  size = log.length,
-): Promise<MemoryViewVersion> {
-  const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
+export async function cleanFold(log: readonly RecordedEvent[], size = log.length): Promise<FaultyVersion> {
+  const version = await openVersion();
   for (let partition = 0; partition < PARTITIONS; partition++)
     for (let to = 0; to < log.length; ) {
       to = Math.min(log.length, to + size);
@@ -57,7 +54,7 @@ export async function documentAfter(
   const events = new MemoryEventStore();
   await play(events, steps);
   const version = await cleanFold(events.log, 1);
-  return (await version.get(collection, id))?.document;
+  return (await version.get(collection, id, ALL_PARTS))?.document;
 }
 
 /** Documents that a test expects, by collection and id. Null: deleted. Undefined: it never existed. Others may have more fields. */
@@ -92,7 +89,7 @@ export const given = (...before: readonly Step[]) => ({
       expectEqual(await documentsOf(version), first);
       for (const [collection, documents] of Object.entries(expected))
         for (const [id, wanted] of Object.entries(documents)) {
-          const found = (await version.get(collection as CollectionName, id))?.document;
+          const found = (await version.get(collection as CollectionName, id, ALL_PARTS))?.document;
           if (wanted) expect(found).toMatchObject(wanted);
           else expect(found).toBe(wanted);
         }
@@ -115,7 +112,7 @@ export async function expectSameDocuments(one: ViewVersion, other: ViewVersion):
 }
 
 /** Fails the test unless the documents match those computed from the whole log at once. */
-export async function expectTruth(version: MemoryViewVersion, log: readonly RecordedEvent[]): Promise<void> {
+export async function expectTruth(version: ViewVersion, log: readonly RecordedEvent[]): Promise<void> {
   const truth = expectedOf(log);
   // biome-ignore lint/suspicious/noExplicitAny: looked into freely
   const storedDocuments = async (collection: CollectionName, select: (document: any) => unknown) => {

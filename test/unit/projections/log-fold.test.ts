@@ -1,8 +1,8 @@
 import { LogFold } from '../../../projections/maintenance/log-fold';
+import { openVersion } from '../../support/faulty-views';
 import { cleanFold, expectSameDocuments, now, PARTITIONS } from '../../support/folding';
 import { onPublication, play, publicationCreated, storeCreated } from '../../support/history';
 import { MemoryEventStore } from '../../support/memory-event-store';
-import { MemoryViewVersion } from '../../support/memory-view-store';
 
 test('a fold reads on only from a position that an event has', async () => {
   const events = new MemoryEventStore();
@@ -13,7 +13,7 @@ test('a fold reads on only from a position that an event has', async () => {
     publicationCreated(1),
   ]);
   const subscribe = jest.spyOn(events, 'subscribe');
-  const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
+  const version = await openVersion();
   const fold = await LogFold.open({
     ...{ version, partition_count: PARTITIONS, events, now, poison: 'throw' },
   });

@@ -7,8 +7,8 @@ import { LogMismatchError } from '../../../shared/kernel/errors';
 import { NO_STREAM } from '../../../shared/ports/event-store';
 import type { ViewVersion } from '../../../shared/ports/view-store';
 import { aStream, someEvents } from '../../contract/some-events';
+import { openViews } from '../../support/faulty-views';
 import { MemoryEventStore } from '../../support/memory-event-store';
-import { MemoryViewStore } from '../../support/memory-view-store';
 import { waitFor } from '../../support/wait-for';
 
 const STREAM = 'live.publication-0190a5d0-ac96-774b-8cce-b302099a8057' as const;
@@ -17,7 +17,7 @@ const STREAM = 'live.publication-0190a5d0-ac96-774b-8cce-b302099a8057' as const;
 async function projected(titles: readonly string[]) {
   const events = new MemoryEventStore();
   for (const title of titles) await events.push(STREAM as never, 'Happened', { title }, 'store-1');
-  const views = new MemoryViewStore();
+  const views = await openViews();
   const { version } = await views.createVersion(1);
   await views.activate(version);
   const view: ViewVersion = await views.open(version);

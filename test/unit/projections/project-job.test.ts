@@ -1,10 +1,10 @@
 import { projectJob } from '../../../projections/engine/project';
 import type { Position } from '../../../shared/catalog/events/envelope';
 import { partitionOf } from '../../../shared/catalog/events/partitions';
+import { openVersion } from '../../support/faulty-views';
 import { cleanFold, eventsOf, expectSameDocuments, now, PARTITIONS } from '../../support/folding';
 import { play, publicationCreated, storeCreated, storeId } from '../../support/history';
 import { MemoryEventStore } from '../../support/memory-event-store';
-import { MemoryViewVersion } from '../../support/memory-view-store';
 
 const partition = partitionOf(storeId(0), PARTITIONS);
 
@@ -12,7 +12,7 @@ const partition = partitionOf(storeId(0), PARTITIONS);
 async function startPartition() {
   const events = new MemoryEventStore();
   await play(events, [storeCreated(0), ...[0, 1, 2, 3, 4].map((n) => publicationCreated(n))]);
-  const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
+  const version = await openVersion();
   const job = (prev: Position, last: Position) => ({
     prev,
     last,

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { PartitionRun } from '../../../projections/engine/run';
+import { openVersion } from '../../support/faulty-views';
 import { eventsOf, now, PARTITIONS } from '../../support/folding';
 import { historyOf, play } from '../../support/history';
 import { MemoryEventStore } from '../../support/memory-event-store';
-import { MemoryViewVersion } from '../../support/memory-view-store';
 
 test('other work of the process runs while a large batch is folded', async () => {
   const events = new MemoryEventStore();
   const [steps] = fc.sample(historyOf(3_000), { numRuns: 1, seed: 1 });
   await play(events, steps!);
-  const version = new MemoryViewVersion(1, { partition_count: PARTITIONS });
+  const version = await openVersion();
   const batches = Array.from({ length: PARTITIONS }, (_, partition) => eventsOf(events.log, partition));
   const largest = batches.toSorted((a, b) => b.length - a.length)[0]!;
   const partition = batches.indexOf(largest);

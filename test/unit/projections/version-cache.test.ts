@@ -1,10 +1,10 @@
 import { VersionCache, VIEW_SCHEMA } from '../../../projections/engine/versions';
-import { MemoryViewStore } from '../../support/memory-view-store';
+import { openViews } from '../../support/faulty-views';
 import { waitFor } from '../../support/wait-for';
 
 /** Returns a view store with one active version that counts the calls of `versions`. */
 async function startStore() {
-  const views = new MemoryViewStore();
+  const views = await openViews();
   await views.activate((await views.createVersion(VIEW_SCHEMA)).version);
   const store = { reads: 0, unavailable: false };
   const versions = views.versions.bind(views);
