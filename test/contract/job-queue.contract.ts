@@ -166,15 +166,10 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
       });
       await fill(0, 3);
       await waitFor(() => began === 1);
-      let stopped = false;
-      const stopping = worker.stop().then(() => {
-        stopped = true;
-      });
+      const finished_at_stop = worker.stop().then(() => [...finished]);
       await new Promise((resolve) => setImmediate(resolve));
-      expect(stopped).toBe(false);
       blocker.open();
-      await within(stopping, 'the worker to stop');
-      expect(finished).toEqual([0n]);
+      expect(await within(finished_at_stop, 'the worker to stop')).toEqual([0n]);
       expect(began).toBe(1);
       await worker.stop();
     });

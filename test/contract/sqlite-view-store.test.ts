@@ -15,7 +15,7 @@ import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../sh
 import { sortModeSchema } from '../../shared/catalog/vocabulary';
 import type { ViewQuery, ViewVersion, WordTerms } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
-import { waitFor, within } from '../support/wait-for';
+import { WAIT_MS_MAX, waitFor, within } from '../support/wait-for';
 import { aBatch, aPublication, aWrite, idsOf, put } from './some-documents';
 
 describe('the view store on SQLite', () => {
@@ -142,7 +142,7 @@ describe('the view store on SQLite', () => {
     const store = await open();
     const version = await store.open((await store.createVersion(1)).version);
     // Longer than the limit of `within`, so that only the close can end it in time.
-    const waiting = version.waitFor(0, 5n, 120_000);
+    const waiting = version.waitFor(0, 5n, 10 * WAIT_MS_MAX);
     await version.checkpoint(0);
     await store.close();
     expect(await within(waiting, 'the wait to end with the store')).toBe(false);

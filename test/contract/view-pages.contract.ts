@@ -174,10 +174,11 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         for (let start = 0; start < writes.length; start += 500)
           await put(view, ...writes.slice(start, start + 500));
       };
-      const expectExact = async (): Promise<void> => {
+      /** Asks a third of the queries. Each order and each filter is in every third. */
+      const expectExact = async (third: number): Promise<void> => {
         const all = [...stored].flatMap(([id, { keys }]) => (keys ? [{ id, keys }] : []));
         const sorted = new Map<string, typeof all>();
-        for (const { where, order } of queriesOfLists()) {
+        for (const { where, order } of queriesOfLists().filter((_, n) => n % 3 === third)) {
           const name = JSON.stringify(order);
           if (!sorted.has(name))
             sorted.set(
@@ -213,14 +214,14 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
       await change(ids.slice(0, length * 0.375), randomKeys);
       // The version is complete from here on, so every later write changes the lists.
       await view.createIndexes?.(() => {});
-      await expectExact();
+      await expectExact(0);
       await change(ids.slice(length / 4), randomKeys);
-      await expectExact();
+      await expectExact(1);
       await change(
         ids.filter((_, n) => n % 3 === 0),
         () => null,
       );
-      await expectExact();
+      await expectExact(2);
     });
 
     test('count agrees with find', async () => {

@@ -407,7 +407,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
             }
           },
         ),
-        { numRuns: under_test.list_length === undefined ? 12 : 8 },
+        { numRuns: 8 },
       );
     });
 
@@ -479,7 +479,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
             expect(await count(tiers.at(-1)!, scope, where)).toBe(expected.length);
           },
         ),
-        { numRuns: 150 },
+        { numRuns: 60 },
       );
     });
   });

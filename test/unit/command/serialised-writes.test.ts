@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { serialiseByStream } from '../../../services/command/write-queue';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import { CatalogError } from '../../../shared/kernel/errors';
@@ -7,39 +8,34 @@ import { within } from '../../support/wait-for';
 const STREAM = streamName('live', 'publication', '0198f0b0-0000-7000-8000-000000000001');
 const outage = new CatalogError('unavailable');
 
-/** A write that the test resolves or rejects. */
-function controlledWrite() {
-  let resolve: (value: string) => void = () => {};
-  let reject: (reason: unknown) => void = () => {};
-  const promise = new Promise<string>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { started: jest.fn(() => promise), resolve, reject };
-}
-
 test('writes to one stream run one after another, even if one is rejected', async () => {
   const events = new MemoryEventStore();
-  const [first, second] = [controlledWrite(), controlledWrite()];
-  const one = serialiseByStream(events, STREAM, first.started);
-  const two = serialiseByStream(events, STREAM, second.started);
-  await Promise.resolve();
-  expect(second.started).not.toHaveBeenCalled();
-  first.reject(new CatalogError('precondition_failed'));
+  const order: string[] = [];
+  const one = serialiseByStream(events, STREAM, async () => {
+    order.push('the first one begins');
+    await nextTurn();
+    order.push('the first one fails');
+    throw new CatalogError('precondition_failed');
+  });
+  const two = serialiseByStream(events, STREAM, async () => {
+    order.push('the second one begins');
+    return 'done';
+  });
   await expect(within(one, 'the first write')).rejects.toMatchObject({ condition: 'precondition_failed' });
-  second.resolve('done');
   expect(await within(two, 'the second write')).toBe('done');
+  expect(order).toEqual(['the first one begins', 'the first one fails', 'the second one begins']);
 });
 
 test('if the event store is unavailable, queued writes fail with the running one; a later write runs', async () => {
   const events = new MemoryEventStore();
-  const writes = [controlledWrite(), controlledWrite(), controlledWrite()];
-  const waiting = writes.map(({ started }) => serialiseByStream(events, STREAM, started));
-  await Promise.resolve();
-  writes[0]!.reject(outage);
+  const failing = jest.fn(async () => {
+    await nextTurn();
+    throw outage;
+  });
+  const waiting = [1, 2, 3].map(() => serialiseByStream(events, STREAM, failing));
   expect(await within(Promise.allSettled(waiting), 'the writes to fail')).toEqual(
-    writes.map(() => ({ status: 'rejected', reason: outage })),
+    waiting.map(() => ({ status: 'rejected', reason: outage })),
   );
-  expect(writes.map(({ started }) => started.mock.calls.length)).toEqual([1, 0, 0]);
+  expect(failing).toHaveBeenCalledTimes(1);
   expect(await serialiseByStream(events, STREAM, async () => 'back')).toBe('back');
 });
