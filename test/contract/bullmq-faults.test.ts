@@ -65,9 +65,7 @@ describeOn('REDIS_URL', 'partitions while Redis stops, restarts and loses its da
     await queue.enqueue(aJob(0, 0));
     await waitFor(() => seen.length === 1);
     await server.stop();
-    const began_ms = Date.now();
-    await within(worker.stop(), 'the worker to stop');
-    expect(Date.now() - began_ms).toBeLessThan(FAILS_WITHIN_MS);
+    await within(worker.stop(), 'the worker to stop', FAILS_WITHIN_MS);
   });
 
   test('a partition continues after the network dropped its connection during the handshake', async () => {
@@ -113,7 +111,6 @@ describeOn('REDIS_URL', 'partitions while Redis stops, restarts and loses its da
     } finally {
       await pipeline.stop(running);
     }
-    expect(pipeline.failure_ms_max).toBeLessThan(FAILS_WITHIN_MS);
   });
 
   test('after Redis loses its data, dispatched jobs run again, one at a time', async () => {
@@ -139,7 +136,6 @@ describeOn('REDIS_URL', 'partitions while Redis stops, restarts and loses its da
 /** A small dispatcher with workers. Checkpoints only advance. A gap is dispatched again from its checkpoint. */
 class MiniPipeline {
   refused = 0;
-  failure_ms_max = 0;
   overlaps = 0;
   private readonly queues: readonly [JobQueue, JobQueue];
   private readonly checkpoints: number[] = Array(PARTITIONS).fill(0);
@@ -173,17 +169,18 @@ class MiniPipeline {
   private async dispatch(partition: number): Promise<void> {
     while (!this.stopping) {
       const from = this.checkpoints[partition]!;
-      const began_ms = Date.now();
       try {
-        for (let n = from; n < from + 5; n++) await this.queues[0].enqueue(aJob(partition, n));
-        await waitFor(() => this.checkpoints[partition]! >= from + 5, { timeout_ms: 500 });
+        for (let n = from; n < from + 5; n++)
+          await within(this.queues[0].enqueue(aJob(partition, n)), 'a job to be refused', FAILS_WITHIN_MS);
       } catch (error) {
-        // The next round dispatches lost jobs again.
-        if ((error as { condition?: string }).condition !== 'unavailable') continue;
+        expect(error).toMatchObject({ condition: 'unavailable' });
         this.refused++;
-        this.failure_ms_max = Math.max(this.failure_ms_max, Date.now() - began_ms);
         await sleep(20);
+        continue;
       }
+      const has_advanced = () => this.checkpoints[partition]! >= from + 5;
+      // The next round dispatches lost jobs again.
+      await waitFor(has_advanced, { timeout_ms: 500 }).catch(() => {});
     }
   }
 
@@ -201,7 +198,6 @@ class MiniPipeline {
 }
 
 async function expectUnavailable(call: () => Promise<unknown>): Promise<void> {
-  const began_ms = Date.now();
-  await expect(within(call(), 'the call to fail')).rejects.toMatchObject({ condition: 'unavailable' });
-  expect(Date.now() - began_ms).toBeLessThan(FAILS_WITHIN_MS);
+  const calling = within(call(), 'the call to fail', FAILS_WITHIN_MS);
+  await expect(calling).rejects.toMatchObject({ condition: 'unavailable' });
 }

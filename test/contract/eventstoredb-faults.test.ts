@@ -52,11 +52,9 @@ const isRefused = (port: number): Promise<boolean> =>
     socket.unref();
   });
 
-async function timed(work: () => Promise<unknown>): Promise<{ outcome: unknown; ms: number }> {
-  const started_ms = performance.now();
-  const outcome = await within(work(), 'the call to end').catch((error: unknown) => error);
-  return { outcome, ms: performance.now() - started_ms };
-}
+/** Returns what a call returns, or the error with which it fails, in time. */
+const outcomeOf = (calling: Promise<unknown>): Promise<unknown> =>
+  within(calling, 'the call to end', FAILS_WITHIN_MS).catch((error: unknown) => error);
 
 describe('an append is stored exactly once if it is', () => {
   const faults: [string, Partial<FaultPlan>][] = [
@@ -166,10 +164,9 @@ describe('reads', () => {
     try {
       const stream = aStream();
       await slow.append(stream, NO_STREAM, someEvents(25));
+      // Together, the pauses are twice as long as a call may take.
       server.faults.set({ read_pause_ms: 50 });
-      const { outcome, ms } = await timed(() => slow.readStream(stream));
-      expect(outcome).toHaveLength(25);
-      expect(ms).toBeGreaterThan(limits.call_ms);
+      expect(await slow.readStream(stream)).toHaveLength(25);
     } finally {
       await slow.close();
     }
@@ -259,10 +256,8 @@ describe('a server that does not answer', () => {
     const one = await openFailFastStore(server.url);
     await one.head();
     server.faults.set({ silent: true });
-    for (const { outcome, ms } of await Promise.all(calls.map((call) => timed(() => call(one))))) {
+    for (const outcome of await Promise.all(calls.map((call) => outcomeOf(call(one)))))
       expect(outcome).toMatchObject({ condition: 'database_timeout' });
-      expect(ms).toBeLessThan(FAILS_WITHIN_MS);
-    }
     server.faults.clear();
     for (const call of calls) await call(one);
     await one.close();
@@ -277,9 +272,9 @@ describe('a server that does not answer', () => {
       ),
     );
     const one = await openFailFastStore(`esdb://127.0.0.1:${port}?tls=false`);
-    const { outcome, ms } = await timed(() => one.head());
-    expect(outcome).toMatchObject({ condition: expect.stringMatching(/unavailable|database_timeout/) });
-    expect(ms).toBeLessThan(FAILS_WITHIN_MS);
+    expect(await outcomeOf(one.head())).toMatchObject({
+      condition: expect.stringMatching(/unavailable|database_timeout/),
+    });
     await one.close();
     const areClosed = (): boolean => sockets.every(({ destroyed }) => destroyed);
     await waitFor(areClosed, { what: 'every connection to be closed' });
@@ -329,9 +324,8 @@ describe('a server that cannot be reached', () => {
     const { port } = server.address;
     await server.stop();
     const early = await openFailFastStore(`esdb://127.0.0.1:${port}?tls=false`);
-    const { outcome, ms } = await timed(() => early.append(aStream(), NO_STREAM, someEvents(1)));
+    const outcome = await outcomeOf(early.append(aStream(), NO_STREAM, someEvents(1)));
     expect(outcome).toMatchObject({ condition: 'unavailable', retry_after_s: 1 });
-    expect(ms).toBeLessThan(FAILS_WITHIN_MS);
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     const appended = await appendInTheEnd(early, aStream(), NO_STREAM, someEvents(1));
     expect(appended).toMatchObject({ outcome: 'appended' });
@@ -357,11 +351,8 @@ describe('a server that cannot be reached', () => {
     const appended = await appendInTheEnd(found, aStream(), NO_STREAM, someEvents(1));
     expect(appended).toMatchObject({ outcome: 'appended' });
     await server.stop();
-    const calls = await Promise.all([1, 2, 3].map(() => timed(() => found.head())));
-    for (const { outcome, ms } of calls) {
+    for (const outcome of await Promise.all([1, 2, 3].map(() => outcomeOf(found.head()))))
       expect(outcome).toMatchObject({ condition: expect.stringMatching(/unavailable|database_timeout/) });
-      expect(ms).toBeLessThan(FAILS_WITHIN_MS);
-    }
     server = await EventStoreStandIn.start({ folder: folder.path, port });
     await waitFor(async () => (await found.head()) > START, { timeout_ms: RECOVERS_WITHIN_MS });
     await found.close();
