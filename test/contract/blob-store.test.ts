@@ -3,8 +3,9 @@ import { readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { dieWhilePutting } from '../support/putter';
-import { makeTempDir, withTempDir } from '../support/temp-dir';
+import { withTempDir } from '../support/temp-dir';
 import { blobStoreContract, chunksOf, listed, readAll, START_MS, sha256 } from './blob-store.contract';
+import { inFolder } from './in-folder';
 
 const HOUR_MS = 3_600_000;
 
@@ -15,22 +16,14 @@ const piecesIn = (folder: string): string[] =>
   );
 
 blobStoreContract('files', async () => {
-  const folder = makeTempDir();
-  const opened: FileBlobStore[] = [];
   let now_ms = START_MS;
-  const openAnother = async (): Promise<FileBlobStore> => {
-    const store = await FileBlobStore.open({ folder: folder.path, now: () => now_ms });
-    opened.push(store);
-    return store;
-  };
+  const { path, openAnother, dispose } = inFolder((folder) =>
+    FileBlobStore.open({ folder, now: () => now_ms }),
+  );
   const advance = (ms: number): void => {
     now_ms += ms;
   };
-  const pieces = async (): Promise<number> => piecesIn(folder.path).length;
-  const dispose = async (): Promise<void> => {
-    for (const store of opened) await store.close();
-    folder.remove();
-  };
+  const pieces = async (): Promise<number> => piecesIn(path).length;
   return { store: await openAnother(), openAnother, advance, pieces, dispose };
 });
 

@@ -2,21 +2,14 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'libsql';
 import { SqliteIdempotencyStore } from '../../shared/adapters/sqlite/idempotency-store';
-import { makeTempDir, withTempDir } from '../support/temp-dir';
+import { withTempDir } from '../support/temp-dir';
 import { idempotencyStoreContract } from './idempotency-store.contract';
+import { inFolder } from './in-folder';
 
 idempotencyStoreContract('SQLite', async () => {
-  const folder = makeTempDir();
-  const opened: SqliteIdempotencyStore[] = [];
-  const openAnother = async (): Promise<SqliteIdempotencyStore> => {
-    const store = await SqliteIdempotencyStore.open({ file: join(folder.path, 'idempotency.sqlite') });
-    opened.push(store);
-    return store;
-  };
-  const dispose = async (): Promise<void> => {
-    for (const store of opened) await store.close();
-    folder.remove();
-  };
+  const { openAnother, dispose } = inFolder((folder) =>
+    SqliteIdempotencyStore.open({ file: join(folder, 'idempotency.sqlite') }),
+  );
   return { store: await openAnother(), openAnother, dispose };
 });
 

@@ -1,6 +1,7 @@
 import { START } from '../../shared/catalog/events/envelope';
 import type { JobQueue, PartitionJob } from '../../shared/ports/job-queue';
 import { bounded } from '../support/bounded';
+import { latch } from '../support/latch';
 import { waitFor, within } from '../support/wait-for';
 
 /** An empty queue whose back-off is a few milliseconds. */
@@ -75,7 +76,7 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
     });
 
     test('partitions run in parallel: a blocked partition does not block the others', async () => {
-      const blocker = gate();
+      const blocker = latch();
       const seen: number[] = [];
       await queue.work(async ({ partition }) => {
         if (partition === 0) await blocker.opened;
@@ -141,7 +142,7 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
       await fill(0, 3);
       await fill(1, 1);
       expect(await queue.depth(0)).toBe(3);
-      const blocker = gate();
+      const blocker = latch();
       let began = false;
       await queue.work(async ({ partition }) => {
         if (partition !== 0) return;
@@ -156,7 +157,7 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
     });
 
     test('stop lets the running job finish and starts no other job', async () => {
-      const blocker = gate();
+      const blocker = latch();
       const finished: bigint[] = [];
       let began = 0;
       const worker = await queue.work(async ({ prev }) => {
@@ -215,13 +216,4 @@ export function jobQueueContract(name: string, open: () => Promise<JobQueueUnder
       await expect(queue.work(async () => {})).rejects.toMatchObject({ condition: 'unavailable' });
     });
   });
-}
-
-/** Returns a promise that `open` resolves. */
-function gate(): { readonly opened: Promise<void>; open(): void } {
-  let open = (): void => {};
-  const opened = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  return { opened, open: () => open() };
 }

@@ -7,6 +7,7 @@ import {
   TaskCrashError,
 } from '../../shared/ports/media-tasks';
 import { bounded } from '../support/bounded';
+import { latch } from '../support/latch';
 import { waitFor, within } from '../support/wait-for';
 
 /** An empty queue whose back-off is a few milliseconds. */
@@ -77,20 +78,17 @@ export function mediaTasksContract(name: string, open: () => Promise<MediaTasksU
       let running = 0;
       let most = 0;
       let done = 0;
-      let openGate = (): void => {};
-      const gate = new Promise<void>((resolve) => {
-        openGate = resolve;
-      });
+      const gate = latch();
       await tasks.work(async () => {
         most = Math.max(most, ++running);
-        await gate;
+        await gate.opened;
         await nextTurn();
         running--;
         done++;
       }, 3);
       for (let n = 0; n < 9; n++) await tasks.add(aTask(n));
       await waitFor(() => running === 3);
-      openGate();
+      gate.open();
       await waitFor(() => done === 9);
       expect(most).toBe(3);
     });
@@ -204,20 +202,17 @@ export function mediaTasksContract(name: string, open: () => Promise<MediaTasksU
     test('stop waits for running tasks and starts no more; the next worker continues', async () => {
       let begun = 0;
       let ended = 0;
-      let openGate = (): void => {};
-      const gate = new Promise<void>((resolve) => {
-        openGate = resolve;
-      });
+      const gate = latch();
       const first = await tasks.work(async () => {
         begun++;
-        await gate;
+        await gate.opened;
         ended++;
       }, 2);
       for (let n = 0; n < 6; n++) await tasks.add(aTask(n));
       await waitFor(() => begun === 2);
       const ended_at_stop = first.stop().then(() => ended);
       for (let turns = 0; turns < 20; turns++) await nextTurn();
-      openGate();
+      gate.open();
       expect(await within(ended_at_stop, 'the worker to stop')).toBe(2);
       const { seen } = await recordTasks();
       await waitFor(() => seen.length === 4);

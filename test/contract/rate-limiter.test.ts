@@ -3,8 +3,9 @@ import Database from 'libsql';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
 import type { Tier } from '../../shared/ports/rate-limiter';
-import { makeTempDir, type TempDir, withTempDir } from '../support/temp-dir';
+import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
+import { inFolder } from './in-folder';
 import { rateLimiterContract } from './rate-limiter.contract';
 
 rateLimiterContract(
@@ -19,17 +20,9 @@ rateLimiterContract(
 rateLimiterContract(
   'SQLite',
   async (now) => {
-    const folder = makeTempDir();
-    const opened: SqliteRateLimiter[] = [];
-    const openAnother = async (): Promise<SqliteRateLimiter> => {
-      const limiter = await SqliteRateLimiter.open({ file: join(folder.path, 'limits.sqlite'), now });
-      opened.push(limiter);
-      return limiter;
-    };
-    const dispose = async (): Promise<void> => {
-      for (const limiter of opened) await limiter.close();
-      folder.remove();
-    };
+    const { openAnother, dispose } = inFolder((folder) =>
+      SqliteRateLimiter.open({ file: join(folder, 'limits.sqlite'), now }),
+    );
     return { limiter: await openAnother(), openAnother, dispose };
   },
   { shared: true },
@@ -39,29 +32,20 @@ describe('leases of the rate limiter on SQLite', () => {
   const BUSY: Tier = { burst: 800, refill_per_s: 10, limit: 600, per_day: 100_000 };
   const NOON_MS = Date.parse('2026-01-31T12:00:00.000Z');
   let now_ms: number;
-  let folder: TempDir;
-  let opened: SqliteRateLimiter[];
+  let path: string;
+  let open: () => Promise<SqliteRateLimiter>;
+  let dispose: () => Promise<void>;
 
   beforeEach(() => {
     now_ms = NOON_MS;
-    folder = makeTempDir();
-    opened = [];
+    const opening = (folder: string) =>
+      SqliteRateLimiter.open({ file: join(folder, 'limits.sqlite'), now: () => now_ms });
+    ({ path, openAnother: open, dispose } = inFolder(opening));
   });
-  afterEach(async () => {
-    for (const limiter of opened) await limiter.close();
-    folder.remove();
-  });
+  afterEach(() => dispose());
 
-  const open = async (): Promise<SqliteRateLimiter> => {
-    const limiter = await SqliteRateLimiter.open({
-      file: join(folder.path, 'limits.sqlite'),
-      now: () => now_ms,
-    });
-    opened.push(limiter);
-    return limiter;
-  };
   const storedTokens = (): number => {
-    const database = new Database(join(folder.path, 'limits.sqlite'));
+    const database = new Database(join(path, 'limits.sqlite'));
     const row = database.prepare('SELECT tokens FROM buckets').get() as { tokens: number };
     database.close();
     return row.tokens;

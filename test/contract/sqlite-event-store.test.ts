@@ -216,10 +216,6 @@ describe('the event store on SQLite', () => {
     ending.abort();
   });
 
-  test('an append without events is rejected', async () => {
-    await expect((await open()).append(STREAM, NO_STREAM, [])).rejects.toThrow('no events');
-  });
-
   test('rejects a file that has another format, is not a database, or cannot be opened', async () => {
     const store = await open();
     await store.close();
@@ -297,7 +293,7 @@ describe('the event store on SQLite', () => {
 
   test('yields large events in small batches', async () => {
     const store = await open();
-    const EVENTS = 60;
+    const EVENTS = 30;
     for (let n = 0; n < EVENTS; n++)
       await store.append(STREAM, n - 1, [anEvent({ text: 'x'.repeat(800_000) })]);
     const ending = new AbortController();
