@@ -35,6 +35,17 @@ describe('the view store on SQLite', () => {
     opened.push(store);
     return store;
   }
+  /** Opens a new version, which is being built. */
+  async function openNew() {
+    const store = await open();
+    return { store, view: await store.open((await store.createVersion(1)).version) };
+  }
+  /** Opens a new version with all indexes. */
+  async function openIndexed() {
+    const { store, view } = await openNew();
+    await store.setStatus(view.version, 'following');
+    return { store, view };
+  }
   const fileOf = (version: number): string => join(folder.path, `views-v${version}.sqlite`);
   const versionFiles = (): string[] => readdirSync(folder.path).filter((name) => name.startsWith('views-v'));
 
@@ -139,11 +150,10 @@ describe('the view store on SQLite', () => {
   });
 
   test('a pending wait resolves false when the store is closed', async () => {
-    const store = await open();
-    const version = await store.open((await store.createVersion(1)).version);
+    const { store, view } = await openNew();
     // Longer than the limit of `within`, so that only the close can end it in time.
-    const waiting = version.waitFor(0, 5n, 10 * WAIT_MS_MAX);
-    await version.checkpoint(0);
+    const waiting = view.waitFor(0, 5n, 10 * WAIT_MS_MAX);
+    await view.checkpoint(0);
     await store.close();
     expect(await within(waiting, 'the wait to end with the store')).toBe(false);
   });
@@ -151,14 +161,13 @@ describe('the view store on SQLite', () => {
   test.each(['list', 'search'] as const)(
     'a %s does not show what another process writes while it is read',
     async (kind) => {
-      const store = await open();
-      const { version } = await store.createVersion(1);
-      const view = await store.open(version);
+      const { store, view } = await openNew();
+      const { version } = view;
       const shown = { ...aPublication({}, { title: 'Shown' }), words: ['mug'] };
       await put(view, aWrite('publications', 'p', 1n, shown));
       await store.setStatus(version, 'following');
       const writer = new Database(fileOf(version));
-      const { all, value } = SqliteConnection.prototype;
+      const { prototype } = SqliteConnection;
       let written = false;
       const hide = (sql: string): void => {
         // After the rows of the page are found, and before the documents are read.
@@ -166,22 +175,14 @@ describe('the view store on SQLite', () => {
         written = true;
         writer.exec("UPDATE publications SET body = '{}', key_visibility = 'private'");
       };
-      jest.spyOn(SqliteConnection.prototype, 'all').mockImplementation(function (
-        this: SqliteConnection,
-        ...args
-      ) {
-        const rows = all.apply(this, args);
-        hide(args[0]);
-        return rows;
-      });
-      jest.spyOn(SqliteConnection.prototype, 'value').mockImplementation(function (
-        this: SqliteConnection,
-        ...args
-      ) {
-        const found = value.apply(this, args);
-        hide(args[0]);
-        return found;
-      });
+      for (const method of ['all', 'value'] as const) {
+        const read = prototype[method] as (...args: unknown[]) => never;
+        jest.spyOn(prototype, method).mockImplementation(function (this: SqliteConnection, ...args) {
+          const found = read.apply(this, args);
+          hide(args[0]);
+          return found;
+        });
+      }
       const scope = { store_id: 'store-1', visibility: 'public' };
       const order = orderOf('created_at_desc');
       const found =
@@ -316,9 +317,8 @@ describe('the view store on SQLite', () => {
     };
 
     test('agrees with the documents after inserts, updates, deletes and a VACUUM', async () => {
-      const store = await open();
-      const { version } = await store.createVersion(1);
-      const view = await store.open(version);
+      const { store, view } = await openNew();
+      const { version } = view;
       for (const [n, id] of ['a', 'b', 'c', 'd'].entries())
         await put(view, aWrite('publications', id, BigInt(n + 1), words(id, 'all')));
       // `setStatus` builds the index from the stored documents. Later writes update it.
@@ -353,10 +353,7 @@ describe('the view store on SQLite', () => {
     });
 
     test('a prefix does not stand for words of deleted documents', async () => {
-      const store = await open();
-      const { version } = await store.createVersion(1);
-      const view = await store.open(version);
-      await store.setStatus(version, 'following');
+      const { view } = await openIndexed();
       const ids = Array.from({ length: 40 }, (_, n) => `${1_000 + n}`);
       const models = (id: string) => words(`:model${id}`, `model${id}`);
       await put(view, ...ids.map((id, n) => aWrite('publications', id, BigInt(n + 1), models(id))));
@@ -368,10 +365,7 @@ describe('the view store on SQLite', () => {
     });
 
     test('a write that removes very many words looks up some of them', async () => {
-      const store = await open();
-      const { version } = await store.createVersion(1);
-      const view = await store.open(version);
-      await store.setStatus(version, 'following');
+      const { view } = await openIndexed();
       const many = Array.from({ length: 5_000 }, (_, n) => `w${n}`);
       await put(view, aWrite('publications', 'p', 1n, words(...many)));
       const value = jest.spyOn(SqliteConnection.prototype, 'value');
@@ -384,8 +378,7 @@ describe('the view store on SQLite', () => {
     });
 
     test('rejects words that the tokenizer would split', async () => {
-      const store = await open();
-      const view = await store.open((await store.createVersion(1)).version);
+      const { view } = await openNew();
       for (const word of ['two words', 'UPPER', 'a"b', 'a*', '', 'a\u0000b'])
         await expect(put(view, aWrite('publications', 'p', 1n, words(word)))).rejects.toThrow('a word is');
       await put(view, aWrite('publications', 'p', 1n, words('mug')));
@@ -393,9 +386,7 @@ describe('the view store on SQLite', () => {
     });
 
     test('keeps documents in order of age, in whatever order they are written', async () => {
-      const store = await open();
-      const view = await store.open((await store.createVersion(1)).version);
-      await store.setStatus(view.version, 'following');
+      const { view } = await openIndexed();
       const random = randomFrom(7);
       const written: { id: string; created_at: string }[] = [];
       for (let batch = 0; batch < 40; batch++) {
@@ -420,9 +411,7 @@ describe('the view store on SQLite', () => {
     });
 
     test('appends the documents of one millisecond, in whatever order they are written', async () => {
-      const store = await open();
-      const view = await store.open((await store.createVersion(1)).version);
-      await store.setStatus(view.version, 'following');
+      const { view } = await openIndexed();
       const random = randomFrom(7);
       const ids = Array.from({ length: 100 }, (_, n) => `p${random(1_000_000)}-${n}`);
       await put(view, ...ids.map((id) => aWrite('publications', id, 1n, words('mug'))));
@@ -435,8 +424,7 @@ describe('the view store on SQLite', () => {
     });
 
     test('a prefix of up to three characters stands for all words, however many there are', async () => {
-      const store = await open();
-      const view = await store.open((await store.createVersion(1)).version);
+      const { view } = await openNew();
       const all = Array.from({ length: 100 }, (_, n) => `mug${n}`);
       await put(view, ...all.map((word, n) => aWrite('publications', `p${n}`, 1n, words(word))));
       const query = { scope, where: scope, order, limit: 0 };
@@ -450,8 +438,7 @@ describe('the view store on SQLite', () => {
     });
 
     test('a search of all visibilities finds what a search of each finds, the better tier first', async () => {
-      const store = await open();
-      const view = await store.open((await store.createVersion(1)).version);
+      const { view } = await openNew();
       /** Returns publications of 32 words each: as many as the beginning of a word stands for. */
       const models = (visibility: string, name: string, copies: number) =>
         Array.from({ length: 32 * copies }, (_, n) => {
@@ -493,11 +480,10 @@ describe('the view store on SQLite', () => {
     let database: Database.Database;
 
     beforeEach(async () => {
-      const store = await open();
-      const version = await store.open((await store.createVersion(1)).version);
-      await put(version, aWrite('publications', 'p', 1n, aPublication()));
-      await store.setStatus(version.version, 'following');
-      database = new Database(fileOf(version.version));
+      const { store, view } = await openNew();
+      await put(view, aWrite('publications', 'p', 1n, aPublication()));
+      await store.setStatus(view.version, 'following');
+      database = new Database(fileOf(view.version));
     });
     afterEach(() => database.close());
 
