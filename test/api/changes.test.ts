@@ -1,7 +1,8 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { streamName } from '../../shared/catalog/events/envelope';
+import { runs, SEED } from '../support/long';
 import { Dice } from '../support/raw-requests';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
@@ -187,8 +188,9 @@ describe('GET /api/changes', () => {
     expect(typesOf(own)).toEqual(['review.created']);
   });
 
-  test('a consumer that dies 30 times while others write ends with what reads show', async () => {
-    const dice = new Dice(randomInt(2 ** 31));
+  test('a consumer that dies again and again while others write ends with what reads show', async () => {
+    const DEATHS = runs(10, 100);
+    const dice = new Dice(SEED);
     const ids: string[] = [];
     let is_writing = true;
     const write = async (n: number): Promise<void> => {
@@ -204,7 +206,7 @@ describe('GET /api/changes', () => {
     })();
     /** What survives a death. It is stored after each page, together. */
     let stored: { readonly offset: string; readonly copy: Copy } = { offset: '-1', copy: new Map() };
-    for (let deaths = 0; deaths < 30; ) {
+    for (let deaths = 0; deaths < DEATHS; ) {
       const memory = new Map(stored.copy);
       const page = await read(`offset=${stored.offset}&resource=publication`);
       apply(memory, page);

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { exportLines } from '../../services/query/export-lines';
+import { cases } from '../support/long';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 import { Cli, InProcessCli } from './cli-run';
@@ -118,7 +119,7 @@ describe('the command', () => {
             expect(again[kind]).toMatchObject({ created: 0, updated: 0 });
         }
       });
-      await fc.assert(story, { numRuns: 6 });
+      await fc.assert(story, cases(2, 20));
       expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
     }));
 

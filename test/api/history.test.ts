@@ -1,5 +1,5 @@
-import { randomInt } from 'node:crypto';
 import { runPool } from '../../services/import/pool';
+import { runs, SEED } from '../support/long';
 import { Dice } from '../support/raw-requests';
 import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
@@ -116,8 +116,10 @@ describe('as_of', () => {
   });
 });
 
-test('as_of answers at 150 random moments as reads did then', async () => {
-  const dice = new Dice(randomInt(2 ** 31));
+const CHANGES = runs(30, 60);
+
+test('as_of answers at random moments as reads did then', async () => {
+  const dice = new Dice(SEED);
   const paths = [
     `publication/${await create('/api/publication', TEA)}`,
     `publication/${await create('/api/publication', { ...TEA, title: 'Mate' })}`,
@@ -132,7 +134,7 @@ test('as_of answers at 150 random moments as reads did then', async () => {
     await waitFor(() => Date.now() > Date.parse(data.updated_at) + 1);
   };
   for (const path of paths) await record(path);
-  for (let n = 0; n < 30; n++) {
+  for (let n = 0; n < CHANGES; n++) {
     const path = dice.of(paths);
     const visibility = dice.of(['public', 'private']);
     const name = path.startsWith('listing') ? { name: `Teas ${n}` } : { title: `Tea ${n}` };
@@ -140,7 +142,7 @@ test('as_of answers at 150 random moments as reads did then', async () => {
     await record(path);
   }
   const [begin, end] = [seen.get(paths[2]!)![0]!.since_ms, Date.now()];
-  await runPool(Array(150).keys(), 10, async () => {
+  await runPool(Array(runs(100, 1_000)).keys(), 10, async () => {
     const path = dice.of(paths);
     const at = begin + dice.below(end - begin);
     const expected = seen.get(path)!.findLast(({ since_ms }) => since_ms <= at)!;
@@ -151,7 +153,7 @@ test('as_of answers at 150 random moments as reads did then', async () => {
 });
 
 test('as_of answers with the publications of a listing at random moments as it did then', async () => {
-  const dice = new Dice(randomInt(2 ** 31));
+  const dice = new Dice(SEED);
   const listings: string[] = [];
   for (const name of ['Drinks', 'Cups']) listings.push(await create('/api/listing', { name }));
   const ids: string[] = [];
@@ -196,7 +198,7 @@ test('as_of answers with the publications of a listing at random moments as it d
     else if (dice.chance(0.1)) await send('POST', `/api/publication/${id}/restore`);
     else await patch(id, body);
   };
-  for (let n = 0; n < 30; n++) {
+  for (let n = 0; n < CHANGES; n++) {
     await write(n);
     await note();
   }

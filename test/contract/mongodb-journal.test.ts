@@ -5,6 +5,7 @@ import { partitionOf } from '../../shared/catalog/events/partitions';
 import { isOutage } from '../../shared/kernel/errors';
 import { expectSameDocuments, foldBatch, PARTITIONS } from '../support/folding';
 import { historyOf, play } from '../support/history';
+import { cases } from '../support/long';
 import { MemoryEventStore } from '../support/memory-event-store';
 import { describeOn, ownDatabase } from '../support/real-servers';
 import { aBatch, aPublication, aWrite, idsOf, nextBatch } from './some-documents';
@@ -188,7 +189,7 @@ describeOn('MONGODB_URL', 'the journal of a batch on MongoDB', (server) => {
         await expectSameDocuments(crashing!, clean!);
         for (const { version } of versions) await store.drop(version);
       }),
-      { numRuns: 3, endOnFailure: true },
+      { ...cases(3), endOnFailure: true },
     );
   });
 });

@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { parseState, RedisRateLimiter } from '../../shared/adapters/redis/rate-limiter';
 import { type BucketState, takeToken } from '../../shared/adapters/token-bucket';
 import type { RateLimiter, Tier, Verdict } from '../../shared/ports/rate-limiter';
+import { cases } from '../support/long';
 import { aName, describeOn } from '../support/real-servers';
 import { type OwnServer, startOwnServer } from '../support/servers/own-server';
 import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, waitFor, within } from '../support/wait-for';
@@ -88,7 +89,7 @@ describeOn('REDIS_URL', 'on a real server', (url) => {
             expect(parseState((await redis.get(`${prefix}:limit:${subject}`)) ?? '')).toEqual(state);
           }
         }),
-        { numRuns: 60 },
+        cases(60),
       );
       redis.disconnect();
       await limiter.close();

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { type BucketState, idleFromMs, takeToken } from '../../shared/adapters/token-bucket';
 import type { Tier } from '../../shared/ports/rate-limiter';
+import { cases } from '../support/long';
 
 const NOON_MS = Date.parse('2026-01-31T12:00:00.000Z');
 const NOON_S = NOON_MS / 1000;
@@ -162,7 +163,7 @@ describe('for any tier and any requests', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      cases(),
     );
   });
 
@@ -176,6 +177,7 @@ describe('for any tier and any requests', () => {
         }
         for (const count of days.values()) expect(count).toBeLessThanOrEqual(tier.per_day ?? Infinity);
       }),
+      cases(),
     );
   });
 
@@ -199,6 +201,7 @@ describe('for any tier and any requests', () => {
           expect(then.remaining).toBeGreaterThanOrEqual(most - 1);
         }
       }),
+      cases(),
     );
   });
 
@@ -212,6 +215,7 @@ describe('for any tier and any requests', () => {
           );
         }
       }),
+      cases(),
     );
   });
 });

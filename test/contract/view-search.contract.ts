@@ -12,6 +12,7 @@ import type {
   WordSearch,
   WordTerms,
 } from '../../shared/ports/view-store';
+import { cases } from '../support/long';
 import { within } from '../support/wait-for';
 import { aBatch, aPublication, aWrite, idsOf, put, putIn } from './some-documents';
 import type { ViewStoreUnderTest } from './view-store.contract';
@@ -407,7 +408,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
             }
           },
         ),
-        { numRuns: 8 },
+        cases(4, 50),
       );
     });
 
@@ -479,7 +480,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
             expect(await count(tiers.at(-1)!, scope, where)).toBe(expected.length);
           },
         ),
-        { numRuns: 60 },
+        cases(30, 200),
       );
     });
   });

@@ -22,6 +22,7 @@ import {
   storeCreated,
   storeId,
 } from '../support/history';
+import { cases, IS_LONG } from '../support/long';
 import { MemoryEventStore } from '../support/memory-event-store';
 
 const countedOnce = (n: number): [n: number, views: number] => [n, 1];
@@ -32,11 +33,8 @@ async function logOf(steps: readonly Step[]): Promise<readonly RecordedEvent[]> 
   return events.log;
 }
 
-/**
- * A failure shows its seed at once: to look for a smaller history takes minutes. Repeat it with
- * `{ numRuns, seed, path, endOnFailure }` of the message.
- */
-const RUNS = { numRuns: 30, endOnFailure: true };
+/** A failure ends the run at once: to look for a smaller history takes minutes. */
+const RUNS = { ...cases(5, 100), endOnFailure: true };
 
 /** Deliveries: the number of positions after the partition's checkpoint, and the number of batches before a crash. */
 const deliveries = fc.array(
@@ -86,7 +84,7 @@ describe('the documents equal those of one clean fold of the log', () => {
   });
 
   test('for a crash during the sweep of a listing with more publications than one chunk', async () => {
-    const many = Array.from({ length: 1_040 }, (_, n) => ({
+    const many = Array.from({ length: 510 }, (_, n) => ({
       ...publicationCreated(0),
       id: publicationId(100 + n),
     }));
@@ -114,27 +112,27 @@ describe('the documents equal those of one clean fold of the log', () => {
   });
 
   test('for views of more publications than are changed at once, and a crash on the way', async () => {
-    const ids = Array.from({ length: 2_200 }, (_, n) => 100 + n);
+    const ids = Array.from({ length: 2_010 }, (_, n) => 100 + n);
     const created = ids.map((n) => ({ ...publicationCreated(0), id: publicationId(n) }));
     const viewed = Array.from({ length: 11 }, (_, event) => ({
       ...publicationsViewed([0, 1]),
       data: publicationsViewed(...ids.slice(200 * event, 200 * event + 200).map(countedOnce)).data,
     }));
-    const log = await logOf([storeCreated(0), listingCreated(0), ...created, ...viewed, ...viewed]);
+    const log = await logOf([storeCreated(0), listingCreated(0), ...created, ...viewed]);
     const end = BigInt(log.length);
     const partition = partitionOf(storeId(0), PARTITIONS);
     const version = await openVersion();
-    await foldBatch(version, partition, log, end - 22n);
+    await foldBatch(version, partition, log, end - 11n);
     const apply = jest.spyOn(version, 'apply');
     version.crash_in = 0;
     await expect(foldBatch(version, partition, log, end)).rejects.toThrow(Crash);
     version.crash_in = Number.POSITIVE_INFINITY;
     await foldBatch(version, partition, log, end);
     const writes = apply.mock.calls.map(([batch]) => batch.writes.length);
-    expect(writes.length).toBeGreaterThanOrEqual(3);
-    // Less than 2,000 before a portion of at most 2,000, and their listing and store.
-    expect(Math.max(...writes)).toBeLessThanOrEqual(4_010);
-    await expectSameDocuments(version, await cleanFold(log, 500));
+    // 2,000 publications before the crash, and the others.
+    expect(writes.length).toBe(2);
+    // A portion also has the listing and the store.
+    expect(Math.max(...writes)).toBeLessThanOrEqual(2_002);
     await expectTruth(version, log);
   });
 
@@ -178,7 +176,7 @@ describe('the documents equal those of one clean fold of the log', () => {
       await expectTruth(expected, log);
       const partition = partitionOf(storeId(0), PARTITIONS);
       const end = log.length;
-      for (let from = 2; from < end; from++)
+      for (let from = 2; from < end; from += IS_LONG ? 1 : 3)
         for (let crash_in = 0, completed = false; !completed; crash_in++) {
           const version = await openVersion();
           await foldBatch(version, partition, log, BigInt(from));

@@ -9,77 +9,16 @@ import {
 import { parseStreamName } from '../../shared/catalog/events/envelope';
 import type { CatalogError } from '../../shared/kernel/errors';
 import type { ListingId, PublicationId, StoreId } from '../../shared/kernel/ids';
-import { fetch } from '../support/fetch';
-import { createSecretKey, fetchToken } from '../support/merchant';
-import { preload } from '../support/preload';
-import { endAll, startProcess } from '../support/processes';
-import { withTempDir } from '../support/temp-dir';
+import { within } from '../support/wait-for';
 import { newId, World } from '../unit/command/support';
 
 const TEA: NewPublication = { title: 'Tea', price_currency: 'USD', price_amount: 5 };
-
-afterEach(endAll);
-
-async function shopAt(url: string, key: string) {
-  const token = await fetchToken(url, key);
-  return async (method: string, path: string, body?: object) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-    const answer = await fetch(`${url}${path}`, { method, headers, ...sent });
-    return { status: answer.status, body: JSON.parse(await answer.text()) };
-  };
-}
-
-const NAMED = { ...TEA, external_id: 'erp-1' };
-const WITH_SKU = { ...TEA, variants: [{ sku: 'erp-1' }] };
-
-test.each([
-  {
-    ...{ name: 'PUT', method: 'PUT', path: '/api/publication/by-external-id/erp-1', body: TEA },
-    ...{ list: '/api/publications?external_id=erp-1', same: NAMED },
-  },
-  {
-    ...{ name: 'POST', method: 'POST', path: '/api/publication', body: NAMED },
-    ...{ list: '/api/publications?external_id=erp-1', same: NAMED },
-  },
-  {
-    ...{ name: 'POST with a SKU', method: 'POST', path: '/api/publication', body: WITH_SKU },
-    ...{ list: '/api/publications?sku=erp-1', same: WITH_SKU },
-  },
-])(
-  'a $name that was killed after the reservation of its name can be repeated, and the name stays unique',
-  async (request) => {
-    await withTempDir(async (folder) => {
-      const settings = { DATA_DIR: folder, DEMO: 'off' };
-      const key = await createSecretKey(settings);
-      const dying = await startProcess('services/boot/main.js', {
-        ...settings,
-        NODE_OPTIONS: preload('die-after-append'),
-        DIE_AFTER_TYPE: 'NameReserved',
-      });
-      const killed = await shopAt(dying.url, key);
-      await expect(killed(request.method, request.path, request.body)).rejects.toThrow();
-
-      const { url } = await startProcess('services/boot/main.js', settings);
-      const send = await shopAt(url, key);
-      const { list } = request;
-      expect((await send('GET', list)).body.data).toEqual([]);
-      const repeated = await send(request.method, request.path, request.body);
-      expect(repeated.status).toBe(201);
-      const second = await send('POST', '/api/publication', request.same);
-      expect([second.status, second.body.error.code]).toEqual([409, 'CONFLICT']);
-      expect((await send('GET', list)).body.data.map(({ id }: { id: string }) => id)).toEqual([
-        repeated.body.data.id,
-      ]);
-    });
-  },
-);
 
 /** Two writes of one name. The second runs when the first has reserved the name and not yet appended the resource. */
 describe.each([
   { kind: 'external id', named: { external_id: 'erp-1' } },
   { kind: 'SKU', named: { variants: [{ sku: 'erp-1' }] } },
-])('a name ($kind) that is taken over from a writer that still runs', ({ named: sent }) => {
+])('a name ($kind) that is taken over from another writer', ({ named: sent }) => {
   const named = sent as Partial<NewPublication>;
   const world = new World();
   const { live } = world.events;
@@ -130,6 +69,25 @@ describe.each([
     afterReservation(() => run(second));
     await run(first);
     expect((await Promise.all(outcomes)).sort()).toEqual(['done', 'name_taken']);
+    expect(await holders()).toBe(1);
+  });
+
+  test('a creation that was killed after the reservation can be repeated, and the name stays unique', async () => {
+    const killed = Object.create(live) as typeof live;
+    const reserved = new Promise<void>((resolve) => {
+      killed.beforeAppend = async () => {
+        if (!live.log.some(({ data }) => data.value === 'erp-1')) return;
+        resolve();
+        await new Promise(() => {});
+      };
+    });
+    // Another process has other queues.
+    const dead = { ...world, events: { ...world.events, live: killed } };
+    void createPublication(dead, world.context(), target, { ...TEA, ...named });
+    await within(reserved, 'the reservation');
+    expect(await holders()).toBe(0);
+    expect(await outcomeOf(create(named))).toBe('done');
+    expect(await outcomeOf(create(named))).toBe('name_taken');
     expect(await holders()).toBe(1);
   });
 

@@ -1,42 +1,49 @@
-import { Cli } from '../api/cli-run';
+import { pino } from 'pino';
+import { type Service, startAllInOne } from '../../services/boot/all-in-one';
+import { parseConfig } from '../../shared/kernel/config';
+import { InProcessCli } from '../api/cli-run';
 import { fetch } from '../support/fetch';
-import { Fleet, type MemberName } from '../support/fleet';
 import { createListing, createSecretKey, fetchToken, waitForListings } from '../support/merchant';
 import { ownNames, serversOfEnvironment } from '../support/own-servers';
-import { endAll } from '../support/processes';
 import { readinessOf } from '../support/readiness';
 import { withTempDir } from '../support/temp-dir';
-import { waitFor } from '../support/wait-for';
+import { waitFor, within } from '../support/wait-for';
 
 /* On the embedded stores, or on the servers in EVENTSTORE_URL, REDIS_URL and MONGODB_URL. */
 
-afterEach(endAll);
+const running: Service[] = [];
+const stopAll = (): Promise<unknown> =>
+  within(Promise.all(running.splice(0).map((service) => service.close())), 'the services to stop');
+afterEach(stopAll);
 
 test('nothing is projected from a pause until its end, by no worker, and also after restarts', async () => {
   await withTempDir(async (folder) => {
     const servers = ownNames(serversOfEnvironment());
-    const settings = { DEMO: 'off', ...servers.settings, DATA_DIR: folder };
+    const settings = { DEMO: 'off', PORT: '0', LOG_LEVEL: 'silent', ...servers.settings, DATA_DIR: folder };
     const key = await createSecretKey(settings);
-    const fleet = new Fleet(settings);
-    await fleet.start('command-1', 'query-1', 'worker-1', 'worker-2');
-    const [command, query] = [fleet.url('command-1'), fleet.url('query-1')];
-    const token = await fetchToken(command, key);
-    const cli = new Cli(folder, settings);
-    const write = (name: string): Promise<string> => createListing(command, token, name);
+    const start = async (): Promise<Service> => {
+      const service = await startAllInOne(parseConfig(settings), pino({ level: 'silent' }));
+      running.push(service);
+      return service;
+    };
+    let [one, other] = await Promise.all([start(), start()]);
+    const token = await fetchToken(one.url, key);
+    const cli = new InProcessCli(folder, settings);
+    const write = (name: string): Promise<string> => createListing(one.url, token, name);
     const read = (id: string) =>
-      fetch(`${query}/api/listing/${id}`, { headers: { authorization: `Bearer ${token}` } });
+      fetch(`${other.url}/api/listing/${id}`, { headers: { authorization: `Bearer ${token}` } });
     const statusOf = async (id: string): Promise<number> => (await read(id)).status;
     /** What a read says about how new its documents are. */
     const freshnessOf = async (id: string) => {
       const { headers } = await read(id);
       return ['position', 'lag-ms'].map((name) => Number(headers.get(`x-catalog-${name}`) ?? Number.NaN));
     };
-    const healthOf = async (name: MemberName) => {
-      const { status, live, control } = await readinessOf({ url: fleet.url(name) });
+    const healthOf = async (service: Service) => {
+      const { status, live, control } = await readinessOf(service);
       return { status, live: live.paused_since, control: control.paused_since };
     };
     const before = await write('Before');
-    await waitForListings([query], token, [before]);
+    await waitForListings([other.url], token, [before]);
 
     const paused = await cli.json('projections', 'pause', '--realm', 'live');
     const { paused_since } = paused.realms[0];
@@ -50,20 +57,20 @@ test('nothing is projected from a pause until its end, by no worker, and also af
     await waitFor(async () => (await freshnessOf(before))[1]! > 0);
     expect(position).toBeGreaterThan(0);
     expect((await freshnessOf(before))[0]).toBe(position);
-    for (const name of ['command-1', 'query-1', 'worker-1'] as const)
-      expect(await healthOf(name)).toEqual({ status: 200, live: paused_since, control: undefined });
+    for (const service of [one, other])
+      expect(await healthOf(service)).toEqual({ status: 200, live: paused_since, control: undefined });
     const shown = await cli.run('projections', 'status');
     expect(shown.stdout).toMatch(
       `\nlive is paused since ${paused_since}. Continue with "catalog projections resume".\n`,
     );
     expect(await cli.json('projections', 'pause', '--realm', 'live')).toEqual(paused);
 
-    await fleet.end('worker-1', 'SIGKILL');
-    expect(await fleet.end('worker-2', 'SIGTERM')).toBe(0);
-    await fleet.start('worker-1', 'worker-2');
+    await stopAll();
+    one = await start();
+    other = one;
     const second = await write('After the restart');
     expect([await statusOf(first), await statusOf(second)]).toEqual([404, 404]);
-    expect((await healthOf('worker-2')).live).toBe(paused_since);
+    expect((await healthOf(other)).live).toBe(paused_since);
     const verified = await cli.run('projections', 'verify');
     expect(verified.code).toBe(0);
     expect(verified.stderr).toMatch('the documents have not caught up with the log');
@@ -74,17 +81,16 @@ test('nothing is projected from a pause until its end, by no worker, and also af
       null,
       null,
     ]);
-    await waitForListings([query], token, [first, second]);
+    await waitForListings([other.url], token, [first, second]);
     const third = await write('After the pause');
-    await waitForListings([query], token, [third]);
+    await waitForListings([other.url], token, [third]);
     await waitFor(async () => {
       const [reached, lag_ms] = await freshnessOf(third);
       return reached! > position! && lag_ms === 0;
     });
-    expect((await healthOf('worker-1')).live).toBeUndefined();
+    expect((await healthOf(one)).live).toBeUndefined();
     expect(await cli.run('projections', 'verify')).toMatchObject({ code: 0, stderr: '' });
-    expect(fleet.faults).toEqual([]);
-    await fleet.stop();
+    await stopAll();
     await servers.dispose();
   });
 });

@@ -1,6 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { VIEW_SCHEMA } from '../../projections/engine/versions';
-import { deadLetters, groupDeadLetters, retry, skip } from '../../projections/maintenance/dead-letters';
+import {
+  type DeadLetterInVersion,
+  deadLetters,
+  groupDeadLetters,
+  retry,
+  skip,
+} from '../../projections/maintenance/dead-letters';
 import { verify } from '../../projections/maintenance/verify';
 import { publicationView } from '../../projections/views/publication';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
@@ -9,6 +14,7 @@ import { partitionOf } from '../../shared/catalog/events/partitions';
 import { CatalogError, UnstorableDocumentError } from '../../shared/kernel/errors';
 import type { JobQueue, PartitionJob } from '../../shared/ports/job-queue';
 import type { ViewStore, ViewVersion, WriteBatch } from '../../shared/ports/view-store';
+import { type Foreign, type OpenLog, openEventStoreDbLog, openSqliteLog } from '../support/foreign-events';
 import {
   listingCreated,
   listingId,
@@ -155,7 +161,7 @@ class FaultyQueue implements JobQueue {
   private readonly queue = new InProcessJobQueue();
   private readonly fault: (count: number) => 'lose' | 'duplicate' | 'delay' | undefined;
   private readonly delayed: PartitionJob[] = [];
-  private count = 0;
+  count = 0;
 
   constructor(fault: (count: number) => 'lose' | 'duplicate' | 'delay' | undefined) {
     this.fault = fault;
@@ -185,11 +191,12 @@ describe('every event is projected once if the queue', () => {
     ['delivers every job twice', () => 'duplicate' as const],
     ['reorders jobs', (count: number) => (count % 2 === 0 ? ('delay' as const) : undefined)],
   ])('%s', async (_, fault) => {
-    const pipeline = await realm.pipeline({ queue: new FaultyQueue(fault), times: { watch_ms: 50 } });
+    const queue = new FaultyQueue(fault);
+    const pipeline = await realm.pipeline({ queue, times: { watch_ms: 50 } });
     await realm.append(...shop);
     for (let n = 0; n < 44; n += 4) {
       await realm.append(...publications(n, n + 4), priced(n, 7));
-      await sleep(2);
+      await waitFor(() => queue.count > n / 4, { what: 'the next job' });
     }
     await pipeline.caughtUp();
     expect(await countOf(listingId(0))).toBe(40);
@@ -317,5 +324,76 @@ describe('an event that cannot be projected', () => {
     expect(await retry(realm.parts, { stream })).toMatchObject([{ projected: 1, dead_letter: null }]);
     await waitFor(async () => (await countOf(listingId(0))) === 4);
     expect(await verify(realm.parts)).toMatchObject({ clean: true });
+  });
+});
+
+const metadata = JSON.stringify({
+  occurred_at: '2026-01-31T12:00:00.000Z',
+  partition_key: storeId(0),
+  source: 'system',
+});
+const no_fields = '{}';
+
+/** Damaged events, one stream each. `PublicationDeleted` has no fields, so only its bytes can be wrong. */
+const FOREIGN: Readonly<Record<string, Foreign>> = {
+  'a payload that is not JSON': { data: 'deleted, Tuesday', metadata },
+  'a payload that is a list': { data: '[]', metadata },
+  'a payload that is text': { data: '"deleted"', metadata },
+  'metadata that is not JSON': { data: no_fields, metadata: 'by hand' },
+  'metadata that is null': { data: no_fields, metadata: 'null' },
+  'metadata without a partition key': {
+    data: no_fields,
+    metadata: '{"occurred_at":"2026-01-31T12:00:00.000Z"}',
+  },
+  'a partition key that is a number': { data: no_fields, metadata: metadata.replace(`"${storeId(0)}"`, '7') },
+  'an invalid time': { data: no_fields, metadata: metadata.replace('2026-01-31T12:00:00.000Z', 'Tuesday') },
+};
+const KINDS = Object.keys(FOREIGN);
+
+describe.each([
+  ['SQLite', openSqliteLog],
+  ['EventStoreDB', openEventStoreDbLog],
+])('a damaged event in the log on %s', (_, openLog) => {
+  let log: OpenLog;
+  let realm: TestRealm;
+
+  beforeEach(async () => {
+    log = await openLog();
+    realm = await openRealm({ log: log.events });
+  });
+  afterEach(async () => {
+    await realm.close();
+    await log.close();
+  });
+
+  const listed = (): Promise<DeadLetterInVersion[]> => deadLetters({ views: realm.views });
+
+  test('moves its own stream to the dead-letter list, and later events of other streams are projected', async () => {
+    await realm.append(storeCreated(0), listingCreated(0), ...KINDS.map((_kind, n) => publicationCreated(n)));
+    for (const [n, kind] of KINDS.entries())
+      await log.write(
+        streamName('live', 'publication', publicationId(n)),
+        'PublicationDeleted',
+        FOREIGN[kind]!,
+      );
+    const next = KINDS.length;
+    await realm.append(publicationCreated(next));
+    await realm.pipeline();
+
+    const version = await waitFor(() => realm.active());
+    await waitFor(() => version.get('publications', publicationId(next)));
+    const streams = await waitFor(async () => {
+      const found = await listed();
+      return found.length >= KINDS.length && found;
+    });
+    expect(streams.map(({ stream, revision }) => [stream, revision]).sort()).toEqual(
+      KINDS.map((_kind, n) => [streamName('live', 'publication', publicationId(n)), 1]).sort(),
+    );
+    for (const { reason } of streams) expect(reason).toContain('unreadable PublicationDeleted');
+    // No publication was deleted by an unreadable event.
+    const ids = KINDS.map((_kind, n) => publicationId(n));
+    const shown = (await version.getMany('publications', ids)).filter(({ document }) => document);
+    expect(shown.map(({ id }) => id).sort()).toEqual(ids);
+    expect((await verify(realm.parts)).clean).toBe(true);
   });
 });

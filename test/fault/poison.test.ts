@@ -41,6 +41,7 @@ import {
   storeCreated,
   storeId,
 } from '../support/history';
+import { cases } from '../support/long';
 import { MemoryEventStore } from '../support/memory-event-store';
 
 /** Actions: project events of a partition, make a poison event readable, or retry a dead letter. */
@@ -80,6 +81,28 @@ class Poison {
   restoreAll(): void {
     while (this.originals.size > 0) this.restore(0);
   }
+}
+
+/** Two publications of a listing. */
+const two = [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)];
+
+/** Returns a log with these events, an empty version, and how the partition of the first store is projected. */
+async function worldOf(...steps: readonly Step[]) {
+  const events = new MemoryEventStore();
+  await play(events, steps);
+  const version = await openVersion();
+  const partition = partitionOf(storeId(0), PARTITIONS);
+  const target = { version, partition, partition_count: PARTITIONS, events, now };
+  const project = async (): Promise<void> => {
+    const job = { prev: START, last: await events.head(), events: eventsOf(events.log, partition) };
+    await projectJob(target, job);
+  };
+  /** Projects the partitions of all stores. */
+  const foldAll = async (): Promise<void> => {
+    for (let each = 0; each < PARTITIONS; each++)
+      await foldBatch(version, each, events.log, await events.head());
+  };
+  return { events, version, partition, project, foldAll };
 }
 
 /** Returns the partition's events in (prev, last]. */
@@ -145,21 +168,18 @@ describe('a poison event', () => {
         await expectSameDocuments(version, await cleanFold(events.log));
         await expectTruth(version, events.log);
       }),
-      { numRuns: 15 },
+      cases(5, 100),
     );
   });
 
   test('of a stream of views holds up the views of its day only, and they count once after the retry', async () => {
-    const events = new MemoryEventStore();
     const first = [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)];
     const views = publicationsViewed([0, 1], [1, 2]);
     const next_day = { ...views, id: `${storeId(0)}-2026-01-02` };
     const hidden = onPublication(0, 'PublicationVisibilityChanged', { visibility: 'private' });
-    await play(events, [...first, views, views, hidden, next_day]);
+    const { events, version, foldAll } = await worldOf(...first, views, views, hidden, next_day);
     const poison = new Poison(events, [first.length]);
-    const version = await openVersion();
-    const partition = partitionOf(storeId(0), PARTITIONS);
-    await foldBatch(version, partition, events.log, await events.head());
+    await foldAll();
     const statsOf = async (n: number) =>
       (await version.get('publications', publicationId(n)))?.document?.body;
     expect(await statsOf(0)).toMatchObject({ visibility: 'private', stats: { view_count: 1 } });
@@ -175,12 +195,9 @@ describe('a poison event', () => {
   });
 
   test('that another operator has retried successfully is not projected again', async () => {
-    const events = new MemoryEventStore();
-    await play(events, [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)]);
+    const { events, version, foldAll } = await worldOf(...two);
     const poison = new Poison(events, [2]);
-    const version = await openVersion();
-    for (let partition = 0; partition < PARTITIONS; partition++)
-      await foldBatch(version, partition, events.log, await events.head());
+    await foldAll();
     poison.restoreAll();
     const [dead_letter] = await version.deadLetters();
     const operator = () => projectWaiting({ events, system: realSystem }, version, dead_letter!, undefined);
@@ -190,17 +207,14 @@ describe('a poison event', () => {
   });
 
   test('of another store changes nothing in the partition of the media that it refers to', async () => {
-    const events = new MemoryEventStore();
     const referring = [39, 42, 43].map((n) => publicationCreated(n, { media_ids: [mediaId(0)] }));
-    await play(events, [mediaUploaded(0), ...referring, mediaFailed(0)]);
-    const [own, others] = [partitionOf(storeId(0), PARTITIONS), partitionOf(storeId(1), PARTITIONS)];
+    const { events, version, partition } = await worldOf(mediaUploaded(0), ...referring, mediaFailed(0));
     const poison = new Poison(events, [3]);
-    const version = await openVersion();
-    await foldBatch(version, own, events.log, 1n);
+    await foldBatch(version, partition, events.log, 1n);
     version.crash_in = 0;
-    await expect(foldBatch(version, own, events.log, 5n)).rejects.toThrow(Crash);
+    await expect(foldBatch(version, partition, events.log, 5n)).rejects.toThrow(Crash);
     version.crash_in = Number.POSITIVE_INFINITY;
-    await foldBatch(version, others, events.log, 5n);
+    await foldBatch(version, partitionOf(storeId(1), PARTITIONS), events.log, 5n);
     poison.restoreAll();
     await retryOne(version, events, 0);
     await finish(version, events);
@@ -220,15 +234,12 @@ describe('a poison event', () => {
       meanwhile: readonly Step[],
       retry_at: 'before' | 'after',
     ): Promise<{ readonly version: FaultyVersion; readonly log: readonly RecordedEvent[] }> {
-      const events = new MemoryEventStore();
-      await play(events, [storeCreated(0), listingCreated(0), mediaUploaded(0), ...before]);
+      const made = [storeCreated(0), listingCreated(0), mediaUploaded(0)];
+      const { events, version, partition, foldAll } = await worldOf(...made, ...before);
       const poison = new Poison(events, [2]);
-      const version = await openVersion();
-      for (let partition = 0; partition < PARTITIONS; partition++)
-        await foldBatch(version, partition, events.log, await events.head());
+      await foldAll();
       poison.restoreAll();
       await play(events, meanwhile);
-      const partition = partitionOf(storeId(0), PARTITIONS);
       let retried = false;
       const apply = async (batch: WriteBatch): Promise<'applied' | 'lost_race'> => {
         if (retried) return version.apply(batch);
@@ -327,7 +338,7 @@ describe('a poison event', () => {
         await finish(version, events);
         await expectSameDocuments(version, await cleanFold(events.log));
       }),
-      { numRuns: 15 },
+      cases(5, 100),
     );
   });
 });
@@ -338,23 +349,16 @@ describe('a failure that says nothing about the event', () => {
     ['an error that nobody knows', () => new Error('code 99999')],
     ['a defect of the service', () => new TypeError('x is not a function')],
   ])('is never taken for poison: %s', async (_, fault) => {
-    const events = new MemoryEventStore();
-    await play(events, [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)]);
-    const version = await openVersion();
-    const partition = partitionOf(storeId(0), PARTITIONS);
-    const target = { version, partition, partition_count: PARTITIONS, events, now };
-    const job = { prev: 0n, last: await events.head(), events: eventsOf(events.log, partition) };
-
+    const { events, version, partition, project } = await worldOf(...two);
     version.beforeWrite = ({ collection }) => {
       if (collection === 'publications') throw fault();
     };
-    for (let attempt = 0; attempt < 3; attempt++)
-      await expect(projectJob(target, job)).rejects.toThrow(fault());
+    for (let attempt = 0; attempt < 3; attempt++) await expect(project()).rejects.toThrow(fault());
     expect(await version.deadLetters()).toEqual([]);
     expect(await version.checkpoint(partition)).toBe(0n);
 
     version.beforeWrite = () => {};
-    await projectJob(target, job);
+    await project();
     expect(await version.deadLetters()).toEqual([]);
     await finish(version, events);
     await expectSameDocuments(version, await cleanFold(events.log));
@@ -365,22 +369,16 @@ describe('a view that throws', () => {
   afterEach(() => jest.restoreAllMocks());
 
   test('moves the stream of its event to the dead-letter list, also if the event is swept', async () => {
-    const events = new MemoryEventStore();
-    await play(events, [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)]);
     const renamed = onListing(0, 'ListingDescribed', { name: 'Renamed', description: null });
     const refused = onListing(0, 'ListingDescribed', { name: 'Refused', description: null });
-    await play(events, [renamed, refused, publicationCreated(2)]);
-    const version = await openVersion();
-    const partition = partitionOf(storeId(0), PARTITIONS);
+    const { version, project } = await worldOf(...two, renamed, refused, publicationCreated(2));
     const { fold } = listingView;
     jest.spyOn(listingView, 'fold').mockImplementation((before, event, context) => {
       if (JSON.stringify(event.data).includes('Refused')) throw new Error('this name has no fold');
       return fold(before, event, context);
     });
 
-    const target = { version, partition, partition_count: PARTITIONS, events, now };
-    const last = await events.head();
-    await projectJob(target, { prev: 0n, last, events: eventsOf(events.log, partition) });
+    await project();
 
     expect(await version.deadLetters()).toMatchObject([{ revision: 2, reason: 'this name has no fold' }]);
     const publications = await version.getMany('publications', [0, 1, 2].map(publicationId), ALL_PARTS);
@@ -390,24 +388,18 @@ describe('a view that throws', () => {
   });
 
   test('while an embedded copy is updated moves the stream of the event to the list, not its neighbours', async () => {
-    const events = new MemoryEventStore();
-    await play(events, [storeCreated(0), listingCreated(0), publicationCreated(0), publicationCreated(1)]);
-    await play(events, [onListing(0, 'ListingDescribed', { name: 'Renamed', description: null })]);
-    await play(events, [publicationCreated(2)]);
-    const version = await openVersion();
-    const partition = partitionOf(storeId(0), PARTITIONS);
+    const renamed = onListing(0, 'ListingDescribed', { name: 'Renamed', description: null });
+    const { events, version, partition, project } = await worldOf(...two, renamed, publicationCreated(2));
     jest.spyOn(publicationView, 'derive').mockImplementation((document) => {
       if (document.expansions.listing?.body.name === 'Renamed') throw new Error('no such name');
       return document;
     });
 
-    const target = { version, partition, partition_count: PARTITIONS, events, now };
-    const last = await events.head();
-    await projectJob(target, { prev: 0n, last, events: eventsOf(events.log, partition) });
+    await project();
 
     const listing_stream = streamName('live', 'listing', listingId(0));
     expect(await version.deadLetters()).toMatchObject([{ stream: listing_stream, revision: 1 }]);
     expect((await version.get('publications', publicationId(2)))?.document).not.toBeNull();
-    expect(await version.checkpoint(partition)).toBe(last);
+    expect(await version.checkpoint(partition)).toBe(await events.head());
   });
 });

@@ -1,8 +1,9 @@
-import { randomInt } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { runPool } from '../../services/import/pool';
 import { fetch } from '../support/fetch';
+import { runs, SEED } from '../support/long';
 import { createKeys, fetchToken } from '../support/merchant';
 import { flatPicture } from '../support/pictures';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
@@ -12,14 +13,12 @@ import { FAILS_WITHIN_MS, waitFor } from '../support/wait-for';
 
 /*
  * Random requests over raw connections: no 5xx, no connection that is left open, no file descriptor and no memory that
- * stays. The seed is printed on failure; FUZZ_SEED repeats it.
+ * stays.
  */
 
-const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31));
-/** A run takes a new seed, so all runs together cover far more. */
-const REQUESTS = 3_000;
+const REQUESTS = runs(300, 10_000);
 /** Fills caches whose size has a limit, such as those of statements, tokens and documents. */
-const WARM_UP_REQUESTS = 1_500;
+const WARM_UP_REQUESTS = 400;
 const CONNECTIONS = 48;
 /** More than lie between the snapshots of a stream (`SNAPSHOT_EVERY`). */
 const LONG_STREAM_EVENTS = 300;
@@ -31,7 +30,6 @@ const ANSWER_MS = FAILS_WITHIN_MS;
 const QUIET_MS = 100;
 /** The same after a first response, because others may follow. */
 const NEXT_MS = 4;
-const SHRINK_TRIALS_MAX = 300;
 
 afterEach(endAll);
 
@@ -98,72 +96,42 @@ function send(port: number, { pieces, then, is_complete }: RawCase): Promise<Out
   });
 }
 
-/** Returns the shortest bytes that still have a fault, found by leaving out parts. */
-async function shortest(port: number, failing: RawCase): Promise<Buffer> {
-  let bytes = Buffer.concat(failing.pieces);
-  let trials = 0;
-  for (
-    let size = Math.ceil(bytes.length / 2);
-    size >= 1 && trials < SHRINK_TRIALS_MAX;
-    size = Math.floor(size / 2)
-  )
-    for (let from = 0; from < bytes.length && trials < SHRINK_TRIALS_MAX; ) {
-      const shorter = Buffer.concat([bytes.subarray(0, from), bytes.subarray(from + size)]);
-      trials++;
-      if ((await send(port, { ...failing, pieces: [shorter], is_complete: false })).fault === undefined)
-        from += size;
-      else bytes = shorter;
-    }
-  return bytes;
-}
+/** The status of every response. */
+const seen = new Set<number>();
 
-/** Sends the cases `from` to `to` of the seed. Returns the number of responses by status, and throws at the first fault. */
-async function sendCases(
-  port: number,
-  requests: RawRequests,
-  from: number,
-  to: number,
-): Promise<Map<number, number>> {
-  const seen = new Map<number, number>();
+/** Sends the cases `from` to `to` of the seed. Throws at the first fault. */
+async function sendCases(port: number, requests: RawRequests, from: number, to: number): Promise<void> {
   let next = from;
   let failed: string | undefined;
   const connection = async (): Promise<void> => {
     while (next < to && failed === undefined) {
       const n = next++;
-      const one = requests.make(new Dice(SEED + n));
+      const one = requests.make(new Dice(SEED ^ Math.imul(n, 0x9e3779b9)));
       const { statuses, fault } = await send(port, one);
-      for (const status of statuses) seen.set(status, (seen.get(status) ?? 0) + 1);
-      if (fault === undefined || failed !== undefined) continue;
-      failed = fault;
-      const bytes = fault.startsWith('answered') ? await shortest(port, one) : Buffer.concat(one.pieces);
-      failed = `case ${n}: ${fault}\nbytes: ${JSON.stringify(bytes.toString('latin1').slice(0, 4_000))}`;
+      for (const status of statuses) seen.add(status);
+      if (fault === undefined) continue;
+      const bytes = Buffer.concat(one.pieces).toString('latin1').slice(0, 4_000);
+      failed ??= `case ${n}: ${fault}\nbytes: ${JSON.stringify(bytes)}`;
     }
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, connection));
   if (failed !== undefined) throw new Error(failed);
-  return seen;
 }
 
 /** Creates what the requests refer to, and a stream so long that its snapshot opens the file of the snapshots. */
 async function fillShop({ url }: RunningProcess, token: string): Promise<string[]> {
-  const write = async (
-    method: string,
-    path: string,
-    type: string,
-    body: string | Uint8Array<ArrayBuffer>,
-  ) => {
-    const headers = { authorization: `Bearer ${token}`, 'content-type': type };
+  type Body = string | Uint8Array<ArrayBuffer>;
+  const write = async (method: string, path: string, body: Body, type = 'application/json') => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': type, prefer: 'respond-async' };
     const reply = await fetch(`${url}${path}`, { method, headers, body });
     expect([200, 201]).toContain(reply.status);
     return ((await reply.json()) as { data: { id: string } }).data.id;
   };
-  const create = (path: string, type: string, body: string | Uint8Array<ArrayBuffer>) =>
-    write('POST', path, type, body);
   const picture = new Uint8Array(await flatPicture('png', { width: 4, height: 4 }));
-  const media_id = await create('/api/media', 'image/png', picture);
+  const media_id = await write('POST', '/api/media', picture, 'image/png');
   const ids = [media_id];
   for (let n = 0; n < 12; n++) {
-    const listing_id = await create('/api/listing', 'application/json', JSON.stringify({ name: `Tea ${n}` }));
+    const listing_id = await write('POST', '/api/listing', JSON.stringify({ name: `Tea ${n}` }));
     const publication = {
       title: `Tea ${n}`,
       price_currency: 'EUR',
@@ -171,10 +139,11 @@ async function fillShop({ url }: RunningProcess, token: string): Promise<string[
       listing_id,
       media_ids: [media_id],
     };
-    ids.push(listing_id, await create('/api/publication', 'application/json', JSON.stringify(publication)));
+    ids.push(listing_id, await write('POST', '/api/publication', JSON.stringify(publication)));
   }
-  for (let n = 0; n < LONG_STREAM_EVENTS; n++)
-    await write('PATCH', `/api/listing/${ids[1]}`, 'application/json', JSON.stringify({ name: `Tea ${n}` }));
+  await runPool(Array(LONG_STREAM_EVENTS).keys(), 20, async (n) => {
+    await write('PATCH', `/api/listing/${ids[1]}`, JSON.stringify({ name: `Tea ${n}` }));
+  });
   const media = await waitFor(async () => {
     const reply = await fetch(`${url}/api/media/${media_id}`, {
       headers: { authorization: `Bearer ${token}` },
@@ -185,7 +154,7 @@ async function fillShop({ url }: RunningProcess, token: string): Promise<string[
   return [...ids, 'live', media.url.split('/').at(-1)!];
 }
 
-test(`${REQUESTS} random requests are answered without 5xx, and leave no connection, descriptor or memory (seed ${SEED})`, () =>
+test(`${REQUESTS} random requests are answered without 5xx, and leave no connection, descriptor or memory`, () =>
   withTempDir(async (folder) => {
     const settings = { DATA_DIR: folder };
     const report_file = join(folder, 'memory');
@@ -219,12 +188,9 @@ test(`${REQUESTS} random requests are answered without 5xx, and leave no connect
     const descriptors = (): number => readdirSync(`/proc/${pid}/fd`).length;
     let reports = 0;
     const usedBytes = async (): Promise<number> => {
-      writeReport();
-      return waitFor(readReport, { what: 'a report of the memory' });
-    };
-    const writeReport = (): void => {
       reports++;
       running.child.kill('SIGUSR2');
+      return waitFor(readReport, { what: 'a report of the memory' });
     };
     const readReport = (): number | undefined => {
       const [n, bytes] = readFileSync(report_file, 'utf8').split(' ').map(Number);
@@ -234,11 +200,10 @@ test(`${REQUESTS} random requests are answered without 5xx, and leave no connect
     await sendCases(port, requests, 0, WARM_UP_REQUESTS);
     const descriptors_before = descriptors();
     const bytes_before = await usedBytes();
-    const seen = await sendCases(port, requests, WARM_UP_REQUESTS, WARM_UP_REQUESTS + REQUESTS);
+    await sendCases(port, requests, WARM_UP_REQUESTS, WARM_UP_REQUESTS + REQUESTS);
 
     // Both kinds of requests were made: some that reach a handler, and some that the parser or a stage refuses.
-    for (const status of [200, 201, 204, 400, 401, 404, 405, 413, 415, 431])
-      expect([...seen.keys()]).toContain(status);
+    for (const status of [200, 400, 401, 403, 404, 405]) expect(seen).toContain(status);
     await waitFor(() => descriptors() <= descriptors_before, {
       what: `at most ${descriptors_before} open files`,
     });
@@ -252,14 +217,8 @@ test(`${REQUESTS} random requests are answered without 5xx, and leave no connect
     ).catch((error: Error) => {
       throw new Error(`${error.message}; found ${bytes_after}`);
     });
-    if (process.env.FUZZ_SEED) console.log({ seen, bytes_before, bytes_after, descriptors_before });
     expect(running.faults.slice(0, 3)).toEqual([]);
-    expect(
-      (
-        await fetch(`${running.url}/api/store`, {
-          headers: { authorization: `Bearer ${await fetchToken(running.url, keys.secret)}` },
-        })
-      ).status,
-    ).toBe(200);
+    const headers = { authorization: `Bearer ${await fetchToken(running.url, keys.secret)}` };
+    expect((await fetch(`${running.url}/api/store`, { headers })).status).toBe(200);
     expect(await running.end('SIGTERM')).toBe(0);
   }));

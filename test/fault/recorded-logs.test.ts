@@ -1,9 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pino } from 'pino';
+import { startAllInOne } from '../../services/boot/all-in-one';
 import { allEventDefinitions, decodeEvent } from '../../shared/catalog/events/codec';
 import type { RecordedEvent } from '../../shared/catalog/events/envelope';
+import { parseConfig } from '../../shared/kernel/config';
 import { withCorrections } from '../../shared/ports/corrections';
-import { Cli } from '../api/cli-run';
+import { InProcessCli } from '../api/cli-run';
 import {
   eventsOf,
   missingTypes,
@@ -15,20 +18,21 @@ import {
 } from '../fixtures/recorded-log';
 import { fetch } from '../support/fetch';
 import { fetchToken } from '../support/merchant';
-import { endAll, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
+import { WAIT_MS_MAX, within } from '../support/wait-for';
 
 /* The logs that each version of the service has written, on this release. */
 
 const SETTINGS = {
+  PORT: '0',
+  DEMO: 'off',
+  LOG_LEVEL: 'silent',
   WEBHOOKS: 'off',
   RATE_LIMIT_PUBLIC: '1000000/100000000/1000000',
   RATE_LIMIT_SECRET: '1000000/100000000/1000000',
   // The answers count the views before they were recorded.
   VIEW_FLUSH_INTERVAL_S: '86400',
 };
-
-afterEach(endAll);
 
 /** Sends the recorded requests, and expects the recorded answers. A later release may have added fields. */
 async function expectAnswers(url: string, { keys, answers }: RecordedAnswers): Promise<void> {
@@ -58,16 +62,17 @@ test.each(recordedVersions())(
       const file = join(folder, 'log.jsonl');
       writeFileSync(file, text);
       const data_dir = join(folder, 'data');
-      const cli = new Cli(data_dir, { LOG_LEVEL: 'silent' });
+      const cli = new InProcessCli(data_dir, { LOG_LEVEL: 'silent' });
       expect(await cli.json('events', 'import', file)).toMatchObject({ appended: events.length });
       expect(await cli.json('projections', 'dead-letters')).toMatchObject({ dead_letters: [] });
-      const { url, faults, end } = await startProcess('services/boot/main.js', {
-        ...SETTINGS,
-        DATA_DIR: data_dir,
-      });
-      await expectAnswers(url, readAnswers(version));
-      expect(faults).toEqual([]);
-      expect(await end('SIGTERM')).toBe(0);
+      const config = parseConfig({ ...SETTINGS, DATA_DIR: data_dir });
+      const service = await startAllInOne(config, pino({ level: 'silent' }));
+      try {
+        expect(await service.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
+        await expectAnswers(service.url, readAnswers(version));
+      } finally {
+        await within(service.close(), 'the service to stop');
+      }
 
       // Exits with 1, because the files of the pictures are not in a log.
       const { stdout } = await cli.run('projections', 'verify', '--json');

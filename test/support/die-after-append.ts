@@ -2,11 +2,11 @@ import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
 
 /**
  * Preloaded into a process (`node --require`). Kills it right after an append is stored and before the append is
- * acknowledged: the one with the idempotency key `DIE_AFTER_APPEND_OF`, the one of the type `DIE_AFTER_TYPE`, or the one
- * whose number is `DIE_AFTER_APPENDS`. `DIE_BY` is the signal, by default SIGKILL. A process can handle any other signal and stop
+ * acknowledged: the one with the idempotency key `DIE_AFTER_APPEND_OF`, the one that reserves the name `DIE_AFTER_NAME`, or
+ * the one whose number is `DIE_AFTER_APPENDS`. `DIE_BY` is the signal, by default SIGKILL. A process can handle any other signal and stop
  * gracefully.
  */
-const { DIE_AFTER_APPEND_OF, DIE_AFTER_TYPE, DIE_AFTER_APPENDS, DIE_BY = 'SIGKILL' } = process.env;
+const { DIE_AFTER_APPEND_OF, DIE_AFTER_NAME, DIE_AFTER_APPENDS, DIE_BY = 'SIGKILL' } = process.env;
 const append = SqliteEventStore.prototype.append;
 let appends = 0;
 
@@ -14,8 +14,8 @@ SqliteEventStore.prototype.append = async function appendAndDie(this: SqliteEven
   const result = await append.apply(this, args);
   appends += 1;
   const is_last = args[2].some(({ metadata }) => metadata.idempotency_key === DIE_AFTER_APPEND_OF);
-  const is_of_type = args[2].some(({ type }) => type === DIE_AFTER_TYPE);
-  if (is_of_type || (DIE_AFTER_APPEND_OF !== undefined && is_last) || appends === Number(DIE_AFTER_APPENDS)) {
+  const is_name = args[2].some(({ type, data }) => type === 'NameReserved' && data.value === DIE_AFTER_NAME);
+  if (is_name || (DIE_AFTER_APPEND_OF !== undefined && is_last) || appends === Number(DIE_AFTER_APPENDS)) {
     process.kill(process.pid, DIE_BY as NodeJS.Signals);
     if (DIE_BY === 'SIGKILL') await new Promise(() => {});
   }

@@ -204,6 +204,10 @@ export const onListing = listing;
 export const onPublication = publication;
 export const onStore = store;
 
+/** Returns one of the steps, with weights. */
+const oneOf = (...choices: readonly (readonly [weight: number, step: fc.Arbitrary<Step>])[]) =>
+  fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+
 const visibility = fc.constantFrom(...visibilitySchema.options);
 const sortMode = fc.constantFrom(...sortModeSchema.options);
 const featured = fc.option(fc.integer({ min: 1, max: 4 }));
@@ -272,12 +276,12 @@ const someName = fc
 const onSomeMedia = fc
   .integer({ min: 0, max: MEDIA - 1 })
   .chain((n) =>
-    fc.oneof(
-      { weight: 2, arbitrary: fc.constant(mediaUploaded(n)) },
-      { weight: 3, arbitrary: fc.constant(mediaProcessed(n)) },
-      { weight: 1, arbitrary: fc.constant(mediaFailed(n)) },
-      { weight: 1, arbitrary: word.map((alt) => mediaDescribed(n, alt)) },
-      { weight: 2, arbitrary: fc.constant(mediaDeleted(n)) },
+    oneOf(
+      [2, fc.constant(mediaUploaded(n))],
+      [3, fc.constant(mediaProcessed(n))],
+      [1, fc.constant(mediaFailed(n))],
+      [1, word.map((alt) => mediaDescribed(n, alt))],
+      [2, fc.constant(mediaDeleted(n))],
     ),
   );
 
@@ -309,42 +313,25 @@ const someVariant = (publication_n: number) =>
     .map(({ n, ...fields }) => variantOf(publication_n, n, fields));
 
 const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n) =>
-  fc.oneof(
-    {
-      weight: 3,
-      arbitrary: anyListing(n).map((listing_id) =>
-        publication(n, 'PublicationMovedToListing', { listing_id }),
-      ),
-    },
-    { weight: 3, arbitrary: someListings(n).map((data) => publication(n, 'PublicationPlaced', data)) },
-    { weight: 3, arbitrary: price.map((data) => publication(n, 'PublicationPriced', data)) },
-    {
-      weight: 3,
-      arbitrary: visibility.map((to) => publication(n, 'PublicationVisibilityChanged', { visibility: to })),
-    },
-    {
-      weight: 2,
-      arbitrary: featured.map((at) => publication(n, 'PublicationFeatured', { featured_position: at })),
-    },
-    {
-      weight: 2,
-      arbitrary: stock.map((left) => publication(n, 'PublicationStocked', { quantity_available: left })),
-    },
-    { weight: 2, arbitrary: fc.constant(publication(n, 'PublicationViewed', { count: 1 })) },
-    { weight: 3, arbitrary: fc.constant(publication(n, 'PublicationDeleted', {})) },
-    {
-      weight: 1,
-      arbitrary: fc.constant(publication(n, 'PublicationErased', { store_id: storeOfPublication(n) })),
-    },
-    {
-      weight: 3,
-      arbitrary: fc
+  oneOf(
+    [3, anyListing(n).map((listing_id) => publication(n, 'PublicationMovedToListing', { listing_id }))],
+    [3, someListings(n).map((data) => publication(n, 'PublicationPlaced', data))],
+    [3, price.map((data) => publication(n, 'PublicationPriced', data))],
+    [3, visibility.map((to) => publication(n, 'PublicationVisibilityChanged', { visibility: to }))],
+    [2, featured.map((at) => publication(n, 'PublicationFeatured', { featured_position: at }))],
+    [2, stock.map((left) => publication(n, 'PublicationStocked', { quantity_available: left }))],
+    [2, fc.constant(publication(n, 'PublicationViewed', { count: 1 }))],
+    [3, fc.constant(publication(n, 'PublicationDeleted', {}))],
+    [1, fc.constant(publication(n, 'PublicationErased', { store_id: storeOfPublication(n) }))],
+    [
+      3,
+      fc
         .tuple(someMediaIds, someListings(n))
         .map(([{ media_ids }, { listing_ids }]) => publicationRestored(n, { media_ids, listing_ids })),
-    },
-    {
-      weight: 2,
-      arbitrary: fc.tuple(word, fc.boolean()).map(([title, free_shipping]) =>
+    ],
+    [
+      2,
+      fc.tuple(word, fc.boolean()).map(([title, free_shipping]) =>
         publication(n, 'PublicationDescribed', {
           title,
           description: '',
@@ -352,65 +339,35 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
           free_shipping,
         }),
       ),
-    },
-    {
-      weight: 3,
-      arbitrary: someMediaIds.map((data) => publication(n, 'PublicationMediaArranged', data)),
-    },
-    { weight: 2, arbitrary: classification.map((data) => publication(n, 'PublicationClassified', data)) },
-    { weight: 1, arbitrary: sale.map((data) => publication(n, 'PublicationSaleSet', data)) },
-    { weight: 1, arbitrary: schedule.map((data) => publication(n, 'PublicationScheduled', data)) },
-    { weight: 1, arbitrary: seo.map((data) => publication(n, 'PublicationSeoSet', { seo: data })) },
-    {
-      weight: 2,
-      arbitrary: names.map((data) => publication(n, 'PublicationNamed', data)),
-    },
-    {
-      weight: 3,
-      arbitrary: someVariant(n).map((variant) => publication(n, 'VariantChanged', { variant })),
-    },
-    {
-      weight: 2,
-      arbitrary: someVariant(n).map(({ id }) => publication(n, 'VariantRemoved', { variant_id: id! })),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.constant(
-        publication(n, 'VariantsReplaced', { variants: [variantOf(n, 0), variantOf(n, 1)] }),
-      ),
-    },
+    ],
+    [3, someMediaIds.map((data) => publication(n, 'PublicationMediaArranged', data))],
+    [2, classification.map((data) => publication(n, 'PublicationClassified', data))],
+    [1, sale.map((data) => publication(n, 'PublicationSaleSet', data))],
+    [1, schedule.map((data) => publication(n, 'PublicationScheduled', data))],
+    [1, seo.map((data) => publication(n, 'PublicationSeoSet', { seo: data }))],
+    [2, names.map((data) => publication(n, 'PublicationNamed', data))],
+    [3, someVariant(n).map((variant) => publication(n, 'VariantChanged', { variant }))],
+    [2, someVariant(n).map(({ id }) => publication(n, 'VariantRemoved', { variant_id: id! }))],
+    [1, fc.constant(publication(n, 'VariantsReplaced', { variants: [variantOf(n, 0), variantOf(n, 1)] }))],
   ),
 );
 
-const onSomeListing = fc.integer({ min: 0, max: LISTINGS - 1 }).chain((n) =>
-  fc.oneof(
-    {
-      weight: 2,
-      arbitrary: word.map((name) => listing(n, 'ListingDescribed', { name, description: null })),
-    },
-    {
-      weight: 2,
-      arbitrary: visibility.map((to) => listing(n, 'ListingVisibilityChanged', { visibility: to })),
-    },
-    {
-      weight: 3,
-      arbitrary: sortMode.map((mode) => listing(n, 'ListingSortModeChanged', { default_sort_mode: mode })),
-    },
-    {
-      weight: 2,
-      arbitrary: someMediaIds.map((data) => listing(n, 'ListingMediaArranged', data)),
-    },
-    { weight: 3, arbitrary: anyParent(n).map((parent_id) => listing(n, 'ListingMoved', { parent_id })) },
-    {
-      weight: 1,
-      arbitrary: names.map((data) => listing(n, 'ListingNamed', data)),
-    },
-    { weight: 1, arbitrary: seo.map((data) => listing(n, 'ListingSeoSet', { seo: data })) },
-    { weight: 2, arbitrary: fc.constant(listing(n, 'ListingDeleted', {})) },
-    { weight: 1, arbitrary: fc.constant(listing(n, 'ListingErased', { store_id: storeOfListing(n) })) },
-    { weight: 2, arbitrary: someMediaIds.map(({ media_ids }) => listingRestored(n, { media_ids })) },
-  ),
-);
+const onSomeListing = fc
+  .integer({ min: 0, max: LISTINGS - 1 })
+  .chain((n) =>
+    oneOf(
+      [2, word.map((name) => listing(n, 'ListingDescribed', { name, description: null }))],
+      [2, visibility.map((to) => listing(n, 'ListingVisibilityChanged', { visibility: to }))],
+      [3, sortMode.map((mode) => listing(n, 'ListingSortModeChanged', { default_sort_mode: mode }))],
+      [2, someMediaIds.map((data) => listing(n, 'ListingMediaArranged', data))],
+      [3, anyParent(n).map((parent_id) => listing(n, 'ListingMoved', { parent_id }))],
+      [1, names.map((data) => listing(n, 'ListingNamed', data))],
+      [1, seo.map((data) => listing(n, 'ListingSeoSet', { seo: data }))],
+      [2, fc.constant(listing(n, 'ListingDeleted', {}))],
+      [1, fc.constant(listing(n, 'ListingErased', { store_id: storeOfListing(n) }))],
+      [2, someMediaIds.map(({ media_ids }) => listingRestored(n, { media_ids }))],
+    ),
+  );
 
 const onSomeStore = fc.integer({ min: 0, max: STORES - 1 }).chain((n) =>
   fc.oneof(
@@ -434,18 +391,10 @@ const onSomeStore = fc.integer({ min: 0, max: STORES - 1 }).chain((n) =>
 const someReview = fc.integer({ min: 0, max: REVIEWS - 1 }).chain((n) => {
   // Several reviews of a publication, and some of the second store.
   const of = n < 8 ? n % 3 : SECOND_STORE_FROM + (n % 2);
-  return fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.integer({ min: 1, max: 5 }).map((rating) => reviewPosted(n, of, rating)),
-    },
-    {
-      weight: 3,
-      arbitrary: fc
-        .constantFrom(...reviewStatusSchema.options)
-        .map((status) => reviewModerated(n, of, status)),
-    },
-    { weight: 1, arbitrary: fc.constant(reviewDeleted(n, of)) },
+  return oneOf(
+    [4, fc.integer({ min: 1, max: 5 }).map((rating) => reviewPosted(n, of, rating))],
+    [3, fc.constantFrom(...reviewStatusSchema.options).map((status) => reviewModerated(n, of, status))],
+    [1, fc.constant(reviewDeleted(n, of))],
   );
 });
 
@@ -486,15 +435,15 @@ const creations: fc.Arbitrary<Step[]> = fc
 
 const changes = (length: number): fc.Arbitrary<Step[]> =>
   fc.array(
-    fc.oneof(
-      { weight: 12, arbitrary: onSomePublication },
-      { weight: 3, arbitrary: onSomeListing },
-      { weight: 3, arbitrary: onSomeMedia },
-      { weight: 1, arbitrary: onSomeStore },
-      { weight: 3, arbitrary: someReview },
-      { weight: 2, arbitrary: someViews },
-      { weight: 2, arbitrary: someName },
-      { weight: 1, arbitrary: fc.constant(listingCreated(LATE_LISTING)) },
+    oneOf(
+      [12, onSomePublication],
+      [3, onSomeListing],
+      [3, onSomeMedia],
+      [1, onSomeStore],
+      [3, someReview],
+      [2, someViews],
+      [2, someName],
+      [1, fc.constant(listingCreated(LATE_LISTING))],
     ),
     { maxLength: length, size: 'max' },
   );

@@ -4,6 +4,7 @@ import { pageViewStream, unpackCounts } from '../../../shared/catalog/publicatio
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { StoreId } from '../../../shared/kernel/ids';
 import type { EventStore } from '../../../shared/ports/event-store';
+import { cases } from '../../support/long';
 import { MemoryEventStore } from '../../support/memory-event-store';
 import { errorOf, NOW_MS, newId, World } from './support';
 
@@ -135,5 +136,6 @@ test('for any failures of any number of processes, every view is stored once', a
         new Set([pageViewStream(environment, store_id, NOW_MS)]),
       );
     }),
+    cases(),
   );
 });

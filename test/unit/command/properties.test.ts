@@ -12,6 +12,7 @@ import {
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { AnyId, PublicationId } from '../../../shared/kernel/ids';
 import { load } from '../../../shared/ports/stream-state';
+import { cases } from '../../support/long';
 import { AT, newId, World } from './support';
 
 /** Few values each, so that commands often match the existing state. */
@@ -106,6 +107,7 @@ function expectRepetitionsToAppendNothing<Resource, Event extends DomainEvent, I
     fc.property(fc.array(command), (commands) => {
       accepted += replay(aggregate, commands);
     }),
+    cases(),
   );
   expect(accepted).toBeGreaterThan(20);
 }
@@ -147,6 +149,7 @@ describe('a publication with concurrent writes', () => {
             expect({ state, position }).toEqual({ state: written.value, position: written.position });
         }
       }),
+      cases(),
     );
   });
 
@@ -170,6 +173,7 @@ describe('a publication with concurrent writes', () => {
         const revisions = recorded.map((event) => event.revision);
         expect(revisions).toEqual(revisions.map((_, index) => index));
       }),
+      cases(),
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { isSameValue } from '../../../shared/kernel/same-value';
+import { cases } from '../../support/long';
 
 test('values are the same if their JSON is, in any order of fields', () => {
   expect(isSameValue({ a: 1, b: [1, { c: null }] }, { b: [1, { c: null }], a: 1 })).toBe(true);
@@ -17,5 +18,6 @@ test('a value is the same as its copy, and sameness is symmetric', () => {
       expect(isSameValue(a, structuredClone(a))).toBe(true);
       expect(isSameValue(a, b)).toBe(isSameValue(b, a));
     }),
+    cases(),
   );
 });

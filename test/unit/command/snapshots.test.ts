@@ -6,6 +6,7 @@ import { publicationAggregate } from '../../../shared/catalog/publication/public
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { SnapshotStore } from '../../../shared/ports/snapshot-store';
 import { load, streamIn } from '../../../shared/ports/stream-state';
+import { cases } from '../../support/long';
 import type { MemoryEventStore } from '../../support/memory-event-store';
 import { waitFor } from '../../support/wait-for';
 import { errorOf, newId, publicationWithEvents } from './support';
@@ -118,7 +119,7 @@ test('for a snapshot at any event, the state is that of all events', async () =>
         ...{ loaded: expected.state, last: expected.revision, position: expected.position },
       });
     }),
-    { numRuns: 25 },
+    cases(25),
   );
 });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { JsonText, type Presentable, writeJson } from '../../../shared/catalog/json-text';
+import { cases } from '../../support/long';
 
 /** An object, either as a plain value or as its JSON text. */
 const item = fc.dictionary(fc.string(), fc.jsonValue()).chain((plain) => {
@@ -25,6 +26,7 @@ test('writeJson writes a value that contains JsonText like JSON.stringify', () =
       // `JSON.stringify` parses the texts through their `toJSON` method.
       expect(writeJson(value)).toBe(JSON.stringify(value));
     }),
+    cases(),
   );
 });
 

@@ -7,6 +7,7 @@ import {
   unpackCounts,
   viewsIn,
 } from '../../../shared/catalog/publication/page-views';
+import { cases } from '../../support/long';
 
 const anyCounts = fc.dictionary(fc.uuid(), fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), {
   maxKeys: 50,
@@ -19,6 +20,7 @@ test('packed counts are the same counts again', () => {
       expect(isPacked(packed)).toBe(true);
       expect(unpackCounts(packed)).toEqual(counts);
     }),
+    cases(),
   );
 });
 

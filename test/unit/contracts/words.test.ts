@@ -8,6 +8,7 @@ import {
   publicationWords,
 } from '../../../shared/catalog/search/words';
 import { anyText } from '../../support/any-text';
+import { cases } from '../../support/long';
 
 const plain = (title: string, description = '', description_html: string | null = null): string[] =>
   publicationWords({ title, description, description_html }).filter(isPlainWord);
@@ -67,7 +68,7 @@ describe('publicationWords', () => {
         const words = plain(title);
         for (const word of distinctQueryTokens(title)) expect(words).toContain(word);
       }),
-      { numRuns: 1_000 },
+      cases(),
     );
   });
 
@@ -77,7 +78,7 @@ describe('publicationWords', () => {
         for (const word of publicationWords({ title, description, description_html: description }))
           expect(word).toMatch(/^[a-z0-9:=\u0080-\u{10ffff}]+$/u);
       }),
-      { numRuns: 1_000 },
+      cases(),
     );
   });
 
@@ -92,7 +93,7 @@ describe('publicationWords', () => {
         const words = new Set(parts.flatMap((text) => plain('', text)));
         expect(plain('', parts.join(separator))).toEqual([...words]);
       }),
-      { numRuns: 1_000 },
+      cases(),
     );
   });
 });
@@ -132,6 +133,7 @@ describe('the terms of labels', () => {
           for (const term of terms) expect(term).toMatch(/^==[a-z0-9:=\u0080-\u{10ffff}]*=$/u);
         },
       ),
+      cases(),
     );
   });
 });

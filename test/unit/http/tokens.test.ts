@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import jwt from 'jsonwebtoken';
 import { TokenCodec } from '../../../shared/http/tokens';
 import { realSystem } from '../../../shared/kernel/system';
+import { cases } from '../../support/long';
 import { codecAt, conditionOf, entries, grant, ISSUER, ring } from './token-fixtures';
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12);
@@ -57,7 +58,7 @@ describe.each(['HS256', 'RS256', 'EdDSA'] as const)('%s tokens', (alg) => {
         const changed = token.slice(0, at) + letter + token.slice(at + 1);
         expect(await conditionOf(() => codec.verify(changed))).toBe('token_invalid');
       }),
-      { numRuns: 60 },
+      cases(30),
     );
   });
 
@@ -88,7 +89,7 @@ describe('invalid tokens', () => {
   test('any text fails with token_invalid and no other error', () =>
     fc.assert(
       fc.asyncProperty(fc.uint16Array(), async (codes) => expectInvalid(String.fromCharCode(...codes))),
-      { numRuns: 200 },
+      cases(50),
     ));
 
   test('algorithm none is rejected, with or without a signature', async () => {

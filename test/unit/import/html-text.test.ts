@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { htmlToText } from '../../../services/import/html-text';
+import { cases } from '../../support/long';
 
 test.each([
   ['plain text & more', 'plain text & more'],
@@ -29,5 +30,6 @@ test('the text of any input respects the limit and has no control character exce
       expect(text.length).toBeLessThanOrEqual(50);
       expect(text).not.toMatch(/(?!\n)\p{Cc}/u);
     }),
+    cases(),
   );
 });

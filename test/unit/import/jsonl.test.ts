@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { ImportItem } from '../../../services/import/item';
 import { openJsonlFile, parseJsonLine } from '../../../services/import/jsonl';
+import { cases } from '../../support/long';
 import { withTempDir } from '../../support/temp-dir';
 
 const parse = (row: unknown): ImportItem[] => parseJsonLine(JSON.stringify(row), 4, 'USD');
@@ -110,6 +111,7 @@ test('any line gives an item or a reason', () => {
       const items = parseJsonLine(text, 1, 'USD');
       expect(items.length).toBeGreaterThan(0);
     }),
+    cases(),
   );
   fc.assert(
     fc.property(
@@ -118,6 +120,7 @@ test('any line gives an item or a reason', () => {
         expect(parse(row).length).toBeGreaterThan(0);
       },
     ),
+    cases(),
   );
 });
 

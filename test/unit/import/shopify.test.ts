@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { ImportItem, PublicationItem } from '../../../services/import/item';
 import { foldProduct, openShopifyFile } from '../../../services/import/shopify';
 import { rowReader, type ShopifyRow } from '../../../services/import/shopify-rows';
+import { cases } from '../../support/long';
 import { withTempDir } from '../../support/temp-dir';
 
 /** Returns the rows of a product, given by column names. Lines count from 2. */
@@ -239,6 +240,7 @@ test('imports or reports every row, whatever it contains', () => {
       expect(new Set(lines).size).toBe(lines.length);
       if (publications.length === 0) expect(lines).toEqual(records.map((_, index) => index + 2));
     }),
+    cases(),
   );
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { fitting, placeEntry } from '../../../projections/engine/entries';
 import { compareByOrder, orderOf } from '../../../shared/catalog/sorting';
 import { type Entry, EXPANDED_MAX } from '../../../shared/catalog/stored-document';
+import { cases } from '../../support/long';
 
 const order = orderOf('price_asc');
 const entry = (n: number, price: number): Entry => ({ id: `e${n}`, keys: { price_up: price }, body: {} });
@@ -55,6 +56,7 @@ describe('the list of the first twenty entries', () => {
           list = expected;
         }
       }),
+      cases(),
     );
     expect(compared).toBeGreaterThan(100);
     expect(cut > 100).toBe(max_bytes === 200);

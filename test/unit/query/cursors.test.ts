@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { JsonObject } from '../../../shared/catalog/events/envelope';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../../shared/catalog/sorting';
+import { runs, SEED } from '../../support/long';
 import { publicationKeys } from './catalog-documents';
 import { ReadWorld } from './read-world';
 import { minute, sampleListing, samplePublication, sampleStore } from './sample';
@@ -63,11 +64,10 @@ test('an item that nobody changes is on one page, while others are created, dele
   let made = 0;
   const make = (fields: Partial<Publication>): Publication =>
     samplePublication(store, `${NAMES[made % NAMES.length]} shirt ${made++}`, fields);
-  // A fixed seed, so that a failure can be repeated.
-  let seed = 0;
+  let seed = SEED;
   const some = (numRuns: number) => fc.sample(anyFields, { numRuns, seed: ++seed });
-  const unchanged = some(90).map(make);
-  let others = some(90).map(make);
+  const unchanged = some(runs(90, 250)).map(make);
+  let others = some(runs(90, 250)).map(make);
   const write = (deleted: readonly Publication[] = []) =>
     world.fill(
       { store, listings: [shirts], publications: [...unchanged, ...others] },

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import type { Visibility } from '../../../shared/catalog/vocabulary';
+import { cases } from '../../support/long';
 import { ReadWorld, refusal, STOREFRONT } from './read-world';
 import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';
 
@@ -111,7 +112,9 @@ describe('related publications', () => {
 
 test('in random catalogs, every other publication comes once, those of the same listing first', async () => {
   let run = 0;
-  const stores = Array.from({ length: 40 }, (_, n) => sampleStore(`store-${n}`));
+  // Each case has a store of its own. To look for a smaller case would need more of them.
+  const options = { ...cases(10), endOnFailure: true };
+  const stores = Array.from({ length: options.numRuns }, (_, n) => sampleStore(`store-${n}`));
   const world = await ReadWorld.open(stores.map(({ id }) => id));
   const title = fc
     .array(fc.constantFrom('red', 'blue', 'mug', 'stoneware', 'and', 'plate'), { minLength: 1, maxLength: 5 })
@@ -149,7 +152,7 @@ test('in random catalogs, every other publication comes once, those of the same 
         const near = others.filter((one) => one.listing_id !== null && one.listing_id === source.listing_id);
         expect(new Set(seen.slice(0, near.length))).toEqual(new Set(near.map(({ id }) => id)));
       }),
-      { numRuns: 20 },
+      options,
     );
   } finally {
     await world.close();

@@ -9,6 +9,7 @@ import {
 } from '../../../services/query/search-terms';
 import { publicationWords, queryTokens } from '../../../shared/catalog/search/words';
 import type { WordTerms } from '../../../shared/ports/view-store';
+import { cases } from '../../support/long';
 
 const matches = (words: readonly string[], terms: WordTerms): boolean =>
   terms.every((alternatives) =>
@@ -35,7 +36,7 @@ test('each tier matches everything that the tiers before it match', () => {
         expect(matching).toEqual([...matching].sort((a, b) => Number(a) - Number(b)));
       }
     }),
-    { numRuns: 500 },
+    cases(),
   );
 });
 
@@ -52,14 +53,14 @@ test('the last tier matches exactly the documents with every token, the last one
       );
       expect(matches(words, searchTiers(tokens, exactTokens(tokens)).at(-1)!)).toBe(expected);
     }),
-    { numRuns: 500 },
+    cases(),
   );
 });
 
 test('atLeast matches documents with at least that many terms', () => {
   const terms = ['a', 'b', 'c', 'd'].map((one) => [{ word: one }]);
   for (let count = 1; count <= 4; count++)
-    for (const words of fc.sample(fc.subarray(['a', 'b', 'c', 'd']), 50))
+    for (const words of fc.sample(fc.subarray(['a', 'b', 'c', 'd']), cases(50)))
       expect(matches(words, atLeast(count, terms))).toBe(words.length >= count);
 });
 

@@ -5,6 +5,7 @@ import { Budget } from '../../../shared/adapters/sqlite/word-ranks';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { isPlainWord, publicationWords, queryTokens } from '../../../shared/catalog/search/words';
 import type { Visibility } from '../../../shared/catalog/vocabulary';
+import { cases } from '../../support/long';
 import { ReadWorld, refusal, STOREFRONT } from './read-world';
 import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';
 
@@ -75,7 +76,9 @@ const query = fc.array(query_word, { minLength: 1, maxLength: 3 }).map((words) =
 describe('in random catalogs', () => {
   test('a search finds what the reference search finds, in pages without overlaps and gaps', async () => {
     let run = 0;
-    const stores = Array.from({ length: 40 }, (_, n) => sampleStore(`store-${n}`));
+    // Each case has a store of its own. To look for a smaller case would need more of them.
+    const options = { ...cases(10), endOnFailure: true };
+    const stores = Array.from({ length: options.numRuns }, (_, n) => sampleStore(`store-${n}`));
     const world = await ReadWorld.open(stores.map(({ id }) => id));
     const item = fc.record({
       title: phrase(3).map((title) => title || 'tea'),
@@ -135,7 +138,7 @@ describe('in random catalogs', () => {
             }
           },
         ),
-        { numRuns: 15 },
+        options,
       );
     } finally {
       await world.close();
@@ -263,7 +266,7 @@ describe('a search', () => {
         const answer = await world.ask(SEARCH, { query: new URLSearchParams({ q: text }).toString() });
         expect(answer.meta?.item_count).toEqual(expect.any(Number));
       }),
-      { numRuns: 100 },
+      cases(30),
     );
   });
 });
