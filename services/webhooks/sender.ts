@@ -32,6 +32,8 @@ export interface SenderParts extends StoreDeps {
 export const TIMES = {
   /** Times between the attempts to deliver a message: 5 s, 5 min, 30 min and then hours, as Standard Webhooks 1.0 says. */
   retries_ms: [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400].map((s) => s * 1_000),
+  /** Time between two searches for webhooks. */
+  search_ms: 1_000,
   /** How long a sender sleeps at most. */
   idle_ms: 30_000,
   /** How old the stored offset of a webhook that has nothing to send may be. */

@@ -19,8 +19,6 @@ export interface WebhookWork {
 
 const LEASE = 'webhooks';
 const LEASE_TTL_MS = 10_000;
-/** Time between two searches for webhooks. */
-const EVERY_MS = 1_000;
 /** How long a shutdown waits for receivers. What they have not answered is sent again. */
 const STOP_MS = 3_000;
 const PAGE_SIZE = 200;
@@ -30,19 +28,20 @@ const SEARCH_FAILED = 'searching for webhooks failed; retrying';
  * Sends the changes of all stores to their webhooks in the background (docs/webhooks.md). Any number of processes may run
  * it: one of them, the owner of a lease, sends.
  */
-export function startWebhooks(parts: WebhookParts, times: Partial<typeof TIMES> = {}): WebhookWork {
+export function startWebhooks(parts: WebhookParts, other_times: Partial<typeof TIMES> = {}): WebhookWork {
+  const times = { ...TIMES, ...other_times };
   const stopping = new AbortController();
   const killing = new AbortController();
   const owner = leaseOwner();
   const work = async (environment: Environment): Promise<void> => {
     const { log, viewStores } = parts;
-    for (const { signal } = stopping; !signal.aborted; await pause(EVERY_MS, signal)) {
+    for (const { signal } = stopping; !signal.aborted; await pause(times.search_ms, signal)) {
       try {
         if ((await activeWebhooks(parts, environment)).length === 0) continue;
         const lease = await takeLease(viewStores[environment], LEASE, owner, LEASE_TTL_MS, log);
         if (!lease) continue;
         const ended = AbortSignal.any([signal, lease.lost]);
-        await sendAll(parts, environment, { ...TIMES, ...times }, ended, killing.signal);
+        await sendAll(parts, environment, times, ended, killing.signal);
         await lease.release();
       } catch (error) {
         logBackgroundFailure(parts.log, error, SEARCH_FAILED);
@@ -83,7 +82,7 @@ function sendAll(
       } catch (error) {
         logBackgroundFailure(parts.log, error, SEARCH_FAILED);
       }
-      await pause(EVERY_MS, ended);
+      await pause(times.search_ms, ended);
     } while (running.size > 0 && !ended.aborted);
     await Promise.all(running.values());
   });
