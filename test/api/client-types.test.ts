@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { CatalogClient } from '../../shared/client';
-import { COMPILERS, compileOutside } from '../support/outsider';
+import { type COMPILERS, compileOutside, type Files } from '../support/outsider';
 
 /**
  * What a program does with the result of each method of the client. The annotations are types that the package exports:
@@ -305,42 +305,31 @@ test('the program uses every method of the client', () => {
   expect(Object.keys(USES).sort()).toEqual([...of_resources, ...methodsOf(client)].sort());
 });
 
-// Each compiler with each value once, not with each combination: one compilation takes seconds.
-const MODULES = {
-  bundler: { module: 'esnext', moduleResolution: 'bundler', exactOptionalPropertyTypes: true },
-  node16: { module: 'node16', moduleResolution: 'node16', exactOptionalPropertyTypes: false },
-};
-const CASES = (Object.keys(COMPILERS) as (keyof typeof COMPILERS)[]).flatMap((compiler) =>
-  (['bundler', 'node16'] as const).map((resolution) => ({ compiler, resolution })),
+const BUNDLER = { module: 'esnext', moduleResolution: 'bundler', exactOptionalPropertyTypes: true };
+const NODE16 = { module: 'node16', moduleResolution: 'node16', exactOptionalPropertyTypes: false };
+/** The types of Node.js instead of those of browsers. */
+const NODE_TYPES = { lib: ['es2022'], types: ['node'], typeRoots: [resolve('node_modules/@types')] };
+/** The types of Node.js declare `console`. */
+const NODE_PROGRAM = { 'main.ts': PROGRAM.replace(/^declare const console.*$/m, '') };
+const BROWSER_PROGRAM = { 'main.ts': PROGRAM, 'next.ts': NEXT };
+
+// Each compiler and each option, but not each combination: one compilation takes seconds.
+test.each<[string, keyof typeof COMPILERS, object, Files]>([
+  // A CommonJS module resolves the package by the condition `require`.
+  ['modules of Node.js', '5.6', NODE16, { ...BROWSER_PROGRAM, 'main.cts': PROGRAM }],
+  ['a bundler', '5.9', BUNDLER, BROWSER_PROGRAM],
+  ['a bundler and the types of Node.js', '7', { ...BUNDLER, ...NODE_TYPES }, NODE_PROGRAM],
+  ['modules and the types of Node.js', '7', { ...NODE16, ...NODE_TYPES }, NODE_PROGRAM],
+])('for %s, TypeScript %s compiles the result of every method', (_target, compiler, options, files) =>
+  compileOutside(files, compiler, options),
 );
 
-test.each(CASES)(
-  'TypeScript $compiler compiles the result of every method ($resolution)',
-  async ({ compiler, resolution }) => {
-    // A CommonJS module resolves the package by the condition `require`.
-    const cjs = resolution === 'node16' ? { 'main.cts': PROGRAM } : undefined;
-    const files = { 'main.ts': PROGRAM, 'next.ts': NEXT, ...cjs };
-    await compileOutside(files, compiler, MODULES[resolution]);
-  },
-);
-
-test.each(['5.6', '7'] as const)(
-  'TypeScript %s compiles the program with the types of Node.js instead of those of browsers',
-  async (compiler) => {
-    const options = { lib: ['es2022'], types: ['node'], typeRoots: [resolve('node_modules/@types')] };
-    // The types of Node.js declare `console`.
-    await compileOutside({ 'main.ts': PROGRAM.replace(/^declare const console.*$/m, '') }, compiler, options);
-  },
-);
-
-test.each([
-  ['const first: Publication[]', 'const first: Listing[]', /main\.ts.*TS2322/],
-  [
+test('a wrong use of a result does not compile', async () => {
+  const wrong = PROGRAM.replace('const first: Publication[]', 'const first: Listing[]').replace(
     "publications.list({ expand: ['media'] })",
     "publications.list({ expand: ['listing'] })",
-    /main\.ts.*TS18048/,
-  ],
-])('a wrong use of a result does not compile: not %s but %s', async (right, wrong, error) => {
-  expect(PROGRAM).toContain(right);
-  await expect(compileOutside({ 'main.ts': PROGRAM.replace(right, wrong) }, '7')).rejects.toThrow(error);
+  );
+  const compiled = compileOutside({ 'main.ts': wrong }, '7');
+  await expect(compiled).rejects.toThrow(/main\.ts.*TS2322/);
+  await expect(compiled).rejects.toThrow(/main\.ts.*TS18048/);
 });
