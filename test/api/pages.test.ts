@@ -1,19 +1,28 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { source as AXE } from 'axe-core';
+import { pino } from 'pino';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { type Service, startAllInOne } from '../../services/boot/all-in-one';
+import { ensureDemo, type ReadyDemo } from '../../services/demo/ensure';
+import { CatalogClient } from '../../shared/client';
+import { parseConfig } from '../../shared/kernel/config';
 import { fetch } from '../support/fetch';
 import { startHarness } from '../support/harness';
-import { endAll, type RunningProcess, startProcess } from '../support/processes';
 import { describeWithProgram, run } from '../support/programs';
-import { makeTempDir } from '../support/temp-dir';
+import { makeTempDir, withTempDir } from '../support/temp-dir';
 import { WAIT_MS_MAX, waitFor } from '../support/wait-for';
+import { InProcessCli } from './cli-run';
 
 const TOKEN = 'an operator token of 32 characters';
-const HIGH = '100000/10000000/100000';
 const PRODUCT = '/p/taza-amancay';
 /** Pixels of a phone and of a desktop. */
 const WIDTHS = [390, 1280];
+const LOOKS = WIDTHS.flatMap((width) =>
+  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
+);
+/** One page of each part is looked at in all combinations, the others in one: the pages of a part share their style. */
+const IN_ALL_LOOKS: ReadonlySet<string> = new Set(['/', '/console/products', '/console/operator/stores']);
 /** Script and style of a page as they are sent, compressed. */
 const TRANSFERRED_BYTES_MAX = 60_000;
 
@@ -27,36 +36,176 @@ const SERIOUS = `axe.run({ exclude: ['#swagger-ui'] }, { resultTypes: ['violatio
 /** Resolves in the page when two frames have been drawn. */
 const FRAMES = 'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))';
 
+const silent = pino({ level: 'silent' });
+const folder = makeTempDir();
+let service: Service;
+let demo: ReadyDemo['demo'];
+
+/** The service with the demo. Only one product has pictures, because to render those of all takes as long as the tests. */
+beforeAll(async () => {
+  const high = '100000/10000000/100000';
+  const limits = { RATE_LIMIT_PUBLIC: high, RATE_LIMIT_SECRET: high };
+  const config = parseConfig({
+    DATA_DIR: folder.path,
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    CONSOLE_OPERATOR_TOKEN: TOKEN,
+    ...limits,
+  });
+  service = await startAllInOne(config, silent);
+  ({ demo } = (await ensureDemo(service.runtime, config))!);
+  expect(await service.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
+  const merchant = client(demo.secret_key);
+  const { id } = await merchant.publications.getByHandle('taza-amancay');
+  for (const name of ['product', 'detail']) {
+    const picture = new Blob([readFileSync(`services/demo/pictures/${name}-taza-amancay.jpg`)]);
+    const uploaded = await merchant.media.upload(picture, { publication_id: id, alt: name });
+    await merchant.media.processed(uploaded.id);
+  }
+  await waitFor(async () => (await open(PRODUCT)).html.match(/srcset=/g)?.length === 2, {
+    what: 'the page of the product with its pictures',
+  });
+});
+afterAll(async () => {
+  await service?.close();
+  folder.remove();
+});
+
+/** Uses the interface as a program does. */
+const client = (apiKey: string): CatalogClient => new CatalogClient({ baseUrl: service.url, apiKey });
+
+async function open(path: string, headers: Record<string, string> = {}, url = service.url) {
+  const answer = await fetch(url + path, {
+    headers: { accept: 'text/html', 'accept-language': 'es-PE,en;q=0.5', ...headers },
+    redirect: 'manual',
+  });
+  const html = await answer.text();
+  return { status: answer.status, headers: answer.headers, html };
+}
+
+/** Returns the addresses of the links of a page that begin with `start`. */
+const linksIn = (html: string, start: string): string[] => [
+  ...new Set(
+    [...html.matchAll(/href="([^"]+)"/g)]
+      .map(([, href]) => href!.replaceAll('&amp;', '&'))
+      .filter((href) => href.startsWith(start)),
+  ),
+];
+const titlesIn = (html: string): string[] =>
+  [...html.matchAll(/<strong>([^<]+)<\/strong>/g)].map(([, title]) => title!);
+
+describe('the shop', () => {
+  test('a customer finds a product from the first page, through the tree of listings', async () => {
+    const home = await open('/');
+    expect([home.status, home.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect(home.html).toContain('<html lang="es-PE">');
+    expect(home.html).toContain('Destacados');
+    expect(linksIn(home.html, '/c/')).toContain('/c/ceramica');
+    const listing = await open('/c/ceramica');
+    expect(linksIn(listing.html, '/c/')).toContain('/c/velas-y-aromas');
+    expect(titlesIn(listing.html)).toEqual(expect.arrayContaining(['Taza Amancay', 'Vela Palo Santo']));
+    const product = await open('/p/taza-amancay');
+    expect(product.html).toMatch(/<h1>Taza Amancay<\/h1>.*S\/.42\.00.*Rosa Quispe/s);
+    expect(titlesIn(product.html)).toHaveLength(4);
+    const picture = / src="([^"]+\.webp)"/.exec(product.html)![1]!;
+    expect((await fetch(service.url + picture)).headers.get('content-type')).toBe('image/webp');
+  });
+
+  test('filters show their counts, and a selected one is taken back by its link', async () => {
+    const all = await open('/products');
+    const [link] = linksIn(all.html, '?tag=para+regalar');
+    const count = Number(/para regalar<\/span><span class="note">(\d+)/.exec(all.html)![1]);
+    const filtered = await open(`/products${link}`);
+    expect(filtered.html).toContain(`${count} productos`);
+    expect(titlesIn(filtered.html)).toHaveLength(count);
+    expect(linksIn(filtered.html, '?')).toContain('?');
+    const cheap = titlesIn((await open('/products?tag=para+regalar&sort=price.asc')).html);
+    const dear = titlesIn((await open('/products?tag=para+regalar&sort=price.desc')).html);
+    expect([cheap.length, cheap[0]]).toEqual([count, dear.at(-1)]);
+    const pages = linksIn(all.html, '?page=');
+    expect(titlesIn((await open(`/products${pages[0]}`)).html)).not.toEqual(titlesIn(all.html));
+  });
+
+  test('a search finds products by the beginning of a word', async () => {
+    const { html } = await open('/search?q=caf');
+    expect(titlesIn(html)).toContain('Café Chanchamayo, 250 g');
+    expect(html).toContain('Resultados para «caf»');
+    expect((await open('/search?q=zzzz')).html).toContain('Ningún producto coincide');
+  });
+
+  test('variants are listed with price and stock', async () => {
+    expect((await open('/p/pantuflas-fieltro')).html).toMatch(/<th scope="col">Talla<\/th>.*<td>35<\/td>/s);
+  });
+
+  test('an id leads to the address with the handle; a page that does not exist is 404', async () => {
+    const listing = await client(demo.public_key).listings.getByHandle('ceramica');
+    const { status, headers } = await open(`/c/${listing.id}`);
+    expect([status, headers.get('location')]).toEqual([301, `/c/${listing.handle}`]);
+    for (const path of ['/p/none', '/c/none']) expect([path, (await open(path)).status]).toEqual([path, 404]);
+  });
+
+  test('pages have no script in them and need no other host, and are sent again only if they changed', async () => {
+    const { html, headers } = await open('/');
+    expect(headers.get('content-security-policy')).toMatch(/^default-src 'self';/);
+    expect(html).not.toMatch(/<style|style="|\son\w+=|https?:/);
+    const scripts = [...html.matchAll(/<script type="module" src="(\/shop-search-[^"]+\.mjs)"><\/script>/g)];
+    expect(html.match(/<script/g)).toHaveLength(scripts.length);
+    expect((await open(scripts[0]![1]!)).headers.get('content-type')).toContain('text/javascript');
+    const etag = headers.get('etag')!;
+    expect((await open('/', { 'if-none-match': etag })).status).toBe(304);
+    const [style] = linksIn(html, '/shop-');
+    expect((await open(style!)).headers.get('cache-control')).toContain('immutable');
+  });
+
+  test('English browsers get English texts; programs get the addresses of the service', async () => {
+    expect((await open('/', { 'accept-language': 'de,en-GB' })).html).toContain('Featured');
+    expect((await open('/', { 'accept-language': 'ja' })).html).toContain('<html lang="en">');
+    expect(JSON.parse((await open('/', { accept: '*/*' })).html).data.docs).toBe('/docs');
+  });
+});
+
+test('SHOP_KEY shows a store of one’s own, and its texts are escaped', () =>
+  withTempDir(async (own) => {
+    const cli = new InProcessCli(own);
+    const account = await cli.account();
+    const store = await cli.store(account);
+    const file = join(own, 'rows.jsonl');
+    writeFileSync(file, JSON.stringify({ external_id: 'x', title: '<b>Bold</b> & "quoted"', price: '1' }));
+    await cli.json('import', file, '--format', 'jsonl', '--store', store);
+    const create = ['key', 'create', '--account', account, '--type', 'public', '--store', store];
+    const { id, key } = await cli.json(...create);
+    const config = parseConfig({ DATA_DIR: own, PORT: '0', DEMO: 'off', SHOP_KEY: key });
+    const { url, close } = await startAllInOne(config, silent);
+    try {
+      const { html } = await open('/products', {}, url);
+      expect(titlesIn(html)).toEqual(['&lt;b>Bold&lt;/b> &amp; &quot;quoted&quot;']);
+      await cli.json('key', 'revoke', id);
+      await waitFor(async () => (await open('/', {}, url)).status === 503);
+    } finally {
+      await close();
+    }
+  }));
+
+test('without a key there is no shop', async () => {
+  const without = await startHarness();
+  try {
+    expect((await open('/', {}, without.url)).html).toContain('<h1>Catalog service</h1>');
+    expect((await open('/p/mug', {}, without.url)).status).toBe(404);
+  } finally {
+    await without.close();
+  }
+});
+
 describeWithProgram('chromium', 'in a browser', () => {
-  const folder = makeTempDir();
   let browser: Browser;
-  let service: RunningProcess;
-  let url: string;
-  let secret_key: string;
   /** What has gone wrong in the pages of the running test. */
   let problems: string[];
 
   beforeAll(async () => {
-    const settings = {
-      CONSOLE_OPERATOR_TOKEN: TOKEN,
-      RATE_LIMIT_PUBLIC: HIGH,
-      RATE_LIMIT_SECRET: HIGH,
-      WORKERS: '2',
-    };
-    const data = { DATA_DIR: folder.path, DEMO: 'on' };
-    service = await startProcess('services/boot/main.js', { ...data, ...settings });
-    ({ url } = service);
     const executablePath = run('which', ['chromium']).trim();
     browser = await chromium.launch({ executablePath, timeout: WAIT_MS_MAX });
-    await waitFor(async () => (await (await fetch(url + PRODUCT)).text()).includes('srcset='));
-    ({ secret_key } = JSON.parse(readFileSync(join(folder.path, 'demo.json'), 'utf8')));
   });
-  afterAll(async () => {
-    await browser?.close();
-    await service?.end('SIGTERM');
-    endAll();
-    folder.remove();
-  });
+  afterAll(() => browser?.close());
   beforeEach(() => {
     problems = [];
   });
@@ -67,7 +216,7 @@ describeWithProgram('chromium', 'in a browser', () => {
 
   /** Opens a page of a visitor of its own. Violations of the content security policy are errors of its console. */
   async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ locale: 'es-PE', baseURL: url, ...options });
+    const context = await browser.newContext({ locale: 'es-PE', baseURL: service.url, ...options });
     context.setDefaultTimeout(WAIT_MS_MAX);
     context.on('console', (message) => {
       if (message.type() === 'error') problems.push(`${message.text()} (${message.location().url})`);
@@ -87,7 +236,10 @@ describeWithProgram('chromium', 'in a browser', () => {
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
   }
 
-  /** Opens each page, and looks at it on a phone and a desktop, in light and dark. Returns what is wrong. */
+  /** How many pages were looked at in one combination: the next page gets the next combination. */
+  let looked = 0;
+
+  /** Opens each page on a phone and a desktop, and looks at it in one or all of the combinations. Returns what is wrong. */
   async function look(page: Page, paths: readonly string[], waits_for = 'body'): Promise<string[]> {
     const wrong: string[] = [];
     for (const path of paths) {
@@ -95,12 +247,13 @@ describeWithProgram('chromium', 'in a browser', () => {
       await page.locator(waits_for).first().waitFor();
       // As a debugger does: the policy of the page need not allow it.
       await page.evaluate(AXE);
+      const combinations = IN_ALL_LOOKS.has(path) ? LOOKS : [LOOKS[looked++ % LOOKS.length]!];
       for (const width of WIDTHS) {
         await page.setViewportSize({ width, height: 800 });
         await page.waitForFunction(`innerWidth === ${width}`);
         const shown_width = Number(await page.evaluate('document.documentElement.scrollWidth'));
         if (shown_width > width) wrong.push(`${path} ${width}: is ${shown_width} pixels wide`);
-        for (const colorScheme of ['light', 'dark'] as const) {
+        for (const { colorScheme } of combinations.filter((each) => each.width === width)) {
           await page.emulateMedia({ colorScheme });
           const found = (await page.evaluate(SERIOUS)) as string[];
           wrong.push(...found.map((each) => `${path} ${width} ${colorScheme}: ${each}`));
@@ -118,7 +271,7 @@ describeWithProgram('chromium', 'in a browser', () => {
   test("the merchant's console can be read by everybody", async () => {
     const page = await newPage();
     expect(await look(page, ['/console'])).toEqual([]);
-    await signIn(page, '/console', 'Secret key', secret_key);
+    await signIn(page, '/console', 'Secret key', demo.secret_key);
     await page.goto('/console/products?q=pantuflas');
     const product = await page.getByRole('link', { name: 'Pantuflas' }).first().getAttribute('href');
     const others = ['products', 'product/new', 'listings', 'imports', 'keys', 'webhooks', 'store'];
@@ -131,7 +284,7 @@ describeWithProgram('chromium', 'in a browser', () => {
     ).toEqual([]);
   });
 
-  test("the operator's console can be read by everybody", async () => {
+  test("the operator's console can be read by everybody, and shows a rebuild and the partitions", async () => {
     const page = await newPage();
     expect(await look(page, ['/console/operator'])).toEqual([]);
     await signIn(page, '/console/operator', 'Token', TOKEN);
@@ -143,11 +296,8 @@ describeWithProgram('chromium', 'in a browser', () => {
     const others = ['/dead-letters', '/events', '/stores', '/task?realm=test&task=rebuild'];
     expect(await look(page, [stream!, ...others.map((each) => `/console/operator${each}`)])).toEqual([]);
     expect(await look(page, ['/console/operator'], 'canvas')).toEqual([]);
-  });
 
-  test('an operator rebuilds, and sees how far the partitions are', async () => {
-    const page = await newPage();
-    await signIn(page, '/console/operator', 'Token', TOKEN);
+    // The operator rebuilds, and sees how far the partitions are.
     await page.goto('/console/operator/task?realm=test&task=rebuild');
     await page.getByRole('button', { name: 'Rebuild test' }).click();
     await page.getByText('Version v2 is active.').waitFor();
@@ -222,7 +372,7 @@ describeWithProgram('chromium', 'in a browser', () => {
 
     /** Signs in, and finds a product with the keyboard. */
     async function findProduct(page: Page, words: string, title: string): Promise<void> {
-      await signIn(page, '/console', 'Secret key', secret_key);
+      await signIn(page, '/console', 'Secret key', demo.secret_key);
       await page.getByRole('searchbox', { name: 'Search' }).fill(words);
       await page.keyboard.press('Enter');
       await page.getByRole('link', { name: title }).click();
@@ -244,21 +394,19 @@ describeWithProgram('chromium', 'in a browser', () => {
         await page.getByRole('button', { name: 'Return to this' }).first().click();
         await isTold(page, 'Returned to the earlier values.');
         expect(await field(page, 'Price').inputValue()).toBe('42.00');
+        if (!javaScriptEnabled) return;
+
+        // With script, also drags a picture to the first place.
+        const pictures = page.locator('.pictures li');
+        const ids = () =>
+          page.evaluate(`[...document.querySelectorAll('[name=media_id]')].map(({ value }) => value)`);
+        const before = (await ids()) as string[];
+        expect(before).toHaveLength(2);
+        await pictures.last().dragTo(pictures.first(), { targetPosition: { x: 10, y: 10 } });
+        await isTold(page, 'The pictures are saved.');
+        expect(await ids()).toEqual(before.toReversed());
       },
     );
-
-    test('drags a picture to the first place', async () => {
-      const page = await newPage();
-      await findProduct(page, 'amancay', 'Taza Amancay');
-      const pictures = page.locator('.pictures li');
-      const ids = () =>
-        page.evaluate(`[...document.querySelectorAll('[name=media_id]')].map(({ value }) => value)`);
-      const before = (await ids()) as string[];
-      expect(before).toHaveLength(2);
-      await pictures.last().dragTo(pictures.first(), { targetPosition: { x: 10, y: 10 } });
-      await isTold(page, 'The pictures are saved.');
-      expect(await ids()).toEqual(before.toReversed());
-    });
 
     test('sees what another one has saved meanwhile, and neither overwrites the other', async () => {
       const [one, other] = [await newPage(), await newPage()];
