@@ -4,8 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { startAllInOne } from '../../services/boot/all-in-one';
-import { ensureDemo } from '../../services/demo/ensure';
-import { demoRequests } from '../../services/demo/start';
+import { startDemo } from '../../services/demo/start';
 import { parseConfig } from '../../shared/kernel/config';
 import { localUrl } from '../../shared/kernel/server-url';
 import { realSystem } from '../../shared/kernel/system';
@@ -23,23 +22,34 @@ interface Body {
   readonly data: Record<string, unknown> & { readonly featured?: { featured_position: number }[] };
 }
 
-test('the requests that a new demo prints work', () =>
+const demoIn = (folder: string): { readonly public_key: string; readonly secret_key: string } =>
+  JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'));
+const statusOf = async (url: string): Promise<number> => (await fetch(`${url}/health/ready`)).status;
+
+async function bearer(url: string, key: string): Promise<{ authorization: string }> {
+  const exchanged = await fetch(`${url}/auth/token`, { method: 'POST', headers: { 'x-api-key': key } });
+  return { authorization: `Bearer ${((await exchanged.json()) as Body).data.token}` };
+}
+
+test('demo create makes the demo of an installation whose processes create none, once, and prints requests that work', () =>
   withTempDir(async (folder) => {
+    const cli = new InProcessCli(folder, { DEMO: 'off', PORT: '8123' });
+    const demo = await cli.json('demo', 'create');
+    expect(demo).toMatchObject(demoIn(folder));
+    expect((await cli.run('demo', 'create')).stdout).toContain('http://127.0.0.1:8123/auth/token');
+    const behind_gateway = new InProcessCli(folder, { CATALOG_URL: 'http://127.0.0.1:8090', PORT: '8123' });
+    expect((await behind_gateway.run('demo', 'create')).stdout).toContain('http://127.0.0.1:8090/auth/token');
+
     const config = parseConfig({ DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'silent' });
     const service = await startAllInOne(config, pino({ level: 'silent' }));
     try {
-      const ready = (await ensureDemo(service.runtime, config))!;
-      expect(await service.pipelines.caughtUp(10_000)).toBe(true);
-      const text = demoRequests(ready, service.url);
-
-      const key = async (name: 'public_key' | 'secret_key') => {
-        expect(text).toContain(`'X-API-Key: ${ready.demo[name]}'`);
-        const headers = { 'x-api-key': ready.demo[name] };
-        const reply = await fetch(`${service.url}/auth/token`, { method: 'POST', headers });
-        return { authorization: `Bearer ${((await reply.json()) as Body).data.token}` };
-      };
+      const again = await cli.run('demo', 'create', '--url', `${service.url}/`);
+      expect(again).toMatchObject({ code: 0, stderr: '' });
+      const text = again.stdout;
+      for (const key of [demo.public_key, demo.secret_key])
+        expect(text).toContain(`-X POST ${service.url}/auth/token -H 'X-API-Key: ${key}'`);
       const [listing, publication] = [...text.matchAll(/curl -s '([^']+)'/g)].map(([, url]) => url!);
-      const headers = await key('public_key');
+      const headers = await bearer(service.url, demo.public_key);
       const page = (await (await fetch(listing!, { headers })).json()) as Body;
       expect(page.data.featured!.map((each) => each.featured_position)).toEqual([1, 3]);
       const one = (await (await fetch(publication!, { headers })).json()) as Body;
@@ -49,7 +59,7 @@ test('the requests that a new demo prints work', () =>
       const [, body] = /-d '([^']+)'/.exec(text)!;
       const patch = {
         method: 'PATCH',
-        headers: { ...(await key('secret_key')), 'content-type': 'application/json' },
+        headers: { ...(await bearer(service.url, demo.secret_key)), 'content-type': 'application/json' },
       };
       const written = await fetch(url!, { ...patch, body: body! });
       expect(written.status).toBe(200);
@@ -59,74 +69,50 @@ test('the requests that a new demo prints work', () =>
     }
   }));
 
-describeWithProgram('script', 'the keys of a new demo', () => {
-  test.each([
-    ['are not printed', 'to a file', (command: string) => ['sh', '-c', `${command} | cat`]],
-    ['are printed', 'to a terminal', (command: string) => ['script', '-qefc', command, '/dev/null']],
-  ])('%s %s', (_verb, output, commandOf) =>
+test('a service that creates a demo is ready when the demo can be read, and prints no keys to a file', () =>
+  withTempDir(async (folder) => {
+    const settings = { DATA_DIR: folder, DEMO: 'on' };
+    const { url, end, output } = await startProcess('services/boot/main.js', settings, { keep_output: true });
+    await waitFor(async () => (await statusOf(url)) === 200, { what: 'readiness' });
+    const { public_key, secret_key } = demoIn(folder);
+    const headers = await bearer(url, public_key);
+    expect((await fetch(`${url}/api/store`, { headers })).status).toBe(200);
+    await waitFor(() => output().includes('prints requests to try'), { what: 'the demo to be announced' });
+    expect(output()).toContain(`Its API keys are in ${folder}/demo.json.`);
+    expect(output()).toContain(`The interface is described at ${url}/docs`);
+    expect(output()).not.toContain(secret_key);
+    expect(await end('SIGTERM')).toBe(0);
+  }));
+
+describeWithProgram('script', 'to a terminal', () => {
+  test('a service prints the keys of a new demo', () =>
     withTempDir(async (folder) => {
-      const [program, ...options] = commandOf(`exec ${process.execPath} dist/services/boot/main.js`);
+      const command = `exec ${process.execPath} dist/services/boot/main.js`;
       const env = { ...environmentWithoutServers(), DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'silent' };
-      const child = spawn(program!, options, { env, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
+      const child = spawn('script', ['-qefc', command, '/dev/null'], {
+        ...{ env, stdio: ['pipe', 'pipe', 'ignore'], detached: true },
+      });
       try {
         let printed = '';
         child.stdout.on('data', (text) => {
           printed += text;
         });
-        await waitFor(() => /prints requests to try|"quantity_available"/.test(printed), {
-          what: 'the demo to be announced',
-        });
-        expect(printed).toContain(`Its API keys are in ${folder}/demo.json.`);
-        const { secret_key } = JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'));
-        expect(printed.includes(secret_key)).toBe(output === 'to a terminal');
+        await waitFor(() => printed.includes('"quantity_available"'), { what: 'the demo to be announced' });
+        expect(printed).toContain(demoIn(folder).secret_key);
       } finally {
         const closed = once(child, 'close');
         process.kill(-child.pid!, 'SIGTERM');
         await within(closed, 'the service to end');
       }
-    }),
-  );
+    }));
 });
 
-interface Keys {
-  readonly public_key: string;
-}
-
-const demoIn = (folder: string): Keys => JSON.parse(readFileSync(join(folder, 'demo.json'), 'utf8'));
-const isReady = async (url: string): Promise<boolean> => (await fetch(`${url}/health/ready`)).status === 200;
-
-async function readStore(url: string, key: string): Promise<Response> {
-  const exchanged = await fetch(`${url}/auth/token`, { method: 'POST', headers: { 'x-api-key': key } });
-  const { token } = ((await exchanged.json()) as Body).data;
-  return fetch(`${url}/api/store`, { headers: { authorization: `Bearer ${token}` } });
-}
-
-test('a service that creates a demo is ready when the demo can be read', () =>
-  withTempDir(async (folder) => {
-    const settings = { DATA_DIR: folder, DEMO: 'on' };
-    const { url, end, output } = await startProcess('services/boot/main.js', settings, { keep_output: true });
-    await waitFor(() => isReady(url), { what: 'readiness' });
-    await waitFor(() => output().includes(`The interface is described at ${url}/docs`), {
-      what: 'the address',
-    });
-    const { public_key } = demoIn(folder);
-    expect((await readStore(url, public_key)).status).toBe(200);
-    expect(await end('SIGTERM')).toBe(0);
-  }));
-
-test('a service whose demo cannot be created becomes ready without it', () =>
+test('readiness names the demo that it waits for, and a demo that cannot be created is not waited for', () =>
   withTempDir(async (folder) => {
     writeFileSync(join(folder, 'demo.pending.json'), '{}');
-    const { url } = await startProcess('services/boot/main.js', { DATA_DIR: folder, DEMO: 'on' });
-    await waitFor(() => isReady(url), { what: 'readiness' });
-    expect(readFileSync(join(folder, 'demo.pending.json'), 'utf8')).toBe('{}');
-  }));
-
-test('readiness names the demo that it waits for', () =>
-  withTempDir(async (folder) => {
     const config = parseConfig({ DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'silent' });
-    const needs = { starting: new Set(['demo'] as const) };
-    const service = await startAllInOne(config, pino({ level: 'silent' }), realSystem, needs);
+    const starting = new Set<'demo' | 'catch_up'>(['demo']);
+    const service = await startAllInOne(config, pino({ level: 'silent' }), realSystem, { starting });
     try {
       const waitsForDemo = async (): Promise<boolean> => {
         const waiting = await fetch(`${service.url}/health/ready`);
@@ -135,26 +121,12 @@ test('readiness names the demo that it waits for', () =>
         return body.error.details.waiting_for.join() === 'demo';
       };
       await waitFor(waitsForDemo, { what: 'the demo alone to be missing' });
+      await startDemo(service, new AbortController().signal, () => void starting.delete('demo'));
+      await waitFor(async () => (await statusOf(service.url)) === 200, { what: 'readiness' });
+      expect(readFileSync(join(folder, 'demo.pending.json'), 'utf8')).toBe('{}');
     } finally {
       await service.close();
     }
-  }));
-
-test('demo create makes the demo of an installation whose processes create none, once', () =>
-  withTempDir(async (folder) => {
-    const cli = new InProcessCli(folder, { DEMO: 'off', PORT: '8123' });
-    const created = await cli.json('demo', 'create');
-    expect(created).toMatchObject(demoIn(folder));
-    expect((await cli.run('demo', 'create')).stdout).toContain('http://127.0.0.1:8123/auth/token');
-    const behind_gateway = new InProcessCli(folder, { CATALOG_URL: 'http://127.0.0.1:8090', PORT: '8123' });
-    expect((await behind_gateway.run('demo', 'create')).stdout).toContain('http://127.0.0.1:8090/auth/token');
-    const again = await cli.run('demo', 'create', '--url', 'http://shop.example/');
-    expect(again).toMatchObject({ code: 0, stderr: '' });
-    expect(again.stdout).toContain(
-      `-X POST http://shop.example/auth/token -H 'X-API-Key: ${created.public_key}'`,
-    );
-    const { url } = await startProcess('services/boot/main.js', { DATA_DIR: folder });
-    expect((await readStore(url, created.public_key)).status).toBe(200);
   }));
 
 test('demo create refuses a catalog that is not empty', () =>
