@@ -5,7 +5,7 @@ import { CliError } from '../../services/cli/invocation';
 import { fetch } from '../support/fetch';
 import { withTempDir } from '../support/temp-dir';
 import { within } from '../support/wait-for';
-import { Cli, expectFailure } from './cli-run';
+import { expectFailure, InProcessCli } from './cli-run';
 
 const HOST = '127.0.0.1';
 
@@ -63,6 +63,6 @@ test('catalog docs fails if the site has not been built, and says how to build i
   }));
 
 test('catalog docs refuses a port that is no number', async () => {
-  const cli = new Cli('unused');
+  const cli = new InProcessCli('unused');
   expectFailure(await cli.run('docs', '--port', '80a'), 2, /Expected a number from 0 to 65535\./);
 });

@@ -6,7 +6,7 @@ import { TokenCodec, type TokenGrant } from '../../shared/http/tokens';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import { withTempDir } from '../support/temp-dir';
-import { expectFailure, InProcessCli } from './cli-run';
+import { Cli, expectFailure, InProcessCli } from './cli-run';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const UNKNOWN = '01890a5d-ac96-774b-bcce-b302099a8057';
@@ -265,7 +265,8 @@ test('key find names the key that leaked, or the key behind a token, and never p
     const web = await cli.json(...create, '--type', 'public', '--name', 'Web');
     const till = await cli.json(...create, '--type', 'secret', '--name', 'Till');
 
-    const found = await cli.runWithInput(`\n  ${till.key} \n`, 'key', 'find');
+    // A process of its own: it ends although its standard input stays open.
+    const found = await new Cli(folder).runWithInput(`\n  ${till.key} \n`, 'key', 'find');
     expect(found).toMatchObject({ code: 0, stderr: '' });
     expect(found.stdout).toMatch(
       new RegExp(`^id +${till.id}\ntype +secret\nenvironment +live\nname +Till\naccount_id +${account}\n`),

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { exitCodeOf, lineOf } from '../../services/cli/invocation';
 import { buildProgram } from '../../services/cli/program';
 import { environmentWithoutServers } from '../support/own-servers';
@@ -72,24 +72,38 @@ export class Cli {
   }
 }
 
-/**
- * Runs commands in this process, one after another, which takes a tenth of the time. A command that reads standard input
- * still has a process of its own.
- */
+/** Runs commands in this process, one after another, which takes a tenth of the time. */
 export class InProcessCli extends Cli {
   private static last: Promise<unknown> = Promise.resolve();
 
   override run(...args: string[]): Promise<Ended> {
-    const running = InProcessCli.last.then(() =>
-      runHere({ DATA_DIR: this.folder, ...this.environment }, args),
-    );
+    return this.runHere(Readable.from([]), args);
+  }
+
+  override runWithInput(input: string, ...args: string[]): Promise<Ended> {
+    const stdin = new PassThrough();
+    stdin.write(input);
+    return this.runHere(stdin, args);
+  }
+
+  override runWithFile(content: string, ...args: string[]): Promise<Ended> {
+    return this.runHere(Readable.from([content]), args);
+  }
+
+  private runHere(stdin: Readable, args: readonly string[]): Promise<Ended> {
+    const settings = { DATA_DIR: this.folder, ...this.environment };
+    const running = InProcessCli.last.then(() => runHere(settings, stdin, args));
     InProcessCli.last = running.catch(() => undefined);
     return running;
   }
 }
 
 /** Does what `services/cli/main.ts` does, and returns what the command prints. */
-async function runHere(settings: Record<string, string>, args: readonly string[]): Promise<Ended> {
+async function runHere(
+  settings: Record<string, string>,
+  stdin: Readable,
+  args: readonly string[],
+): Promise<Ended> {
   const printed = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((name) =>
     jest.spyOn(process[name], 'write').mockImplementation((text: unknown, ...rest: unknown[]) => {
@@ -100,12 +114,16 @@ async function runHere(settings: Record<string, string>, args: readonly string[]
     }),
   );
   const environment = process.env;
-  const stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!;
-  Object.defineProperty(process, 'stdin', { value: Readable.from([]), configurable: true });
+  const own_stdin = Object.getOwnPropertyDescriptor(process, 'stdin')!;
+  Object.defineProperty(process, 'stdin', { value: stdin, configurable: true });
   const listeners = process.listeners('SIGINT');
   process.env = { ...environmentWithoutServers(), ...settings };
   try {
-    await buildProgram().parseAsync(args, { from: 'user' });
+    await within(
+      buildProgram().parseAsync(args, { from: 'user' }),
+      `catalog ${args.join(' ')} to end`,
+      RUN_MS_MAX,
+    );
     return { code: Number(process.exitCode ?? 0), ...printed };
   } catch (error) {
     const line = lineOf(error);
@@ -114,7 +132,7 @@ async function runHere(settings: Record<string, string>, args: readonly string[]
   } finally {
     process.exitCode = undefined;
     process.env = environment;
-    Object.defineProperty(process, 'stdin', stdin);
+    Object.defineProperty(process, 'stdin', own_stdin);
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
       for (const listener of process.listeners(signal))
         if (!listeners.includes(listener)) process.off(signal, listener);

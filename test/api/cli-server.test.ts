@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { damage } from '../support/damage';
 import { type Harness, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
-import { Cli } from './cli-run';
+import { Cli, InProcessCli } from './cli-run';
 
 /** The command line and a server use the same data folder. */
 describe('while a server runs', () => {
   let server: Harness;
-  let cli: Cli;
+  let cli: InProcessCli;
   beforeAll(async () => {
     server = await startHarness();
-    cli = new Cli(server.data_dir);
+    cli = new InProcessCli(server.data_dir);
   });
   afterAll(() => server.close());
 
@@ -98,7 +98,15 @@ describe('while a server runs', () => {
     }));
     const path = join(server.data_dir, 'many.jsonl');
     writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'));
-    const importing = cli.json('import', path, '--format', 'jsonl', '--store', shop.store_id);
+    // In another process, so that both write at the same time.
+    const importing = new Cli(server.data_dir).json(
+      'import',
+      path,
+      '--format',
+      'jsonl',
+      '--store',
+      shop.store_id,
+    );
     const body = { title: 'Over HTTP', price_currency: 'USD', price_amount: 100 };
     const written: number[] = [];
     for (let count = 0; count < 40; count++)

@@ -157,8 +157,11 @@ test('an import is shown to its store only, and needs the permissions of what it
   expect(await titles()).toEqual([]);
 });
 
+/** More rows than are written concurrently (256). */
+const ROWS = 400;
+
 test('an import that was stopped or killed goes on when it is started again, or is undone', async () => {
-  const rows = Array.from({ length: 3_000 }, (_, n) => `p${n},Product ${n},1.00`);
+  const rows = Array.from({ length: ROWS }, (_, n) => `p${n},Product ${n},1.00`);
   const bytes = Readable.from([Buffer.from(`Handle,Title,Variant Price\n${rows.join('\n')}\n`)]);
   const { runtime } = harness.service;
   const folder = join(harness.data_dir, 'imports-of-a-test');
@@ -183,11 +186,20 @@ test('an import that was stopped or killed goes on when it is started again, or 
   await until(({ status }) => status === 'done', 'the end of the preview');
 
   const other = new ImportJobs(runtime, folder);
+  // The service stops in the middle of the import.
+  const { live } = runtime.events;
+  const append = live.append.bind(live);
+  let stopping: Promise<unknown> | undefined;
+  let appends = 0;
+  const spy = jest.spyOn(live, 'append').mockImplementation((...args) => {
+    if (++appends === ROWS / 4) stopping = Promise.all([jobs.close(), other.close()]);
+    return append(...args);
+  });
   const started = await Promise.all([jobs, other].map((each) => each.startStep(principal, run, 'import')));
   expect(started.filter(Boolean)).toHaveLength(1);
-  if (started[1]) jobs = other;
-  await until(({ done }) => done > 0, 'the first rows');
-  await jobs.close();
+  await waitFor(() => stopping, { what: 'the first rows' });
+  await stopping;
+  spy.mockRestore();
   const stopped = (await jobs.get(store_id, run))!;
   expect(stopped).toMatchObject({ step: 'import', status: 'stopped' });
   expect(await count()).toBeGreaterThan(0);
@@ -204,11 +216,11 @@ test('an import that was stopped or killed goes on when it is started again, or 
     complete: true,
     publications: { failed: 0 },
   });
-  expect(await count()).toBe(3_000);
+  expect(await count()).toBe(ROWS);
 
   expect(await jobs.startStep(principal, run, 'undo')).toBe(true);
   await until(({ status }) => status === 'done', 'the end of the undo');
-  expect((await jobs.get(store_id, run))?.undone).toMatchObject({ deleted: 3_000, kept: [] });
+  expect((await jobs.get(store_id, run))?.undone).toMatchObject({ deleted: ROWS, kept: [] });
   expect(await count()).toBe(0);
   await jobs.close();
 });

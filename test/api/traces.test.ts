@@ -11,7 +11,7 @@ import { readLog } from '../support/read-log';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { TraceReceiver } from '../support/trace-receiver';
 import { waitFor } from '../support/wait-for';
-import { Cli } from './cli-run';
+import { InProcessCli } from './cli-run';
 
 const PROJECTED = ['POST /api/publication', 'event_store.append', 'process live', 'projection.run'];
 const PUBLICATION = { title: 'Confidential teapot', price_currency: 'EUR', price_amount: 1900 };
@@ -175,7 +175,7 @@ describe('with an OTLP endpoint', () => {
 
     for (const secret of [shop.key, shop.token, PUBLICATION.title, '127.0.0.1'])
       expect(receiver.text).not.toContain(secret);
-    const verified = await new Cli(folder.path).run('projections', 'verify', '--realm', 'live');
+    const verified = await new InProcessCli(folder.path).run('projections', 'verify', '--realm', 'live');
     expect(verified).toMatchObject({ code: 0 });
   });
 
@@ -264,31 +264,30 @@ describe('a process', () => {
   beforeEach(setUp);
   afterEach(tearDown);
 
-  test('sends spans as Protobuf by default', async () => {
-    const shop = await Shop.open(folder.path, { ...receiver.settings, OTEL_EXPORTER_OTLP_PROTOCOL: '' });
-    await shop.send('POST', '/api/publication', PUBLICATION);
-    await waitFor(() => receiver.text.includes('projection.run'), { what: 'the span of the projection' });
-    expect(() => JSON.parse(receiver.text)).toThrow();
-  });
-
-  test('takes the sampler, the resource and the propagator from the standard variables', async () => {
+  test('sends spans as Protobuf by default, and takes the sampler, the resource and the propagator from the standard variables', async () => {
     const shop = await Shop.open(folder.path, {
       ...receiver.settings,
+      OTEL_EXPORTER_OTLP_PROTOCOL: '',
       OTEL_SERVICE_NAME: 'my-shop',
       OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=trial',
       OTEL_TRACES_SAMPLER: 'always_on',
       OTEL_PROPAGATORS: 'none',
     });
     const trace_id = aTraceId();
-    const headers = { traceparent: `00-${trace_id}-${aSpanId()}-01` };
-    await shop.send('GET', '/api/store', undefined, headers);
-    const [span] = await waitFor(() => {
-      const spans = receiver.spansNamed('GET /api/store');
-      return spans.length > 0 && spans;
+    await shop.send('POST', '/api/publication', PUBLICATION, {
+      traceparent: `00-${trace_id}-${aSpanId()}-00`,
     });
-    expect(span).toMatchObject({ service: 'my-shop' });
-    expect(span!.trace_id).not.toBe(trace_id);
-    expect(receiver.text).toContain('deployment.environment.name');
+    for (const text of ['POST /api/publication', 'projection.run', 'my-shop', 'deployment.environment.name'])
+      await waitFor(() => receiver.text.includes(text), { what: text });
+    expect(() => JSON.parse(receiver.text)).toThrow();
+    const line = await waitFor(() =>
+      shop
+        .log()
+        .split('\n')
+        .find((text) => text.includes('"msg":"request"') && text.includes('/api/publication')),
+    );
+    expect(JSON.parse(line).trace_id).toMatch(/^[0-9a-f]{32}$/);
+    expect(JSON.parse(line).trace_id).not.toBe(trace_id);
   });
 
   test('whose receiver never answers serves and stops as usual', async () => {

@@ -442,17 +442,18 @@ test('documents show an import whose projection takes longer than a command wait
     const views = runtime.viewStores.live;
     expect(await catchUp(runtime, ['live'], 60_000)).toBe(true);
     const [created] = await views.versions();
-    await shop.run(many(1_500));
-    // Each batch takes a second, as on a slow disk: the jobs of these events take longer than the two seconds.
+    await shop.run(many(50));
+    // Nothing is applied before that time, as on a slow disk, which is longer than the two seconds.
+    const slow_until_ms = performance.now() + 2_500;
     const version = await views.open(created!.version);
     const apply = version.apply.bind(version);
     version.apply = async (batch) => {
-      await pause(1_000);
+      await pause(Math.max(0, slow_until_ms - performance.now()));
       return apply(batch);
     };
     await waitForManyWrites(runtime, 'live', new AbortController().signal);
     const view = await runtime.views.live.current();
-    expect(await view!.count('publications', { store_id: store.id })).toBe(1_500);
+    expect(await view!.count('publications', { store_id: store.id })).toBe(50);
   }));
 
 test('a stop ends the wait for the documents, and the next command projects the rest', () =>
