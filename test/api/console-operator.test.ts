@@ -93,15 +93,6 @@ describe('the sign-in', () => {
       expect(html).toContain('Secret key');
     }
   });
-
-  test('does not exist without a token', async () => {
-    const other = await startHarness({ environment: { CONSOLE: 'on' } });
-    try {
-      expect((await fetch(`${other.url}/console/operator`)).status).toBe(404);
-    } finally {
-      await other.close();
-    }
-  });
 });
 
 test('the health page shows the versions and partitions of each realm', async () => {

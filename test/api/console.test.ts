@@ -503,7 +503,8 @@ test('webhooks are made, tried, paused and deleted', async () => {
   }
 });
 
-test('is off unless it is set, when there is no demo', async () => {
+test('is off unless it is set, when there is no demo; that of the operator needs a token', async () => {
+  expect((await fetch(`${harness.url}/console/operator`)).status).toBe(404);
   const other = await startHarness();
   try {
     const answer = await fetch(`${other.url}/console/products`);

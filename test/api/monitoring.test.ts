@@ -75,7 +75,7 @@ interface Prometheus {
 async function startPrometheus(folder: string, target: string): Promise<Prometheus> {
   const example = readFileSync('docs/operations/prometheus/prometheus.yml', 'utf8');
   const config = example
-    .replace('scrape_interval: 15s', 'scrape_interval: 2s\n  evaluation_interval: 1s')
+    .replace('scrape_interval: 15s', 'scrape_interval: 1s\n  evaluation_interval: 1s')
     .replace('127.0.0.1:8080', target);
   expect(config).toContain(target);
   writeFileSync(join(folder, 'prometheus.yml'), config);
@@ -152,7 +152,10 @@ describeWithProgram('prometheus', 'a Prometheus that scrapes the service', () =>
 
   test('runs every query of the alerts and the dashboard, and fires an alert', async () => {
     // Given a Prometheus that has scraped the service before anything happens, so that it sees increases.
-    await waitFor(async () => (await query('catalog_ready')).length > 0, { what: 'the first scrape' });
+    await waitFor(async () => (await query('catalog_ready')).length > 0, {
+      every_ms: 50,
+      what: 'the first scrape',
+    });
 
     // When there is traffic, and an event that cannot be projected.
     await makeTraffic(harness, shop);

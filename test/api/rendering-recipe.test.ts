@@ -22,7 +22,7 @@ describe('the program that renders pages on a server', () => {
   let harness: Harness;
   let shop: Shop;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
     const system = { ...realSystem, now: () => now_ms };
     const environment = { RATE_LIMIT_AUTH: '100/100' };
     harness = await startHarness({ system, environment, servers: ownNames({}) });
@@ -30,7 +30,7 @@ describe('the program that renders pages on a server', () => {
     const body = { title: 'Tea & <cups>', price_currency: 'USD', price_amount: 1 };
     await harness.request('POST', '/api/publication', { token: shop.secret.token, body });
   });
-  afterEach(() => harness.close());
+  afterAll(() => harness?.close());
 
   /** Runs the program until `use` has settled. `view` returns a page. */
   async function running(

@@ -186,7 +186,6 @@ test('a process of the service names another port if its own is in use', () =>
       for (const [name, service, settings] of [
         ['all', 'catalog'],
         ['all', 'catalog', { WORKERS: '2' }],
-        ['command', 'command'],
         ['query', 'query'],
       ] as const) {
         const child = spawn(process.execPath, ['dist/services/boot/main.js', name], {
