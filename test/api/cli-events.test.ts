@@ -11,7 +11,7 @@ import { MemoryEventStore } from '../support/memory-event-store';
 import { preload } from '../support/preload';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
-import { Cli, expectFailure, InProcessCli } from './cli-run';
+import { Cli, copiedCatalog, expectFailure, InProcessCli } from './cli-run';
 
 const ROWS = ['Mug', 'Cup', 'Pot'].map((title) => ({
   external_id: title,
@@ -20,25 +20,8 @@ const ROWS = ['Mug', 'Cup', 'Pot'].map((title) => ({
   listing: 'Kitchen',
 }));
 
-interface Catalog {
-  readonly folder: string;
-  readonly cli: Cli;
-  readonly account: string;
-  readonly store: string;
-}
-
-/** A catalog with a store of three publications in one listing. `folder` is for further files. */
-function withCatalog(story: (catalog: Catalog) => Promise<void>): Promise<void> {
-  return withTempDir(async (folder) => {
-    const cli = new InProcessCli(join(folder, 'data'));
-    const account = await cli.account();
-    const store = await cli.store(account);
-    const rows = join(folder, 'rows.jsonl');
-    writeFileSync(rows, ROWS.map((row) => JSON.stringify(row)).join('\n'));
-    await cli.json('import', rows, '--format', 'jsonl', '--store', store);
-    await story({ folder, cli, account, store });
-  });
-}
+/** A catalog with a store of three publications in one listing. */
+const withCatalog = copiedCatalog(ROWS);
 
 // biome-ignore lint/suspicious/noExplicitAny: tests read any field of an event
 const eventsIn = (text: string): any[] =>

@@ -16,8 +16,7 @@ import { parseConfig } from '../../shared/kernel/config';
 import type { PublicationId, StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 import { flatPicture } from '../support/pictures';
-import { withTempDir } from '../support/temp-dir';
-import { Cli, expectFailure, InProcessCli } from './cli-run';
+import { Cli, copiedCatalog, expectFailure } from './cli-run';
 
 interface Shop {
   readonly cli: Cli;
@@ -26,10 +25,10 @@ interface Shop {
   file(name: string, content: string): string;
 }
 
+const withCatalog = copiedCatalog([]);
+
 async function withShop(story: (shop: Shop) => Promise<void>): Promise<void> {
-  await withTempDir(async (folder) => {
-    const cli = new InProcessCli(join(folder, 'data'));
-    const store = await cli.store(await cli.account());
+  await withCatalog(async ({ cli, store, folder }) => {
     const file: Shop['file'] = (name, content) => {
       const path = join(folder, name);
       writeFileSync(path, content);

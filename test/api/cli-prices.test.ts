@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { withTempDir } from '../support/temp-dir';
-import { type Cli, expectFailure, InProcessCli } from './cli-run';
+import { type Cli, copiedCatalog, expectFailure } from './cli-run';
 
 const CATALOG = [
   {
@@ -17,6 +16,8 @@ const CATALOG = [
   { external_id: 'mug', title: 'Mug', price: '4.00', quantity_available: 7 },
 ];
 
+const withCatalog = copiedCatalog(CATALOG);
+
 interface Shop {
   readonly cli: Cli;
   /** Imports a price list and returns how it ended. */
@@ -28,12 +29,8 @@ interface Shop {
 }
 
 function withShop(story: (shop: Shop) => Promise<void>): Promise<void> {
-  return withTempDir(async (folder) => {
-    const cli = new InProcessCli(join(folder, 'data'));
-    const store = await cli.store(await cli.account());
+  return withCatalog(async ({ cli, store, folder }) => {
     const file = join(folder, 'file');
-    writeFileSync(file, CATALOG.map((row) => JSON.stringify(row)).join('\n'));
-    await cli.json('import', file, '--format', 'jsonl', '--store', store);
     await story({
       cli,
       prices: (rows, ...options) => {

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { openEventStore, openViewStore } from '../../services/boot/open-adapters';
 import { execute } from '../../services/command/execute';
 import { uploadMedia } from '../../services/command/media';
@@ -15,10 +13,9 @@ import { streamIn } from '../../shared/ports/stream-state';
 import { ALL_PARTS, type ViewStore, type ViewVersion } from '../../shared/ports/view-store';
 import { nextBatch } from '../contract/some-documents';
 import { readLog } from '../support/read-log';
-import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
 import { anUpload } from '../unit/command/support';
-import { Cli, expectFailure, InProcessCli } from './cli-run';
+import { Cli, copiedCatalog, expectFailure } from './cli-run';
 
 const row = (index: number) => ({
   external_id: `p${index}`,
@@ -30,20 +27,9 @@ const row = (index: number) => ({
 /** The store, the listing, and for each row the reservation of its external id and the publication. */
 const IMPORTED = 2 + 2 * 12;
 
-async function withCatalog(
-  story: (cli: Cli, ids: { account: string; store: string }) => Promise<void>,
-  ...options: string[]
-): Promise<void> {
-  await withTempDir(async (folder) => {
-    const cli = new InProcessCli(join(folder, 'data'));
-    const account = await cli.account();
-    const store = await cli.store(account, ...options);
-    const path = join(folder, 'catalog.jsonl');
-    writeFileSync(path, Array.from({ length: 12 }, (_, index) => JSON.stringify(row(index))).join('\n'));
-    await cli.json('import', path, '--format', 'jsonl', '--store', store);
-    await story(cli, { account, store });
-  });
-}
+const ROWS = Array.from({ length: 12 }, (_, index) => row(index));
+const withCatalog = copiedCatalog(ROWS);
+const withTestCatalog = copiedCatalog(ROWS, '--test');
 
 async function inLiveViews(
   cli: Cli,
@@ -59,7 +45,7 @@ async function inLiveViews(
 }
 
 test('status, verify, rebuild, rollback and drop work on a catalog', () =>
-  withCatalog(async (cli) => {
+  withCatalog(async ({ cli }) => {
     const { realms } = await cli.json('projections', 'status');
     expect(realms.map(({ realm }: { realm: string }) => realm)).toEqual(['control', 'live', 'test']);
     expect(realms[1]).toMatchObject({
@@ -88,7 +74,7 @@ test('status, verify, rebuild, rollback and drop work on a catalog', () =>
   }));
 
 test('verify lists the fields of a drifted document and exits with 1', () =>
-  withCatalog(async (cli, { store }) => {
+  withCatalog(async ({ cli, store }) => {
     let id = '';
     await inLiveViews(cli, async (views, active) => {
       const [stored] = await active.scan('publications', { limit: 1 });
@@ -126,9 +112,8 @@ test('verify lists the fields of a drifted document and exits with 1', () =>
   }));
 
 test('status --watch follows the log until Ctrl-C', () =>
-  withCatalog(async ({ folder }, { store }) => {
-    const cli = new Cli(folder);
-    const watching = cli.start('projections', 'status', '--watch', '--realm', 'live');
+  withCatalog(async ({ cli, store }) => {
+    const watching = new Cli(cli.folder).start('projections', 'status', '--watch', '--realm', 'live');
     const ended = once(watching, 'exit');
     let printed = '';
     watching.stdout!.setEncoding('utf8').on('data', (text) => {
@@ -144,7 +129,7 @@ test('status --watch follows the log until Ctrl-C', () =>
   }));
 
 test('lists dead letters under both names, retries and skips them', () =>
-  withCatalog(async (cli, { store }) => {
+  withCatalog(async ({ cli, store }) => {
     const stream = streamName('live', 'store', store);
     await inLiveViews(cli, async (views, active) => {
       const partition = partitionOf(store, views.partition_count);
@@ -177,7 +162,7 @@ test('lists dead letters under both names, retries and skips them', () =>
   }));
 
 test('a rebuild that meets an event that it cannot project says how to go on; retry says that it fails again', () =>
-  withCatalog(async (cli, { store }) => {
+  withCatalog(async ({ cli, store }) => {
     const stream = streamName('live', 'store', store);
     const log = await openEventStore(parseConfig({ DATA_DIR: cli.folder }), 'live');
     const [created] = await readLog(log);
@@ -196,7 +181,7 @@ test('a rebuild that meets an event that it cannot project says how to go on; re
   }));
 
 test('test-data reset deletes the test data of an account and nothing else', () =>
-  withCatalog(async (cli, { account, store }) => {
+  withTestCatalog(async ({ cli, account, store }) => {
     const live = await cli.store(account);
     await recordMedia(cli, store);
     await deleteAndRestore(cli, store);
@@ -211,7 +196,7 @@ test('test-data reset deletes the test data of an account and nothing else', () 
     expect(stores.map(({ id }: { id: string }) => id)).toContain(live);
     expect(stores).toHaveLength(2);
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
-  }, '--test'));
+  }));
 
 /** Appends the event of an upload. */
 async function recordMedia(cli: Cli, store_id: string): Promise<void> {
@@ -238,7 +223,7 @@ async function deleteAndRestore(cli: Cli, store_id: string): Promise<void> {
 }
 
 test('a second verification or rebuild fails with the reason while the first one runs', () =>
-  withCatalog((cli) =>
+  withCatalog(({ cli }) =>
     inLiveViews(cli, async (views) => {
       for (const [command, what] of [
         ['verify', 'verification'],

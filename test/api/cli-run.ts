@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { exitCodeOf, lineOf } from '../../services/cli/invocation';
 import { buildProgram } from '../../services/cli/program';
 import { environmentWithoutServers } from '../support/own-servers';
+import { makeTempDir, type TempDir, withTempDir } from '../support/temp-dir';
 import { within } from '../support/wait-for';
 
 /** On a busy machine, a rebuild during writes takes a minute or two. */
@@ -157,6 +159,41 @@ async function ended(child: ChildProcess): Promise<Ended> {
   } finally {
     child.kill('SIGKILL');
   }
+}
+
+/** A catalog of one store, which only the running test has. */
+export interface CopiedCatalog {
+  readonly cli: InProcessCli;
+  readonly account: string;
+  readonly store: string;
+  /** For further files. The data folder is in it. */
+  readonly folder: string;
+}
+
+/**
+ * Returns a function that runs a story on a copy of a catalog with a store, into which the rows were imported. The catalog
+ * is made once per file: that takes three commands.
+ */
+export function copiedCatalog(rows: readonly object[], ...options: string[]) {
+  let original: TempDir | undefined;
+  let ids: Pick<CopiedCatalog, 'account' | 'store'>;
+  const make = async (): Promise<string> => {
+    if (original) return original.path;
+    original = makeTempDir();
+    const cli = new InProcessCli(join(original.path, 'data'));
+    const account = await cli.account();
+    ids = { account, store: await cli.store(account, ...options) };
+    const path = join(original.path, 'rows.jsonl');
+    writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'));
+    if (rows.length > 0) await cli.json('import', path, '--format', 'jsonl', '--store', ids.store);
+    return original.path;
+  };
+  afterAll(() => original?.remove());
+  return (story: (catalog: CopiedCatalog) => Promise<void>): Promise<void> =>
+    withTempDir(async (folder) => {
+      cpSync(await make(), folder, { recursive: true });
+      await story({ cli: new InProcessCli(join(folder, 'data')), folder, ...ids });
+    });
 }
 
 /** Expects a failure: one line on standard error, no stack, nothing on standard output. */
