@@ -153,7 +153,6 @@ describeWithProgram('prometheus', 'a Prometheus that scrapes the service', () =>
   test('runs every query of the alerts and the dashboard, and fires an alert', async () => {
     // Given a Prometheus that has scraped the service before anything happens, so that it sees increases.
     await waitFor(async () => (await query('catalog_ready')).length > 0, {
-      every_ms: 50,
       what: 'the first scrape',
     });
 
