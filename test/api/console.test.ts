@@ -13,7 +13,8 @@ let shop: Shop;
 let merchant: ConsoleVisitor;
 
 beforeAll(async () => {
-  harness = await startHarness({ environment: { CONSOLE: 'on', WEBHOOKS: 'private' } });
+  const environment = { CONSOLE: 'on', WEBHOOKS: 'private' };
+  harness = await startHarness({ environment, webhook_times: { search_ms: 20 } });
 });
 afterAll(() => harness?.close());
 

@@ -94,10 +94,6 @@ export class TraceReceiver {
     return this.received.filter((span) => span.trace_id === trace_id);
   }
 
-  spansNamed(name: string): ReceivedSpan[] {
-    return this.received.filter((span) => span.name === name);
-  }
-
   stop(): void {
     this.server.close();
     this.server.closeAllConnections();
