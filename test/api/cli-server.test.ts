@@ -10,7 +10,7 @@ describe('while a server runs', () => {
   let server: Harness;
   let cli: InProcessCli;
   beforeAll(async () => {
-    server = await startHarness();
+    server = await startHarness({ is_own: true });
     cli = new InProcessCli(server.data_dir);
   });
   afterAll(() => server.close());
