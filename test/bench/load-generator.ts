@@ -1,6 +1,7 @@
 import { AskedProcess } from './asked-process';
-import type { LoadPlan, LoadResult, LoadRound } from './load-process';
+import type { LoadGenerator, LoadPlan, LoadResult, LoadRound } from './load-process';
 import { cpuUs } from './process-usage';
+import { hasWrk, Wrk } from './wrk';
 
 /** A request as the load generator sends it. */
 export interface PlannedRequest {
@@ -28,9 +29,18 @@ function requestText({ method = 'GET', path, headers = {}, body }: PlannedReques
   return `${lines.join('\r\n')}\r\n\r\n${body ?? ''}`;
 }
 
-/** Starts the load generator and gives it work. */
-export class Load {
+/** The generator that needs nothing installed (`load-process.ts`). */
+class OwnGenerator implements LoadGenerator {
   private readonly process = new AskedProcess('load-process.js');
+
+  add = (plan: LoadPlan): Promise<number> => this.process.ask({ add: plan });
+  run = (round: LoadRound): Promise<LoadResult> => this.process.ask({ run: round });
+  end = (): void => this.process.end();
+}
+
+/** Gives work to the load generator: `wrk` if it is installed, else one of this folder. */
+export class Load {
+  private readonly generator: LoadGenerator = hasWrk() ? new Wrk() : new OwnGenerator();
 
   /** Hands over requests to a server. Returns a function that runs a round of them. */
   async plan(
@@ -40,14 +50,20 @@ export class Load {
     beside_pid?: number,
   ): Promise<(round: Omit<LoadRound, 'plan'>) => Promise<LoadFigures>> {
     const { hostname, port } = new URL(url);
-    const add: LoadPlan = { host: hostname, port: Number(port), requests: requests.map(requestText) };
-    const plan = await this.process.ask<number>({ add });
+    const plan = await this.generator.add({
+      host: hostname,
+      port: Number(port),
+      requests: requests.map(requestText),
+    });
     return async (round) => {
       const used = (id = pid): number => (id === undefined ? undefined : cpuUs(id)) ?? Number.NaN;
       const usedBeside = (): number => (beside_pid === undefined ? Number.NaN : used(beside_pid));
       const [before_us, before_beside_us] = [used(), usedBeside()];
-      const result = await this.process.ask<LoadResult>({ run: { plan, ...round } });
-      if (result.failed > 0) throw new Error(`${result.failed} requests failed: ${result.first_failure}`);
+      const result = await this.generator.run({ plan, ...round });
+      if (result.failed > 0)
+        throw new Error(
+          `${result.failed} requests failed: ${result.first_failure ?? `among ${requests[0]!.path} and others`}`,
+        );
       const { responses, elapsed_ms } = result;
       const cpu_us = (used() - before_us) / responses;
       const beside_cpu_us = (usedBeside() - before_beside_us) / responses;
@@ -56,6 +72,6 @@ export class Load {
   }
 
   end(): void {
-    this.process.end();
+    this.generator.end();
   }
 }

@@ -8,7 +8,7 @@ export interface LoadPlan {
   readonly requests: readonly string[];
 }
 
-/** One round of a plan: for a time, or for a number of responses. */
+/** One round of a plan: for a time, or until a number of responses. */
 export interface LoadRound {
   readonly plan: number;
   readonly concurrency: number;
@@ -21,19 +21,29 @@ export interface LoadResult {
   readonly elapsed_ms: number;
   readonly p50_ms: number;
   readonly p99_ms: number;
-  /** Number of responses with a status of 400 or more, and the first request that got one. */
+  /** Number of responses with a status of 400 or more. */
   readonly failed: number;
+  /** The first request that failed, if the generator knows it. */
   readonly first_failure?: string;
+}
+
+/** Sends requests as fast as a server answers them. */
+export interface LoadGenerator {
+  /** Takes the requests. Returns the number of the plan. */
+  add(plan: LoadPlan): Promise<number>;
+  /** Sends requests in turn, beginning where the last round of the plan ended. */
+  run(round: LoadRound): Promise<LoadResult>;
+  end(): void;
 }
 
 export type LoadMessage = { readonly add: LoadPlan } | { readonly run: LoadRound };
 
 /**
- * The load generator. A process of its own, so that it does not share the event loop with the service or with the
- * benchmark. It writes prepared requests to raw sockets, so that it is faster than any of the servers. `Load` in
- * `load-generator.ts` is its other side.
+ * The load generator of machines without `wrk`. A process of its own, so that it does not share the event loop with the
+ * service or with the benchmark. It writes prepared requests to raw sockets, so that it is faster than any of the
+ * servers. `Load` in `load-generator.ts` is its other side.
  */
-class Generator {
+class SocketGenerator {
   private readonly plans: LoadPlan[] = [];
   /** The next request of each plan. A round continues where the last one ended. */
   private readonly next: number[] = [];
@@ -134,7 +144,7 @@ class HttpConnection {
   }
 }
 
-const generator = new Generator();
+const generator = new SocketGenerator();
 process.on('message', async (message: LoadMessage) => {
   try {
     process.send!({

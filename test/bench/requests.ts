@@ -1,33 +1,26 @@
-import type { RequestTemplate } from './load';
+import type { PlannedRequest } from './load-generator';
 import type { Seeded } from './seed';
 
-const pick = <T>(items: readonly T[], n: number): T => items[n % items.length]!;
+/** Different bodies of writes, used in turn. */
+const BODIES = 1_000;
 
-/** The requests to the service and to the baselines. */
-export function requestsOf(url: string, seeded: Seeded) {
-  const read = { authorization: `Bearer ${seeded.public_token}` };
-  const write = { authorization: `Bearer ${seeded.secret_token}` };
-  let next = 0;
-  const body = (): string =>
-    JSON.stringify({ title: `Bench ${next++}`, price_currency: 'USD', price_amount: 999 });
-  const get = (path: () => string): RequestTemplate => ({ url, method: 'GET', headers: read, path });
-  const post = (headers: Record<string, string>, to = url, path = '/api/publication'): RequestTemplate => {
-    return { url: to, method: 'POST', headers, path: () => path, body };
-  };
-  const baselineGet = (to: string, path: () => string): RequestTemplate => ({
-    url: to,
-    method: 'GET',
-    headers: {},
-    path,
-  });
+/** The requests to the service and to the baselines, each kind a list that is sent in turn. */
+export function requestsOf({ public_token, secret_token, publication_ids, listing_ids }: Seeded) {
+  const reads = (paths: readonly string[]): PlannedRequest[] =>
+    paths.map((path) => ({ path, headers: { Authorization: `Bearer ${public_token}` } }));
+  const writes = (path: string, headers: Readonly<Record<string, string>>): PlannedRequest[] =>
+    Array.from({ length: BODIES }, (_, n) => {
+      const body = JSON.stringify({ title: `Bench ${n}`, price_currency: 'USD', price_amount: 999 });
+      return { method: 'POST', path, headers, body };
+    });
+  const secret = { Authorization: `Bearer ${secret_token}` };
   return {
-    byId: get(() => `/api/publication/${pick(seeded.publication_ids, next++)}`),
-    page: get(() => `/api/listing/${pick(seeded.listing_ids, next++)}/publications`),
-    write: post(write),
-    writeAsync: post({ ...write, prefer: 'respond-async' }),
-    baselineById: (to: string, count: number): RequestTemplate =>
-      baselineGet(to, () => `/one/${1 + (next++ % (count - 1))}`),
-    baselinePage: (to: string): RequestTemplate => baselineGet(to, () => '/page'),
-    baselineAppend: (to: string): RequestTemplate => post({}, to, '/append'),
+    byId: reads(publication_ids.map((id) => `/api/publication/${id}`)),
+    page: reads(listing_ids.map((id) => `/api/listing/${id}/publications`)),
+    write: writes('/api/publication', secret),
+    writeAsync: writes('/api/publication', { ...secret, Prefer: 'respond-async' }),
+    baselineById: publication_ids.slice(1).map((_, n): PlannedRequest => ({ path: `/one/${n + 1}` })),
+    baselinePage: [{ path: '/page' }] as PlannedRequest[],
+    baselineAppend: writes('/append', {}),
   };
 }

@@ -4,7 +4,7 @@ import { withTempDir } from '../support/temp-dir';
 import { startBaseline } from './baseline-process';
 import { BaselineHops } from './hops';
 import { LiveProjection } from './live';
-import { durationsMs, type RequestTemplate, requestsPerSecond } from './load';
+import { Load, type PlannedRequest } from './load-generator';
 import { requestsOf } from './requests';
 import { compare, printHead, printRow, type Round } from './rounds';
 import { seed } from './seed';
@@ -20,6 +20,7 @@ const BURST = 400;
 const ALONE = 40;
 /** Requests of one round that sends them one at a time. */
 const ONE_BY_ONE = 40;
+const ONE_BY_ONE_MS_MAX = 60_000;
 
 /** The lowest acceptable ratio of each rate to its baseline. */
 const TARGETS = { by_id: 1.5, page: 2.5, write: 0.5, command_process: 0.8, projection: 0.5 };
@@ -74,9 +75,15 @@ async function measure(settings: Record<string, string>): Promise<void> {
   ]);
   const hops = new BaselineHops(servers);
   const live = await LiveProjection.open(settings);
-  const requests = requestsOf(service.url, seeded);
-  const roundOf = (template: RequestTemplate, concurrency: number): Round => {
-    return () => requestsPerSecond(template, concurrency, ROUND_MS);
+  const requests = requestsOf(seeded);
+  const load = new Load();
+  const roundOf = async (
+    url: string,
+    planned: readonly PlannedRequest[],
+    concurrency: number,
+  ): Promise<Round> => {
+    const run = await load.plan(url, planned);
+    return async () => (await run({ concurrency, duration_ms: ROUND_MS })).per_second;
   };
   // Projections that are still running would slow down the next round.
   const settle = (): Promise<void> => live.caughtUp(seeded.store_id);
@@ -100,18 +107,20 @@ async function measure(settings: Record<string, string>): Promise<void> {
   };
   try {
     printHead('per second');
-    const byId = requests.baselineById(baseline.url, PUBLICATIONS);
-    const read = { name: 'read by id', service: roundOf(requests.byId, 16), baseline: roundOf(byId, 16) };
+    const read = {
+      service: await roundOf(service.url, requests.byId, 16),
+      baseline: await roundOf(baseline.url, requests.baselineById, 16),
+    };
     const pids = { service: service.child.pid!, baseline: baseline.child.pid! };
-    await compare({ ...read, target: TARGETS.by_id, pids }, ROUNDS);
+    await compare({ name: 'read by id', ...read, target: TARGETS.by_id, pids }, ROUNDS);
     const page = {
-      service: roundOf(requests.page, 16),
-      baseline: roundOf(requests.baselinePage(baseline.url), 16),
+      service: await roundOf(service.url, requests.page, 16),
+      baseline: await roundOf(baseline.url, requests.baselinePage, 16),
     };
     await compare({ name: 'listing page of 20', ...page, target: TARGETS.page, pids }, ROUNDS);
     const append = { baseline: () => hops.append(ROUND_MS) };
     const route = {
-      baseline: roundOf(requests.baselineAppend(baseline_route.url), 64),
+      baseline: await roundOf(baseline_route.url, requests.baselineAppend, 64),
       target: TARGETS.write,
     };
     // Shows what HTTP costs: the baseline's append behind a route, against the same append without HTTP.
@@ -124,13 +133,13 @@ async function measure(settings: Record<string, string>): Promise<void> {
       ROUNDS,
     );
     const modes = { projected: requests.write, 'respond-async': requests.writeAsync };
-    for (const [mode, template] of Object.entries(modes)) {
-      const write = { service: roundOf(template, 64), settle };
+    for (const [mode, planned] of Object.entries(modes)) {
+      const write = { service: await roundOf(service.url, planned, 64), settle };
       await compare({ name: `write, ${mode}: baseline append in a route`, ...write, ...route }, ROUNDS);
       await compare({ name: `write, ${mode}: baseline append without HTTP`, ...write, ...append }, ROUNDS);
     }
     const command_pids = { service: command_process.child.pid!, baseline: baseline_route.child.pid! };
-    const writes = undisturbed(roundOf(requestsOf(command_process.url, seeded).writeAsync, 64));
+    const writes = undisturbed(await roundOf(command_process.url, requests.writeAsync, 64));
     const on_command_process = {
       name: 'write, a command process: baseline in a route',
       service: writes,
@@ -142,11 +151,12 @@ async function measure(settings: Record<string, string>): Promise<void> {
     await compare({ name: 'live projection, slowest baseline hop', ...projection }, ROUNDS);
     await printHops(rates, hops, live);
     await printOneByOne({
-      baseline: requests.baselineAppend(baseline_route.url),
-      one_process: requests.write,
-      across_processes: requestsOf(command_process.url, seeded).write,
+      baseline: await load.plan(baseline_route.url, requests.baselineAppend),
+      one_process: await load.plan(service.url, requests.write),
+      across_processes: await load.plan(command_process.url, requests.write),
     });
   } finally {
+    load.end();
     for (const { child } of [baseline, baseline_route]) child.kill('SIGKILL');
     await live.close();
     await hops.close();
@@ -154,18 +164,21 @@ async function measure(settings: Record<string, string>): Promise<void> {
   }
 }
 
+type Plan = Awaited<ReturnType<Load['plan']>>;
+
 /** Prints the median time of writes that are sent one at a time, in alternating rounds. */
 async function printOneByOne(
-  templates: Record<'baseline' | 'one_process' | 'across_processes', RequestTemplate>,
+  plans: Record<'baseline' | 'one_process' | 'across_processes', Plan>,
 ): Promise<void> {
   const durations = {
     baseline: [] as number[],
     one_process: [] as number[],
     across_processes: [] as number[],
   };
+  const one_by_one = { concurrency: 1, duration_ms: ONE_BY_ONE_MS_MAX, responses_max: ONE_BY_ONE };
   for (let round = 0; round < ROUNDS; round++)
     for (const name of Object.keys(durations) as (keyof typeof durations)[])
-      durations[name].push(...(await durationsMs(templates[name], ONE_BY_ONE)));
+      durations[name].push((await plans[name](one_by_one)).p50_ms);
   const ms = (name: keyof typeof durations): string => median(durations[name]).toFixed(1);
   console.log();
   printRow('one write at a time, ms', ['service', 'baseline', '', 'at most', 'reached']);

@@ -2,9 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { endAll, type RunningProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
-import { type RequestTemplate, requestsPerSecond } from './load';
+import { Load } from './load-generator';
 import { requestsOf } from './requests';
-import { compare, printHead } from './rounds';
+import { compare, printHead, type Round } from './rounds';
 import { type Seeded, seed } from './seed';
 import { startServiceUnderTest } from './service-process';
 
@@ -23,7 +23,7 @@ async function startSide(folder: string, traces: Record<string, string>): Promis
   const keys = await seed(settings, PUBLICATIONS);
   const running = await startServiceUnderTest('services/boot/main.js', { ...settings, ...traces });
   const seeded: Seeded = await keys.tokens(running.url);
-  return { running, requests: requestsOf(running.url, seeded) };
+  return { running, requests: requestsOf(seeded) };
 }
 
 /**
@@ -37,6 +37,7 @@ export async function benchTraces(): Promise<void> {
   });
   await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
   const { port } = receiver.address() as AddressInfo;
+  const load = new Load();
   const on = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` };
   try {
     for (const [name, settings] of [
@@ -49,18 +50,22 @@ export async function benchTraces(): Promise<void> {
           const traced = await startSide(on_folder, settings);
           printHead(`answers per second, traces off : ${name}`);
           const pids = { service: off.running.child.pid!, baseline: traced.running.child.pid! };
-          const rate = (request: RequestTemplate) => () => requestsPerSecond(request, 16, ROUND_MS);
+          const rate = async ({ running, requests }: Side, kind: keyof Side['requests']): Promise<Round> => {
+            const run = await load.plan(running.url, requests[kind]);
+            return async () => (await run({ concurrency: 16, duration_ms: ROUND_MS })).per_second;
+          };
           for (const [label, request] of [
             ['read by id', 'byId'],
             ['write, respond-async', 'writeAsync'],
           ] as const) {
-            const sides = { service: rate(off.requests[request]), baseline: rate(traced.requests[request]) };
+            const sides = { service: await rate(off, request), baseline: await rate(traced, request) };
             await compare({ name: label, ...sides, pids }, ROUNDS);
           }
           for (const { running } of [off, traced]) await running.end('SIGTERM');
         }),
       );
   } finally {
+    load.end();
     receiver.close();
     receiver.closeAllConnections();
     endAll();
