@@ -94,7 +94,7 @@ async function withService(bench: Bench, work: (session: Session) => Promise<voi
   const { data, options } = bench;
   const folder = join(options.data, 'profiles', `${folderName(options.size)}-${Date.now()}`);
   if (options.profile) mkdirSync(folder, { recursive: true });
-  const service = await Service.start(data.path, options.profile ? folder : undefined);
+  const service = await Service.start(data.path, options.profile ? { profile: folder } : {});
   await work(await openSession(bench, service));
   await service.stop();
   if (options.profile) writeFlameGraphs(folder);
@@ -107,14 +107,18 @@ export async function openSession(bench: Bench, service: Service): Promise<Sessi
   for (const key of catalog.public_keys) public_tokens.push(await service.token(key));
   const secret_token = await service.token(catalog.secret_key);
   await service.caughtUp(catalog, public_tokens[0]!, bench.products.count());
-  const countItems: CountItems = async (path) => {
-    const headers = { authorization: `Bearer ${public_tokens[0]}` };
-    const reply = (await (await fetch(service.url + path, { headers })).json()) as {
+  const countItems = countItemsOf(service, public_tokens[0]!);
+  return { ...bench, service, public_tokens, secret_token, countItems };
+}
+
+export function countItemsOf({ url }: Service, token: string): CountItems {
+  return async (path) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const reply = (await (await fetch(url + path, { headers })).json()) as {
       meta?: { item_count?: number; pagination?: { total?: number } };
     };
     return reply.meta?.item_count ?? reply.meta?.pagination?.total ?? 0;
   };
-  return { ...bench, service, public_tokens, secret_token, countItems };
 }
 
 /** Writes a picture and the folded stacks next to each CPU profile of the folder. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { benchAgainst } from './against';
 import { readCatalog, writeCatalog } from './catalog/write-log';
 import { benchEmbedded } from './embedded';
 import { type BenchOptions, folderName, parseOptions, USAGE } from './options';
@@ -20,6 +21,7 @@ async function main(): Promise<void> {
   if (options.mode === 'servers') process.exitCode = await benchServers();
   else if (options.mode === 'traces') await benchTraces();
   else if (options.mode === 'generate') await generate(options);
+  else if (options.against !== undefined) process.exitCode = await benchAgainst(options, options.against);
   else await benchEmbedded(options);
 }
 
@@ -30,4 +32,8 @@ async function generate({ size, data }: BenchOptions): Promise<void> {
   console.log(folder);
 }
 
-void main();
+main().catch((error: unknown) => {
+  console.error(error);
+  // The exit code 1 says that the service has become dearer.
+  process.exitCode = 2;
+});

@@ -4,6 +4,10 @@ import { parseArgs } from 'node:util';
 
 export interface BenchOptions {
   readonly mode: 'embedded' | 'servers' | 'traces' | 'generate';
+  /** The commit to compare with. */
+  readonly against: string | undefined;
+  /** Only the reads and the write that show most. For `against`. */
+  readonly short: boolean;
   /** Publications of the main store. */
   readonly size: number;
   /** The folder with the data of all sizes, which is kept between runs. */
@@ -17,15 +21,21 @@ export interface BenchOptions {
 }
 
 export const USAGE = `usage: npm run bench -- [options]
-  --size N      publications: 1000 (default), 100000 or 1000000
+  --size N      publications: 1000, 100000 or 1000000; default: 1000, with --against 5000
   --only TEXT   only the rows whose name contains the text
   --quick       shorter and fewer rounds; compares nothing with 1,000 publications
   --json        prints the rows as JSON
   --profile     writes a flame graph of the service's process
   --data DIR    where catalogs and results are kept; default: ~/.cache/catalog-bench
+  --against REF compares with another commit, and exits with 1 if something costs 10 % more
+  --short       with --against: only a few rows, in about a minute
   --generate    only makes the catalog
   --servers     measures on the configured servers instead
   --traces      measures what traces cost instead`;
+
+const SIZE_MIN = 1_000;
+/** Cold reads need so many different paths. */
+const COLD_SIZE_MIN = 5_000;
 
 /** Returns the options, or undefined if the arguments are not understood. */
 export function parseOptions(args: readonly string[]): BenchOptions | undefined {
@@ -33,7 +43,9 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
     const { values } = parseArgs({
       args: [...args],
       options: {
-        size: { type: 'string', default: '1000' },
+        size: { type: 'string' },
+        against: { type: 'string' },
+        short: { type: 'boolean', default: false },
         only: { type: 'string' },
         data: { type: 'string', default: join(homedir(), '.cache', 'catalog-bench') },
         quick: { type: 'boolean', default: false },
@@ -44,15 +56,18 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
         traces: { type: 'boolean', default: false },
       },
     });
-    const { size, generate, servers, traces, data, only, quick, json, profile } = values;
-    const modes = (['generate', 'servers', 'traces'] as const).filter(
-      (_, n) => [generate, servers, traces][n],
-    );
-    const count = Number(size);
-    if (modes.length > 1 || !Number.isInteger(count) || count < 1_000) return undefined;
+    const { against, short, data, only, quick, json, profile } = values;
+    const modes = (['generate', 'servers', 'traces'] as const).filter((mode) => values[mode]);
+    const reads_cold = against !== undefined;
+    const size = Number(values.size ?? (reads_cold ? COLD_SIZE_MIN : SIZE_MIN));
+    if (!Number.isInteger(size) || size < (reads_cold ? COLD_SIZE_MIN : SIZE_MIN)) return undefined;
+    if (modes.length + (against === undefined ? 0 : 1) > 1 || (short && against === undefined))
+      return undefined;
     return {
       mode: modes[0] ?? 'embedded',
-      size: count,
+      against,
+      short,
+      size,
       data,
       only: only?.toLowerCase(),
       quick,

@@ -125,6 +125,29 @@ export async function readsOf(
   ];
 }
 
+const SORTS = ['created_at', 'price', 'name'].flatMap((sort) =>
+  ['asc', 'desc'].map((order) => `sort=${sort}&order=${order}`),
+);
+/** Reads of many paths, each of which is requested once, so that no cache has its answer. The order mixes dear and cheap. */
+export function coldReadsOf({ main }: Catalog, products: PublicProducts): Read[] {
+  const indexes = Array.from({ length: main.size }, (_, index) => (index * 7_919) % main.size);
+  const byId = indexes
+    .filter((index) => products.isPublic(index))
+    .map((index) => `/api/publication/${products.idAt(index)}`);
+  const pages = [1, 2, 3, 4, 5, 6, 7, 8].flatMap((page) =>
+    SORTS.flatMap((sort) =>
+      main.listing_ids.map((id) => `/api/listing/${id}/publications?page=${page}&${sort}`),
+    ),
+  );
+  const words = vocabulary.map((_, index) => vocabulary[(index * 7_919) % vocabulary.length]!);
+  return [
+    { name: 'by id, cold', paths: byId },
+    { name: 'page of 20, cold', paths: pages },
+    { name: 'search, cold', paths: words.map(searchPath) },
+    { name: 'related, cold', paths: byId.map((path) => `${path}/related`) },
+  ];
+}
+
 function mixedWords(random: Random, count: number): string {
   return Array.from({ length: count }, () =>
     withTypo(`${oneOf(random, foreignWords)}${oneOf(random, longWords)}`, random),

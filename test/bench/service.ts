@@ -11,6 +11,13 @@ const READY_WITHIN_MS = 3_600_000;
 const TOKEN_MINUTES = 60;
 const MONITOR = join(__dirname, 'loop-monitor.js');
 
+export interface ServiceOptions {
+  /** A folder for the CPU profile, which is written when the service stops. */
+  readonly profile?: string;
+  /** The built tree that the service is started from. Default: this one. */
+  readonly root?: string;
+}
+
 /** The service under test on a data folder, with tokens of the catalog's keys. */
 export class Service {
   private readonly running: RunningProcess;
@@ -24,24 +31,21 @@ export class Service {
     this.started = { listening_ms, ready_ms: Number.NaN };
   }
 
-  /** Starts the service and waits until it is ready. `profile`: a folder for the CPU profile, written when it stops. */
-  static async start(folder: string, profile?: string): Promise<Service> {
-    const service = await Service.listen(folder, profile);
+  /** Starts the service and waits until it is ready. */
+  static async start(folder: string, options?: ServiceOptions): Promise<Service> {
+    const service = await Service.listen(folder, options);
     await service.ready();
     return service;
   }
 
   /** Starts the service and waits until it listens. */
-  static async listen(folder: string, profile?: string): Promise<Service> {
+  static async listen(folder: string, { profile, root }: ServiceOptions = {}): Promise<Service> {
     const scratch = mkdtempSync(join(tmpdir(), 'catalog-bench-'));
     const settings = { DATA_DIR: folder, BENCH_LOOP_FILE: join(scratch, 'loop') };
     const profiled = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
     const started_ms = performance.now();
-    const running = await startServiceUnderTest('services/boot/main.js', settings, [
-      '-r',
-      MONITOR,
-      ...profiled,
-    ]);
+    const node_arguments = ['-r', MONITOR, ...profiled];
+    const running = await startServiceUnderTest('services/boot/main.js', settings, node_arguments, root);
     return new Service(running, scratch, performance.now() - started_ms);
   }
 

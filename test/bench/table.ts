@@ -45,7 +45,8 @@ const NAME_WIDTH = 38;
 const COLUMNS = ['value', 'express', 'bare', 'raw', 'ratio', 'CPU µs', 'p99 ms', 'target', 'met', '1k:this'];
 const COLUMN_WIDTH = 10;
 
-const line = (name: string, columns: readonly string[]): string =>
+/** Returns a name and columns that are aligned to the right. */
+export const line = (name: string, columns: readonly string[]): string =>
   (name.padEnd(NAME_WIDTH) + columns.map((text) => text.padStart(COLUMN_WIDTH)).join('')).trimEnd();
 
 export const tableHead = (): string => line('', COLUMNS);
@@ -68,7 +69,7 @@ function targetText({ at_least, at_most }: Target): string {
 }
 
 /** Three significant digits, and no fraction from 100 on. Nothing for an unknown figure. */
-function figure(value: number | undefined): string {
+export function figure(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return '';
   if (Math.abs(value) >= 100) return value.toFixed(0);
   return String(Number(value.toPrecision(3)));

@@ -7,7 +7,7 @@ import { type Read, readsOf, storefrontWalk, type WalkStep } from '../reads';
 import { median, ratios } from '../statistics';
 import type { Row } from '../table';
 
-const CONCURRENCY = 16;
+export const CONCURRENCY = 16;
 /** Different requests of the storefront walk. More than an answer cache of a usual size holds at 100,000 products. */
 const WALK_STEPS = 100_000;
 /** So many of them come first, without being measured, because a service has run for more than a few seconds. */
@@ -103,8 +103,8 @@ async function answerOf(
 }
 
 /** Hands the answer to both servers with fixed answers. Returns their addresses. */
-async function fixedUrls(
-  { express, bare }: Bench,
+export async function fixedUrls(
+  { express, bare }: Pick<Bench, 'express' | 'bare'>,
   answer: FixedAnswer,
 ): Promise<{ express: string; bare: string }> {
   const urlOf = async (side: AskedProcess) => `http://127.0.0.1:${await side.ask<number>(answer)}`;
@@ -146,4 +146,4 @@ async function compareWithFixed(session: Session, name: string, sides: Sides, be
   report.add(row);
 }
 
-const slug = (name: string): string => name.replace(/[^a-z0-9]+/gi, '-');
+export const slug = (name: string): string => name.replace(/[^a-z0-9]+/gi, '-');
