@@ -6,6 +6,8 @@ export interface CpuProfile {
     readonly children?: readonly number[];
   }[];
   readonly samples: readonly number[];
+  /** In microseconds of the clock of `process.hrtime`. */
+  readonly startTime: number;
   /** Microseconds since the sample before. */
   readonly timeDeltas: readonly number[];
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { benchAgainst } from './against';
+import { benchBudget } from './budget';
 import { readCatalog, writeCatalog } from './catalog/write-log';
 import { benchEmbedded } from './embedded';
 import { type BenchOptions, folderName, parseOptions, USAGE } from './options';
@@ -20,6 +21,7 @@ async function main(): Promise<void> {
   }
   if (options.mode === 'servers') process.exitCode = await benchServers();
   else if (options.mode === 'traces') await benchTraces();
+  else if (options.mode === 'budget') await benchBudget(options);
   else if (options.mode === 'generate') await generate(options);
   else if (options.against !== undefined) process.exitCode = await benchAgainst(options, options.against);
   else await benchEmbedded(options);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 export interface BenchOptions {
-  readonly mode: 'embedded' | 'servers' | 'traces' | 'generate';
+  readonly mode: 'embedded' | 'servers' | 'traces' | 'generate' | 'budget';
   /** The commit to compare with. */
   readonly against: string | undefined;
   /** Only the reads and the write that show most. For `against`. */
@@ -21,7 +21,7 @@ export interface BenchOptions {
 }
 
 export const USAGE = `usage: npm run bench -- [options]
-  --size N      publications: 1000, 100000 or 1000000; default: 1000, with --against 5000
+  --size N      publications: 1000, 100000 or 1000000; default: 1000, with --against and --budget 5000
   --only TEXT   only the rows whose name contains the text
   --quick       shorter and fewer rounds; compares nothing with 1,000 publications
   --json        prints the rows as JSON
@@ -29,6 +29,7 @@ export const USAGE = `usage: npm run bench -- [options]
   --data DIR    where catalogs and results are kept; default: ~/.cache/catalog-bench
   --against REF compares with another commit, and exits with 1 if something costs 10 % more
   --short       with --against: only a few rows, in about a minute
+  --budget      prints what one read costs, by stage
   --generate    only makes the catalog
   --servers     measures on the configured servers instead
   --traces      measures what traces cost instead`;
@@ -46,6 +47,7 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
         size: { type: 'string' },
         against: { type: 'string' },
         short: { type: 'boolean', default: false },
+        budget: { type: 'boolean', default: false },
         only: { type: 'string' },
         data: { type: 'string', default: join(homedir(), '.cache', 'catalog-bench') },
         quick: { type: 'boolean', default: false },
@@ -57,8 +59,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | undefined 
       },
     });
     const { against, short, data, only, quick, json, profile } = values;
-    const modes = (['generate', 'servers', 'traces'] as const).filter((mode) => values[mode]);
-    const reads_cold = against !== undefined;
+    const modes = (['generate', 'servers', 'traces', 'budget'] as const).filter((mode) => values[mode]);
+    const reads_cold = against !== undefined || values.budget;
     const size = Number(values.size ?? (reads_cold ? COLD_SIZE_MIN : SIZE_MIN));
     if (!Number.isInteger(size) || size < (reads_cold ? COLD_SIZE_MIN : SIZE_MIN)) return undefined;
     if (modes.length + (against === undefined ? 0 : 1) > 1 || (short && against === undefined))

@@ -14,6 +14,15 @@ export function cpuUs(pid: number): number | undefined {
   }
 }
 
+/** Returns the CPU time of a process's main thread so far, in microseconds. Undefined if it is not reported. */
+export function mainThreadUs(pid: number): number | undefined {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the id of the child of a process that runs the script. Undefined if there is none, or it is not reported. */
 export function childPid(pid: number, script: string): number | undefined {
   try {
