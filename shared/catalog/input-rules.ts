@@ -109,8 +109,9 @@ export const timeField = z.iso.datetime({ offset: true }).transform((text) => ne
 
 function rejectDuplicates(what: string) {
   return (items: readonly string[], context: z.RefinementCtx): void => {
+    const seen = new Set<string>();
     items.forEach((item, index) => {
-      if (items.indexOf(item) === index) return;
+      if (seen.size < seen.add(item).size) return;
       context.addIssue({
         code: 'custom',
         path: [index],
@@ -121,22 +122,50 @@ function rejectDuplicates(what: string) {
   };
 }
 
+/**
+ * Limits the values that an object may have, by name. Cuts off the others before `schema` checks the values: an object of
+ * a body may have 50,000 of them. (A list needs no such step: zod does not check the items of a list that is too long.)
+ */
+export function fewNames<Schema extends z.ZodRecord>(schema: Schema, max: number) {
+  const cut = (input: unknown): unknown => {
+    if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+    const kept: Record<string, unknown> = {};
+    let count = 0;
+    for (const name in input) {
+      if (count++ > max) break;
+      kept[name] = (input as Record<string, unknown>)[name];
+    }
+    return kept;
+  };
+  const hasFew = (values: object): boolean => Object.keys(values).length <= max;
+  return z.preprocess(
+    cut,
+    schema
+      .refine(hasFew, {
+        params: { condition: 'field_invalid' satisfies Condition },
+        error: `at most ${max} names`,
+      })
+      .meta({ maxProperties: max }),
+  );
+}
+
 /** Returns the schema of an object of at most `max` values, by name. A name is one line of at most `name_max` characters. */
 function namedValuesField<Value extends z.ZodType>(value: Value, max: number, name_max: number) {
-  return z
+  // One schema for all names: making it takes 75 µs.
+  const line = lineField(name_max);
+  const record = z
     .record(z.string().meta({ minLength: 1, maxLength: name_max, pattern: NAME_PATTERN }), value)
     .superRefine((values, context) => {
-      const names = Object.keys(values);
-      const fail = (path: string[], message: string): void =>
-        context.addIssue({
-          ...{ code: 'custom', path, message, params: { condition: 'field_invalid' satisfies Condition } },
-        });
-      if (names.length > max) fail([], `at most ${max} names`);
-      const isName = (name: string): boolean => lineField(name_max).safeParse(name).data === name;
-      for (const name of names)
-        if (!isName(name)) fail([name], `a name of 1 to ${name_max} characters, without spaces around it`);
-    })
-    .meta({ maxProperties: max });
+      for (const name of Object.keys(values))
+        if (line.safeParse(name).data !== name)
+          context.addIssue({
+            code: 'custom',
+            path: [name],
+            message: `a name of 1 to ${name_max} characters, without spaces around it`,
+            params: { condition: 'field_invalid' satisfies Condition },
+          });
+    });
+  return fewNames(record, max);
 }
 
 /** Maximum length of a vendor, a type, a tag and a title for search engines. */

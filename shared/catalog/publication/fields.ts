@@ -6,6 +6,7 @@ import {
   attributesField,
   attributesSchema,
   currencyField,
+  fewNames,
   handleField,
   idField,
   idsField,
@@ -154,8 +155,7 @@ export const publicationFields = {
   }),
   featured_positions: field(z.record(z.string(), z.int().min(1)), {
     event: 'PublicationPlaced',
-    input: z
-      .record(idField, positionField)
+    input: fewNames(z.record(idField, positionField), OTHER_LISTINGS_MAX)
       .nullable()
       .transform((positions) => positions ?? {}),
     initial: {},

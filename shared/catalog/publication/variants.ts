@@ -8,6 +8,7 @@ import {
   amountField,
   attributesField,
   attributesSchema,
+  fewNames,
   idField,
   lineField,
 } from '../input-rules';
@@ -57,7 +58,7 @@ export const variantFields = {
   }),
   option_values: field(z.record(z.string(), z.string()), {
     event,
-    input: z.record(z.string(), lineField(120)),
+    input: fewNames(z.record(z.string(), lineField(120)), OPTIONS_MAX),
     initial: {},
     doc: 'The value of each option, by the name of the option. No two variants have the same values.',
     example: { Talla: 'M', Color: 'Azul' },
