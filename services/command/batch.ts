@@ -12,7 +12,7 @@ import { greatest } from '../../shared/catalog/events/positions';
 import { storeAggregate } from '../../shared/catalog/store/store';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody, parseQuery } from '../../shared/http/validation';
-import { allEnded } from '../../shared/kernel/async';
+import { allEnded, longTurn, Semaphore } from '../../shared/kernel/async';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import { deriveId, timeOfId } from '../../shared/kernel/ids';
 import { load, streamIn } from '../../shared/ports/stream-state';
@@ -40,6 +40,15 @@ const OPERATIONS = {
   delete: deletePublication,
 };
 
+/** Items that are carried out at the same time, so that they share commits of the log. */
+const AT_ONCE = 32;
+/** Time in which the items that have begun end, and in which the answer is made. */
+const END_MS = 1_000;
+/** The outcome of an item for which no time is left. */
+const NOT_BEGUN = new CatalogError('too_large', {
+  message: 'Not written, because the batch takes too long; send it in smaller batches',
+});
+
 /**
  * Returns the route of `POST /api/publications/batch`. Each item is a request to the route of its action, which does not
  * wait for the projection. A dry run is the same request with `dry_run`, so both check the same.
@@ -61,23 +70,34 @@ export function batchRoute(deps: RouteDeps): Route {
     }
   }
 
-  /** Carries out one listing after the other, then all items at once. Rejects with the first server error after all have ended. */
+  /**
+   * Carries out one listing after the other, then the items. Rejects with the first server error after all have ended. Items
+   * that have not begun at `until_ms` fail with `too_large`. Rejects with it if nothing was written.
+   */
   async function runAll(
     request: ApiRequest,
     store: StoreIdentity,
     batch: PublicationBatch,
+    until_ms: number,
   ): Promise<Outcomes> {
     const of_listings: Outcome[] = [];
     for (const [index, listing] of (batch.listings ?? []).entries())
       of_listings.push(await run(writes.putListing, () => requestOf(request, listing, `listing ${index}`)));
     const ids = await listingIds(request, store, batch, of_listings);
-    const items = batch.items.map(async (item, index) => {
+    const carryOut = async (item: PublicationBatchItem, index: number): Promise<Outcome> => {
+      const turn = longTurn();
+      if (turn) await turn;
+      if (performance.now() > until_ms) return NOT_BEGUN;
       const operation = OPERATIONS[item.action];
       const outcome = await run(operation, () => requestOf(request, inListing(item, ids), String(index)));
       const moves = ids.get(item.listing_external_id ?? '') === null;
       return moves ? movedToNew(outcome) : outcome;
-    });
-    return { listings: of_listings, items: await allEnded(items) };
+    };
+    const slots = new Semaphore(AT_ONCE);
+    const items = await allEnded(batch.items.map((item, index) => slots.run(() => carryOut(item, index))));
+    const may_be_written = !request.dry_run && (of_listings.length > 0 || items[0] !== NOT_BEGUN);
+    if (!may_be_written && items.includes(NOT_BEGUN)) throw NOT_BEGUN;
+    return { listings: of_listings, items };
   }
 
   /**
@@ -114,9 +134,13 @@ export function batchRoute(deps: RouteDeps): Route {
     const identity = await deps.stores.require(environment, store_id);
     const store = await load(streamIn(deps, environment, storeAggregate, store_id));
     const in_store = { ...request, query: { ...request.query, store_id: [store_id] } };
-    if (on_error === 'reject_all' && !dry_run)
-      assertValid(await runAll({ ...in_store, dry_run: true }, identity, batch));
-    const outcomes = await runAll({ ...in_store, dry_run }, identity, batch);
+    const end_ms = request.answer_by_ms - END_MS;
+    if (on_error === 'reject_all' && !dry_run) {
+      // Writing takes as long as checking.
+      const check_end_ms = (performance.now() + end_ms) / 2;
+      assertValid(await runAll({ ...in_store, dry_run: true }, identity, batch, check_end_ms));
+    }
+    const outcomes = await runAll({ ...in_store, dry_run }, identity, batch, end_ms);
     const headers = [...outcomes.listings, ...outcomes.items].flatMap((one) =>
       one instanceof CatalogError ? [] : [one.headers!],
     );
@@ -172,6 +196,7 @@ function requestOf(
   const idOf = (of_batch: string): string => deriveId(timeOfId(of_batch), 'item', of_batch, name);
   return {
     ...request,
+    is_item: true,
     params: { ...(id && { id }), ...(external_id && { external_id }) },
     body: body as JsonObject,
     header: (name) => (name === 'prefer' ? 'respond-async' : undefined),

@@ -8,6 +8,7 @@ import {
   streamName,
 } from '../../shared/catalog/events/envelope';
 import type { Environment, Realm } from '../../shared/catalog/realm';
+import { longTurn } from '../../shared/kernel/async';
 import { CatalogError, DeletedStreamError } from '../../shared/kernel/errors';
 import {
   type AccountId,
@@ -127,7 +128,10 @@ export async function execute<Resource, Command>(
   return serialiseByStream(write.events, streamNameOf(write), () => executeUnqueued(write));
 }
 
-/** Executes a command without waiting for other writes of this process to the stream. For `check` of another stream. */
+/**
+ * Executes a command without waiting for other writes of this process to the stream. For `check` of another stream. Lets
+ * other work run between the steps: a batch or an import executes thousands of commands, and embedded stores answer at once.
+ */
 export async function executeUnqueued<Resource, Command>(
   write: Write<Resource, Command>,
 ): Promise<Written<State<Resource>>> {
@@ -173,6 +177,8 @@ async function attemptWrite<Resource, Command>(
   const { state, revision, position } = loaded;
   const stream = streamNameOf(write);
   const command = await write.check(state);
+  const turn_to_decide = longTurn();
+  if (turn_to_decide) await turn_to_decide;
   const decision = aggregate.decide(state, command);
   if (!decision.ok) {
     const { condition, message, faults } = decision;
@@ -186,6 +192,8 @@ async function attemptWrite<Resource, Command>(
   let value = state;
   for (const event of decision.events) value = aggregate.evolve(value, event, id, occurred_at);
   if (context.dry_run) return { value, position, revision, changed: true, created: state.tag === 'absent' };
+  const turn_to_encode = longTurn();
+  if (turn_to_encode) await turn_to_encode;
   const metadata = metadataOf(context, write.owner ?? ownerOf(aggregate, value), occurred_at);
   const encoded = decision.events.map((event, index) =>
     encode(event, context, stream, revision + 1 + index, metadata),

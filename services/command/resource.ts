@@ -372,7 +372,9 @@ export function defineResource<
     const path = `/api/${category}/${value.id}`;
     // Reads return a private resource only with `visibility` (docs/interface.md#visibility).
     const Location = value.visibility === 'private' ? `${path}?visibility=all` : path;
-    const data = await present(deps, environment, value, definition.counts_of_new);
+    const data = request.is_item
+      ? { id: value.id }
+      : await present(deps, environment, value, definition.counts_of_new);
     return { status: 201, data, version: value.version, headers: { ...headers, Location } };
   }
 
@@ -501,6 +503,7 @@ export function defineResource<
     const { environment } = request.principal;
     const { value } = written;
     const headers = await awaitProjection(deps, request, value.store_id, written);
+    if (request.is_item) return { data: { id: value.id }, version: value.version, headers };
     const counted = await readCount(deps, environment, (version) => count(version, value.id));
     const data = await present(deps, environment, value, counted);
     return { data, version: value.version, headers };

@@ -46,6 +46,8 @@ export interface ApiRequest {
   readonly beforeSend?: () => Promise<void>;
   /** If true, the write is checked and answered, and appends nothing. */
   readonly dry_run?: boolean;
+  /** If true, the request is an item of a batch, whose answer shows nothing of the resource but its id. */
+  readonly is_item?: boolean;
   /** For a write with an `Idempotency-Key`. `resumed` says that an earlier attempt may have appended its events. */
   readonly operation?: Operation & { readonly idempotency_key: string };
   /** Returns a request header by its name in lower case. */

@@ -29,9 +29,20 @@ const waiting_for_turn: (() => void)[] = [];
  * Whoever waits longest continues first, so that a long search does not hold up the short ones.
  */
 export async function endLongTurn(): Promise<void> {
+  await longTurn();
+}
+
+/**
+ * Returns undefined if the current turn is short, and otherwise what `endLongTurn` waits for. For work of which many run
+ * at the same time: with `await endLongTurn()`, all of them find a short turn before the first continues.
+ *
+ * @example const turn = longTurn();
+ *   if (turn) await turn;
+ */
+export function longTurn(): Promise<void> | undefined {
   if (turn_started_ms === undefined) startTurn();
-  if (performance.now() - turn_started_ms! <= TURN_MS) return;
-  await new Promise<void>((resolve) => waiting_for_turn.push(resolve));
+  if (performance.now() - turn_started_ms! <= TURN_MS) return undefined;
+  return new Promise<void>((resolve) => waiting_for_turn.push(resolve));
 }
 
 function startTurn(): void {

@@ -10,6 +10,7 @@ import {
   streamName,
 } from '../catalog/events/envelope';
 import type { Realm } from '../catalog/realm';
+import { longTurn } from '../kernel/async';
 import { LRUCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import type { AnyId } from '../kernel/ids';
@@ -92,6 +93,8 @@ const longStreams = new WeakMap<EventStore, LRUCache<StreamName, Loaded<unknown>
 
 /** How many events are read at once. An event may have 100 KB. */
 const PAGE_EVENTS = 64;
+/** How many events are folded at once. The largest take 10 ms each: those with all variants of a publication. */
+const SLICE_EVENTS = 4;
 /** How many events of a long stream are read at once after the first page. */
 const LONG_PAGE_EVENTS = 512;
 
@@ -103,8 +106,14 @@ export async function load<Resource>(ref: StreamRef<Resource>): Promise<Loaded<R
   const stream = streamNameOf(ref);
   let loaded = (longStreams.get(ref.events)?.get(stream) as Loaded<Resource> | undefined) ?? NOTHING_LOADED;
   for (let count = PAGE_EVENTS; ; count = LONG_PAGE_EVENTS) {
+    const turn_to_read = longTurn();
+    if (turn_to_read) await turn_to_read;
     const recorded = await ref.events.readStream(stream, loaded.revision + 1, count);
-    loaded = await foldCorrected(ref, recorded, loaded);
+    for (let at = 0; at < recorded.length; at += SLICE_EVENTS) {
+      const turn_to_fold = longTurn();
+      if (turn_to_fold) await turn_to_fold;
+      loaded = await foldCorrected(ref, recorded.slice(at, at + SLICE_EVENTS), loaded);
+    }
     if (recorded.length === count && loaded.snapshot_revision === undefined)
       loaded = await skipToSnapshot(ref, loaded);
     if (loaded.revision >= CACHED_REVISIONS_MIN) cacheState(ref.events, stream, loaded);

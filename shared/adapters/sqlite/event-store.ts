@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EncodedEvent, Position, RecordedEvent, StreamName } from '../../catalog/events/envelope';
 import { recordedEvent } from '../../catalog/events/envelope';
-import { PageSize } from '../../kernel/async';
+import { longTurn, PageSize } from '../../kernel/async';
 import { CatalogError, DamagedFileError, LogMismatchError } from '../../kernel/errors';
 import {
   type AppendResult,
@@ -167,7 +167,14 @@ export class SqliteEventStore implements EventStore {
         [stream, from, count ?? NO_LIMIT],
       ),
     );
-    return rows.map(toRecordedEvent);
+    const recorded: RecordedEvent[] = [];
+    for (const row of rows) {
+      // Parsing an event takes up to 5 ms, and many reads may end in the same turn.
+      const turn = longTurn();
+      if (turn) await turn;
+      recorded.push(toRecordedEvent(row));
+    }
+    return recorded;
   }
 
   async readBackwards(count: number, before = POSITION_MAX): Promise<RecordedEvent[]> {

@@ -230,7 +230,14 @@ function completeVariants(
   before?: Publication,
 ): PublicationChanges | Rejection {
   const { options, variants, price_amount, media_ids } = sent;
-  if (!options && !variants && !before?.variants.length) return sent;
+  const has_variants = before !== undefined && before.variants.length > 0;
+  if (!options && !variants && !has_variants) return sent;
+  if (has_variants && !variants)
+    for (const name of ['price_amount', 'quantity_available'] as const)
+      if (sent[name] !== undefined && sent[name] !== before[name])
+        return rejectFaults([fault(name, 'no other value than that of its variants, which can be changed')]);
+  // There may be thousands of variants, and nothing that they depend on is sent.
+  if (!options && !variants) return { ...sent, price_amount: undefined, quantity_available: undefined };
   const arranged = arrangeVariants(
     id,
     { options, variants },
@@ -245,10 +252,6 @@ function completeVariants(
   if (arranged.faults) return rejectFaults(arranged.faults);
   const summary = summaryOf(arranged.variants);
   if (!summary) return { ...sent, ...arranged };
-  if (before && !variants)
-    for (const name of ['price_amount', 'quantity_available'] as const)
-      if (sent[name] !== undefined && sent[name] !== before[name])
-        return rejectFaults([fault(name, 'no other value than that of its variants, which can be changed')]);
   const derived = before
     ? { price_amount: undefined, quantity_available: undefined }
     : { price_amount: summary.price_range.min, quantity_available: summary.quantity_available };

@@ -1,0 +1,59 @@
+import { ownShop } from './own-shop';
+import { expectError } from './replies';
+
+const here = ownShop();
+const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
+
+/** Moves the clock by which requests measure their time. */
+let late_ms = 0;
+beforeEach(() => {
+  late_ms = 0;
+  const now = performance.now.bind(performance);
+  jest.spyOn(performance, 'now').mockImplementation(() => now() + late_ms);
+});
+afterEach(() => jest.restoreAllMocks());
+
+describe('a batch that takes too long', () => {
+  const items = Array.from({ length: 70 }, (_, n) => ({
+    action: 'put',
+    external_id: `erp-${n}`,
+    body: { ...TEA, title: `Tea ${n}` },
+  }));
+  const live = () => here.harness.service.runtime.events.live;
+  /** Less than the time for the answer, and more than the time in which items may begin. */
+  const LATE_MS = 4_000;
+
+  test('writes nothing if its items cannot be checked in time', async () => {
+    const readStream = live().readStream.bind(live());
+    jest.spyOn(live(), 'readStream').mockImplementation((...args) => {
+      late_ms = LATE_MS;
+      return readStream(...args);
+    });
+    const append = jest.spyOn(live(), 'append');
+    const reply = await here.send('POST', '/api/publications/batch', { body: { items } });
+    expectError(reply, 413, 'LIMIT_EXCEEDED');
+    expect(reply.body.error.message).toMatch(/smaller batches/);
+    expect(append).not.toHaveBeenCalled();
+  });
+
+  test('answers with the items that were written, and with those to send again', async () => {
+    const append = live().append.bind(live());
+    jest.spyOn(live(), 'append').mockImplementation((...args) => {
+      late_ms = LATE_MS;
+      return append(...args);
+    });
+    const path = '/api/publications/batch?on_error=skip_failed';
+    const reply = await here.send('POST', path, { body: { items } });
+    const { created, failed, items: results } = reply.body.data;
+    expect([reply.status, created + failed]).toEqual([200, items.length]);
+    expect([created, failed]).toEqual([expect.any(Number), expect.any(Number)]);
+    expect(Math.min(created, failed)).toBeGreaterThan(0);
+    const left = results.filter(({ error }: { error?: { code: string } }) => error);
+    expect(new Set(left.map(({ error }: { error: { code: string } }) => error.code))).toEqual(
+      new Set(['LIMIT_EXCEEDED']),
+    );
+    await here.harness.settled();
+    const list = await here.send('GET', '/api/publications?limit=1');
+    expect(list.body.meta.pagination.total_items).toBe(created);
+  });
+});
