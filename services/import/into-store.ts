@@ -45,6 +45,8 @@ export interface ImportFrom {
   readonly format: ImportFormat;
   /** Currency of prices without one. */
   readonly currency?: string | undefined;
+  /** The most rows that the file may have; default any number. */
+  readonly rows_max?: number;
   readonly dry_run: boolean;
   /** Whether to overwrite fields that were changed by hand since the last import. */
   readonly overwrite: boolean;
@@ -58,12 +60,12 @@ export interface ImportFrom {
 
 /**
  * Imports a file of any format into a store, or says with `dry_run` what that would do. `context.request_id` is the run
- * that `undoImport` takes. Throws `ImportFileError` if the file cannot be read.
+ * that `undoImport` takes. Throws `ImportFileError` if the file cannot be read or has too many rows.
  */
 export async function importFile(
   runtime: ImportCatalog,
   context: Omit<WriteContext, 'source'>,
-  { store, path, format, currency, images, on_progress, ...options }: ImportFrom,
+  { store, path, format, currency, rows_max, images, on_progress, ...options }: ImportFrom,
 ): Promise<ImportReport> {
   const { environment, id: store_id } = store;
   const { dry_run, overwrite, signal } = options;
@@ -74,7 +76,7 @@ export async function importFile(
   const target = { environment, store_id, overwrite };
   const writer = writerTo({ ...runtime, events }, { ...context, source: 'import' }, target);
   if (format === 'prices') {
-    const list = await openPriceList(path);
+    const list = await openPriceList(path, rows_max);
     const total = list.rows.length + list.failed.length;
     return importPrices(list, {
       ...options,
@@ -83,7 +85,7 @@ export async function importFile(
       on_progress: (done) => on_progress(done, total),
     });
   }
-  const file = await (format === 'shopify' ? openShopifyFile : openJsonlFile)(path, currency);
+  const file = await (format === 'shopify' ? openShopifyFile : openJsonlFile)(path, currency, rows_max);
   return runImport(file, {
     ...options,
     ...{ store, writer },

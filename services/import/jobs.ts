@@ -24,8 +24,8 @@ import { type UndoReport, undoImport } from './undo';
 /** How long a file is kept, and how many of a store. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 const FILES_MAX = 20;
-/** A preview keeps what it would write in memory: about 6 kB for each product. */
-const LINES_MAX = 50_000;
+/** The most rows of a file. A preview keeps what it would write in memory: about 6 kB for each product. */
+export const IMPORT_ROWS_MAX = 50_000;
 /** How often a step writes how far it is. */
 const PROGRESS_EVERY_MS = 1_000;
 /** How long a step is protected from a second one after its process was killed. An embedded store notices that at once. */
@@ -89,8 +89,7 @@ export class ImportJobs {
 
   /**
    * Stores an uploaded file and starts its preview. `receive` passes the bytes of the file to `storeFile`, and returns the
-   * settings of the import. Returns the run. Rejects with `field_invalid` for a file with too many lines, and with the
-   * errors of `receive`.
+   * settings of the import. Returns the run. Rejects with the errors of `receive`.
    */
   async create(
     principal: Principal,
@@ -102,9 +101,7 @@ export class ImportJobs {
     await this.removeOld(store_id);
     const path = this.pathOf(store_id, run);
     try {
-      const settings = await receive((bytes) =>
-        pipeline(withFewLines(bytes), createWriteStream(path, { mode: 0o600 })),
-      );
+      const settings = await receive((bytes) => pipeline(bytes, createWriteStream(path, { mode: 0o600 })));
       const created_at = new Date(this.deps.system.now()).toISOString();
       const state = { step: 'preview', status: 'stopped', was_imported: false, done: 0, total: 0 } as const;
       await this.write(store_id, { run, created_at, ...settings, ...state });
@@ -235,6 +232,7 @@ export class ImportJobs {
     const { format = await formatOf(path), currency, overwrite, images } = settings;
     const report = await importFile(this.deps, context, {
       ...{ store, path, format, currency, overwrite, images, signal, on_progress },
+      rows_max: IMPORT_ROWS_MAX,
       dry_run: step === 'preview',
     });
     return { status: report.complete ? 'done' : 'stopped', report: shortened(report) };
@@ -297,19 +295,6 @@ const storeOf = ({ stores }: Principal): StoreId => stores[0]!;
 function mayStart(step: ImportStep, { report, was_imported }: ImportJob): boolean {
   if (step === 'undo') return was_imported;
   return step === 'preview' || report !== undefined || was_imported;
-}
-
-/** Yields the bytes. Throws `field_invalid` if they have more than `LINES_MAX` lines. */
-async function* withFewLines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let lines = 0;
-  for await (const chunk of bytes) {
-    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++;
-    if (lines > LINES_MAX)
-      throw CatalogError.ofFaults([
-        { condition: 'field_invalid', field: 'file', constraint: `at most ${LINES_MAX} lines` },
-      ]);
-    yield chunk;
-  }
 }
 
 const shortened = (report: ImportReport): ImportReport => ({

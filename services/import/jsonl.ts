@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { newListingBody } from '../../shared/api/requests/writes';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { OTHER_LISTINGS_MAX, publicationFields } from '../../shared/catalog/publication/fields';
+import { assertParsable } from '../../shared/http/body';
 import { parseBody } from '../../shared/http/validation';
 import { isUuid } from '../../shared/kernel/ids';
 import { newPublicationSchema } from '../command/publication';
@@ -16,7 +17,14 @@ import {
 } from './item';
 import { parsePrice } from './price';
 import { rejectionReason } from './report';
-import { ImportFileError, readLines } from './text-file';
+import { assertRows, ImportFileError, readLines } from './text-file';
+
+/** Twice as many as in a body of the interface: an export writes all fields of 2,048 variants in one line. */
+const VALUES_MAX = 100_000;
+/** Each image after the first `PUBLICATION_MEDIA_MAX` is skipped with a warning. */
+const IMAGES_MAX = 250;
+/** Of the reviews within a line. Further reviews are lines of their own. */
+const REVIEWS_MAX = 1_000;
 
 /*
  * The form of the rows (docs/import.md#json-lines). The fields of a resource may have any value here, because the command
@@ -86,8 +94,8 @@ const publicationRow = z.strictObject({
     )
     .max(OTHER_LISTINGS_MAX)
     .nullish(),
-  images: z.array(image).nullish(),
-  reviews: z.array(z.any()).nullish(),
+  images: z.array(image).max(IMAGES_MAX).nullish(),
+  reviews: z.array(z.any()).max(REVIEWS_MAX).nullish(),
   variants: z.any().optional(),
 });
 
@@ -96,7 +104,13 @@ const publicationRow = z.strictObject({
  * it has a `rating`, and otherwise a publication.
  */
 export function parseJsonLine(text: string, line: number, currency?: string): ImportItem[] {
-  const row = parseObject(text);
+  let row: JsonObject | undefined;
+  try {
+    assertParsable(Buffer.from(text), 'The line', VALUES_MAX);
+    row = parseObject(text);
+  } catch (error) {
+    return [failedRow(line, null, 'publication', error)];
+  }
   const is_listing = isObject(row?.listing) && !('external_id' in row!);
   const about = is_listing ? 'listing' : row && 'rating' in row ? 'review' : 'publication';
   try {
@@ -209,14 +223,14 @@ function failedRow(
 
 /**
  * Opens a JSON Lines file. Reads it once in advance to count its lines.
- * Throws `ImportFileError` if it cannot be read, is empty or is not UTF-8.
+ * Throws `ImportFileError` if it cannot be read, is empty, is not UTF-8 or has more than `rows_max` lines.
  */
-export async function openJsonlFile(path: string, currency?: string): Promise<ImportFile> {
+export async function openJsonlFile(path: string, currency?: string, rows_max?: number): Promise<ImportFile> {
   const items = async function* (): AsyncGenerator<ImportItem[]> {
     for await (const { line, text } of readLines(path)) yield parseJsonLine(text, line, currency);
   };
   let total = 0;
-  for await (const _line of readLines(path)) total++;
+  for await (const _line of readLines(path)) assertRows(path, ++total, rows_max);
   if (total === 0) throw new ImportFileError(`The file ${path} is empty.`);
   return { total, items };
 }

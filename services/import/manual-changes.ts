@@ -10,7 +10,8 @@ import {
   summaryOf,
   type Variant,
 } from '../../shared/catalog/publication/variants';
-import { isSameValue } from '../../shared/kernel/same-value';
+import { longTurn } from '../../shared/kernel/async';
+import { isSameValue, keyOfTexts } from '../../shared/kernel/same-value';
 import { readCorrected } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 
@@ -70,6 +71,8 @@ export class FieldHistory {
       const page = await readCorrected(events, stream, from, PAGE_EVENTS);
       for (const [index, event] of page.entries()) {
         if (isCorrection(event)) continue;
+        const turn = longTurn();
+        if (turn) await turn;
         const by_hand = event.metadata.source !== source;
         const before = valuesIn(state);
         state = aggregate.evolve(state, decodeEvent(event) as never, '' as never, event.metadata.occurred_at);
@@ -236,10 +239,18 @@ function withIds<Changes extends VariantChanges>(
 ): Changes {
   const { variants } = changes;
   if (!variants) return changes;
-  const idOf = (values: Variant['option_values'] = {}): string | undefined =>
-    stored.some(({ option_values }) => isSameValue(option_values, values))
-      ? undefined
-      : stored.find(({ id }) => isSameValue(imported_variants.get(id)?.option_values, values))?.id;
+  const current = new Set(stored.map(({ option_values }) => keyOfTexts(option_values)));
+  const imported = new Map<string, string>();
+  for (const { id } of stored) {
+    const { option_values } = imported_variants.get(id) ?? {};
+    if (!option_values) continue;
+    const values = keyOfTexts(option_values);
+    if (!imported.has(values)) imported.set(values, id);
+  }
+  const idOf = (option_values: Variant['option_values'] = {}): string | undefined => {
+    const values = keyOfTexts(option_values);
+    return current.has(values) ? undefined : imported.get(values);
+  };
   return {
     ...changes,
     variants: variants.map((variant) => {
@@ -258,18 +269,19 @@ function mergeVariants(old: Publication, wanted: readonly Variant[], history: Fi
   const { variants: stored } = old;
   const { imported_variants } = history;
   const by_id = new Map(stored.map((variant) => [variant.id, variant]));
-  const removed = [...imported_variants].flatMap(([id, { option_values }]) =>
-    by_id.has(id) ? [] : [option_values],
+  const removed = new Set(
+    [...imported_variants].flatMap(([id, { option_values }]) =>
+      by_id.has(id) || !option_values ? [] : [keyOfTexts(option_values)],
+    ),
   );
   const merged = wanted.flatMap((variant) => {
     const before = by_id.get(variant.id);
-    if (!before) return removed.some((values) => isSameValue(values, variant.option_values)) ? [] : variant;
+    if (!before) return removed.has(keyOfTexts(variant.option_values)) ? [] : variant;
     const by_hand = changedFields(imported_variants.get(variant.id), before);
     return { ...variant, ...by_hand };
   });
-  const added = stored.filter(
-    ({ id }) => !imported_variants.has(id) && !wanted.some((variant) => variant.id === id),
-  );
+  const wanted_ids = new Set(wanted.map(({ id }) => id));
+  const added = stored.filter(({ id }) => !imported_variants.has(id) && !wanted_ids.has(id));
   if (stored.length > 0 || wanted.length !== 1) return [...merged, ...added];
   const kept = OF_VARIANTS.filter((name) => history.isChangedByHand(name));
   return merged.map((variant) => ({

@@ -7,7 +7,7 @@ import { RowError, type RowNote } from './item';
 import { runPool } from './pool';
 import { parsePrice } from './price';
 import { type ImportReport, rejectionReason, Tally } from './report';
-import { ImportFileError } from './text-file';
+import { assertRows, ImportFileError } from './text-file';
 import type { CatalogWriter } from './writer';
 
 /*
@@ -55,8 +55,11 @@ export interface PriceRun {
   readonly signal?: AbortSignal;
 }
 
-/** Reads a price list. Throws `ImportFileError` if the file cannot be read, or if its header lacks a required column. */
-export async function openPriceList(path: string): Promise<PriceList> {
+/**
+ * Reads a price list. Throws `ImportFileError` if the file cannot be read, if its header lacks a required column, or if it
+ * has more than `rows_max` rows.
+ */
+export async function openPriceList(path: string, rows_max?: number): Promise<PriceList> {
   const rows: PriceRow[] = [];
   const failed: RowNote[] = [];
   const unused: Record<string, number> = {};
@@ -72,6 +75,7 @@ export async function openPriceList(path: string): Promise<PriceList> {
       header = headerOf(record);
       continue;
     }
+    assertRows(path, rows.length + failed.length + 1, rows_max);
     const { names, key } = header;
     const cells = new Map(names.map((name, index) => [name, cleanCell(record[index])]));
     for (const [name, cell] of cells)
@@ -137,7 +141,9 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
     const [id] = found;
     if (id === undefined) return fail(row, `the store has no ${key} "${row.name}"`);
     if (found.length > 1) return fail(row, `several publications have the ${key} "${row.name}"`);
-    by_publication.set(id, [...(by_publication.get(id) ?? []), row]);
+    const rows = by_publication.get(id) ?? [];
+    rows.push(row);
+    by_publication.set(id, rows);
   };
   await runPool(list.rows, CONCURRENCY, find, signal);
   let done = list.failed.length;
@@ -171,6 +177,9 @@ function patchOf(
   refuse: (row: PriceRow, reason: string) => void,
 ): PublicationPatch {
   const variants = [...publication.variants];
+  const indexes = new Map<string | null, number[]>();
+  for (const [index, { sku }] of variants.entries())
+    indexes.set(sku, [...(sku === null ? [] : (indexes.get(sku) ?? [])), index]);
   let patch: PublicationPatch = {};
   for (const row of rows) {
     const { name, changes } = row;
@@ -179,7 +188,7 @@ function patchOf(
       else refuse(row, 'the publication has variants: name them by their SKU');
       continue;
     }
-    const [index = -1, ...others] = variants.flatMap(({ sku }, at) => (sku === name ? [at] : []));
+    const [index = -1, ...others] = indexes.get(name) ?? [];
     if (index === -1) refuse(row, `the publication has no variant with the SKU "${name}" any more`);
     else if (others.length > 0) refuse(row, `several variants have the SKU "${name}"`);
     else variants[index] = { ...variants[index]!, ...changes };

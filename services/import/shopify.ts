@@ -4,7 +4,7 @@ import { parseBarcode } from '../../shared/catalog/publication/barcode';
 import { HTML_MAX } from '../../shared/catalog/publication/fields';
 import { NO_OPTION_VALUE } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
-import { isSameValue } from '../../shared/kernel/same-value';
+import { keyOfTexts } from '../../shared/kernel/same-value';
 import { htmlToText } from './html-text';
 import {
   type FailedRow,
@@ -17,19 +17,27 @@ import {
 } from './item';
 import { parsePrice } from './price';
 import { readRows, type ShopifyRow } from './shopify-rows';
-import { ImportFileError } from './text-file';
+import { assertRows, ImportFileError } from './text-file';
 
 /**
  * Opens a Shopify product export. Reads the file twice, so that memory does not grow with its size: first to find the
  * last row of each handle, then to return each product at its last row. The rows of a product need not be adjacent.
- * Throws `ImportFileError` if the file cannot be read, is empty, is not UTF-8 or has another header.
+ * Throws `ImportFileError` if the file cannot be read, is empty, is not UTF-8, has another header or more than `rows_max`
+ * rows.
  */
-export async function openShopifyFile(path: string, currency?: string): Promise<ImportFile> {
+export async function openShopifyFile(
+  path: string,
+  currency?: string,
+  rows_max?: number,
+): Promise<ImportFile> {
   const last_row = new Map<string, number>();
   let count = 0;
   const unused = new Map<string, number>();
   for await (const row of readRows(path, unused))
-    if (!('broken' in row)) last_row.set(productKey(row), count++);
+    if (!('broken' in row)) {
+      last_row.set(productKey(row), count++);
+      assertRows(path, count, rows_max);
+    }
   if (count === 0) throw new ImportFileError(`The file ${path} has no rows after the header.`);
   return {
     total: last_row.size,
@@ -64,6 +72,9 @@ async function* foldFile(
 /** Rows with the same key belong to one product. A row without a handle has a key of its own. */
 const productKey = (row: ShopifyRow): string => (row.handle === '' ? `\u0000${row.line}` : row.handle);
 
+/** More than the variants of a publication. A row beyond them may have an image. */
+const PRODUCT_ROWS_MAX = 2_500;
+
 const QUANTITY = /^[+-]?\d{1,15}$/;
 
 /** A variant of the file. Its `fields` have the names of the interface. */
@@ -95,9 +106,12 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
     return { kind: 'failed', about, line: row.line, external_id, reason: error.message };
   };
   const variants: Variant[] = [];
+  const earlier: Earlier = { by_values: new Map(), by_sku: new Map() };
   const faults: FailedRow[] = [];
   const warnings: Warning[] = [];
   try {
+    if (rows.length > PRODUCT_ROWS_MAX)
+      throw new RowError(`more than ${PRODUCT_ROWS_MAX} rows of one handle`);
     if (first.handle === '') throw new RowError('missing handle');
     if (first.title === '') throw new RowError('missing title in the first row of the handle');
     const visibility = parseVisibility(first);
@@ -106,7 +120,7 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
       try {
         const warn = (reason: string) =>
           warnings.push({ kind: 'warning', line: row.line, external_id, reason });
-        variants.push(parseVariant(row, options, variants, warn));
+        variants.push(parseVariant(row, options, earlier, warn));
       } catch (error) {
         faults.push(failed(row, null, error));
       }
@@ -212,14 +226,23 @@ function optionsOf(rows: readonly ShopifyRow[]): FileOption[] {
   });
 }
 
+/** The rows of earlier variants of the product, by their option values and by their SKU. */
+interface Earlier {
+  readonly by_values: Map<string, ShopifyRow>;
+  readonly by_sku: Map<string, ShopifyRow>;
+}
+
 /** The quotation mark before a number that spreadsheets would change. */
 const withoutQuote = (text: string): string => text.replace(/^'/, '');
 
-/** Parses a variant. A barcode with a wrong check digit and a SKU of an earlier variant are left out with a warning. */
+/**
+ * Parses a variant, and adds it to `earlier`. A barcode with a wrong check digit and a SKU of an earlier variant are left
+ * out with a warning.
+ */
 function parseVariant(
   row: ShopifyRow,
   options: readonly FileOption[],
-  earlier: readonly Variant[],
+  { by_values, by_sku }: Earlier,
   warn: (reason: string) => void,
 ): Variant {
   if (row.price === '') throw new RowError('missing price');
@@ -237,11 +260,14 @@ function parseVariant(
   const option_values = Object.fromEntries(
     options.map(({ column, name }) => [name, oneLine(row[column]) || NO_OPTION_VALUE]),
   );
-  const twin = earlier.find(({ fields }) => isSameValue(fields.option_values, option_values));
-  if (twin && options.length > 0) throw new RowError(`the same option values as line ${twin.row.line}`);
+  const values = keyOfTexts(option_values);
+  const twin = by_values.get(values);
+  if (twin && options.length > 0) throw new RowError(`the same option values as line ${twin.line}`);
+  if (!twin) by_values.set(values, row);
   const sku = oneLine(withoutQuote(row.sku)) || null;
-  const owner = sku === null ? undefined : earlier.find(({ fields }) => fields.sku === sku);
-  if (owner) warn(`SKU ${sku} was left out: it is that of line ${owner.row.line}`);
+  const owner = sku === null ? undefined : by_sku.get(sku);
+  if (owner) warn(`SKU ${sku} was left out: it is that of line ${owner.line}`);
+  else if (sku !== null) by_sku.set(sku, row);
   const barcode = withoutQuote(row.barcode);
   const valid_barcode = barcode === '' ? null : (parseBarcode(barcode) ?? null);
   if (barcode !== '' && valid_barcode === null)

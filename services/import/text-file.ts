@@ -8,6 +8,14 @@ export class ImportFileError extends Error {
   override readonly name = 'ImportFileError';
 }
 
+/** Throws `ImportFileError` if a file has more rows than allowed. Lines of a value are no rows, nor is the header. */
+export function assertRows(path: string, rows: number, rows_max = Number.POSITIVE_INFINITY): void {
+  if (rows > rows_max)
+    throw new ImportFileError(
+      `The file ${path} has more than ${rows_max} rows. Split it, or import it with the command line.`,
+    );
+}
+
 /** Converts a common error of the operating system into an `ImportFileError`. Returns other errors unchanged. */
 function fileError(error: unknown, path: string): unknown {
   const { code } = error as NodeJS.ErrnoException;

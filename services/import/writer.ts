@@ -14,7 +14,7 @@ import {
   parseId,
   type StoreId,
 } from '../../shared/kernel/ids';
-import { isSameValue } from '../../shared/kernel/same-value';
+import { isSameValue, keyOfTexts } from '../../shared/kernel/same-value';
 import { type Loaded, load } from '../../shared/ports/stream-state';
 import type { StoreDeps, WriteContext } from '../command/execute';
 import { type NewListing, putListing } from '../command/listing';
@@ -212,8 +212,10 @@ function withPictures(
   pictures: readonly VariantPicture[],
 ): PublicationPatch {
   const shown: readonly string[] = changes.media_ids ?? media_ids;
+  // The first picture of the same values counts.
+  const by_values = new Map(pictures.toReversed().map((each) => [keyOfTexts(each.option_values), each]));
   const next = variants.map((variant) => {
-    const picture = pictures.find(({ option_values }) => isSameValue(option_values, variant.option_values));
+    const picture = by_values.get(keyOfTexts(variant.option_values));
     const is_own = variant.media_id === null || imported.includes(variant.media_id as MediaId);
     return picture && is_own && shown.includes(picture.media_id)
       ? { ...variant, media_id: picture.media_id }

@@ -181,9 +181,9 @@ const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 
 
 /**
  * Throws for JSON that is nested too deep or has too many values, before `JSON.parse` makes objects of it. For
- * invalid JSON the counts may be wrong, but only after the byte at which `JSON.parse` fails.
+ * invalid JSON the counts may be wrong, but only after the byte at which `JSON.parse` fails. `what` begins the message.
  */
-function assertParsable(bytes: Buffer): void {
+export function assertParsable(bytes: Buffer, what = 'The body', values_max = VALUES_MAX): void {
   let depth = 0;
   let values = 0;
   let in_text = false;
@@ -198,11 +198,11 @@ function assertParsable(bytes: Buffer): void {
       values++;
       if (depth > DEPTH_MAX)
         throw new CatalogError('malformed_request', {
-          message: `The body is nested deeper than ${DEPTH_MAX} levels`,
+          message: `${what} is nested deeper than ${DEPTH_MAX} levels`,
         });
     } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
     else if (byte === COMMA) values++;
-    if (values > VALUES_MAX)
-      throw new CatalogError('too_large', { message: `The body has more than ${VALUES_MAX} values` });
+    if (values > values_max)
+      throw new CatalogError('too_large', { message: `${what} has more than ${values_max} values` });
   }
 }

@@ -1,3 +1,7 @@
+/** Returns a key for maps. Two objects of texts have the same key if and only if `isSameValue` finds them equal. */
+export const keyOfTexts = (texts: object): string =>
+  JSON.stringify(Object.entries(texts).sort(([a], [b]) => (a < b ? -1 : 1)));
+
 /**
  * Whether two JSON-like values are equal. The order of an object's fields does not matter. (`isDeepStrictEqual` also
  * compares prototypes, and distinguishes 0 from -0, which are equal in JSON.)

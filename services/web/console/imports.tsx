@@ -1,8 +1,9 @@
-import { isCurrency } from '../../../shared/catalog/input-rules';
+import { isCurrency, withCommas } from '../../../shared/catalog/input-rules';
 import { receiveForm } from '../../../shared/http/upload';
 import { IMPORT_FORMATS, type ImportFormat } from '../../import/into-store';
 import type { RowNote } from '../../import/item';
 import {
+  IMPORT_ROWS_MAX,
   type ImportJob,
   type ImportJobs,
   type ImportSettings,
@@ -103,7 +104,9 @@ function Imports({ jobs }: { jobs: readonly ImportJob[] }) {
       <form class="panel" method="post" enctype="multipart/form-data">
         <h2>New import</h2>
         <p class="note">
-          You see what changes before anything does. Importing a file again makes no duplicates.
+          You see what changes before anything does. Importing a file again makes no duplicates. A file has at
+          most {FILE_BYTES_MAX / 1_000_000} MB and {withCommas(IMPORT_ROWS_MAX)} rows. Larger ones
+          are for the command line.
         </p>
         <div class="fields">
           <label>
