@@ -8,6 +8,7 @@ import type { Publication } from '../../shared/catalog/publication/publication';
 import { type Variant, variantFields } from '../../shared/catalog/publication/variants';
 import { compareTexts } from '../../shared/catalog/sorting';
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
+import { PageSize } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
@@ -52,8 +53,12 @@ export type ExportItem =
   | { readonly listing: object; readonly publication?: undefined }
   | { readonly publication: ExportedPublication };
 
-/** How many publications of each of the four lists are in memory. */
-const PAGE_SIZE = 100;
+/** How many listings are read at once. */
+const LISTINGS_PAGE = 100;
+/** How much of each of the four lists is in memory: a publication with 2,048 variants has 500 kB. */
+const PAGE_LIMITS = { items_max: 50, length_max: 1_000_000 };
+/** The first page has 8 publications, because their size is not known. */
+const FIRST_PAGE = [1, PAGE_LIMITS.length_max / 8] as const;
 
 /**
  * Yields the listings by name, then the publications by external id. Only pages of publications and the names of the
@@ -123,10 +128,10 @@ async function readListings(options: Export) {
     const page = await (await current(options)).scan('listings', {
       where: { store_id },
       after_id,
-      limit: PAGE_SIZE,
+      limit: LISTINGS_PAGE,
     });
     for (const { document } of page) if (document?.state.listing) found.push(document.state.listing);
-    if (page.length < PAGE_SIZE)
+    if (page.length < LISTINGS_PAGE)
       return found.sort((a, b) => compareTexts(a.name, b.name) || compareTexts(keyOf(a), keyOf(b)));
     after_id = page.at(-1)!.id;
   }
@@ -158,18 +163,33 @@ async function* pages(
   where: ViewQuery['where'],
   key: 'id' | 'external_id',
 ): AsyncGenerator<StoredDocument<PublicationDocument>> {
+  const size = new PageSize(PAGE_LIMITS);
+  size.report(...FIRST_PAGE);
   for (let after = ''; ; ) {
+    const limit = size.items;
     const page = await (await current(options)).find('publications', {
       where: { ...where, [key]: { after } },
       order: [[key, 'asc']],
-      limit: PAGE_SIZE,
+      limit,
       parts: ['state', 'expansions'],
     });
+    size.report(
+      page.length,
+      page.reduce((sum, { document }) => sum + lengthOf(document), 0),
+    );
     yield* page;
     const last = page.at(-1);
-    if (!last || page.length < PAGE_SIZE) return;
+    if (!last || page.length < limit) return;
     after = key === 'id' ? last.id : String(last.document?.keys.external_id);
   }
+}
+
+/** Returns about how many characters a publication has. */
+function lengthOf(document: PublicationDocument | null): number {
+  const publication = document?.state.publication;
+  if (!publication) return 0;
+  const { description, description_html, variants } = publication as Publication;
+  return 2_000 + description.length + (description_html?.length ?? 0) + 300 * variants.length;
 }
 
 /** Merges lists that are sorted by name. */

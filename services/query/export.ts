@@ -1,7 +1,10 @@
 import { EXPORT_PERMISSIONS, reads } from '../../shared/api/operations/reads';
+import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { ownAddress } from '../../shared/http/request';
 import type { Answer, ApiRequest } from '../../shared/http/route';
+import { StreamSlots } from '../../shared/http/stream-slots';
 import { parseQuery } from '../../shared/http/validation';
+import { longTurn } from '../../shared/kernel/async';
 import { EXPORT_FORMATS, exportLines } from './export-lines';
 import {
   assertActive,
@@ -11,6 +14,12 @@ import {
   requirePermissions,
   requireSecretKey,
 } from './read';
+
+/** An export counts as a request for this number of publications: as a list of the maximum length. */
+const COUNTED_PUBLICATIONS = 50;
+
+/** Returns the slots of the exports of a process. An export has up to 16 MB of publications in memory. */
+export const exportSlots = () => new StreamSlots({ what: 'exports', per_key: 2, in_all: 6 });
 
 /** Handles `GET /api/export`. */
 export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
@@ -24,10 +33,19 @@ export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<A
   const version = await openStore(deps, request, store_id);
   assertActive(await version.get('stores', store_id));
   const lines = exportLines({ view: deps[request.principal.environment].view, store_id, base_url }, format);
+  if (request.method !== 'HEAD') {
+    const where = { store_id, visibility: { in: visibilitySchema.options } };
+    const publications = await version.count('publications', where);
+    await request.admitItems?.(Math.ceil(publications / COUNTED_PUBLICATIONS));
+  }
   const { content_type } = EXPORT_FORMATS[format];
   return { data: null, stream: { content_type, bytes: encoded(lines) } };
 }
 
 async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const line of lines) yield Buffer.from(line);
+  for await (const line of lines) {
+    const turn = longTurn();
+    if (turn) await turn;
+    yield Buffer.from(line);
+  }
 }

@@ -8,7 +8,7 @@ import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
 import { readChanges } from './changes';
 import { orDeleted } from './deleted';
-import { readExport } from './export';
+import { exportSlots, readExport } from './export';
 import { byHandle } from './handles';
 import { orAsOf, readHistory, readRevision } from './history';
 import { publicationsOrAsOf } from './listing-as-of';
@@ -89,5 +89,8 @@ export function queryRoutes({
     ...{ live: readsOf('live'), test: readsOf('test'), control_view: views.control },
     ...{ recordPageView, pictures, now: system.now },
   };
-  return READS.map(([operation, read]) => routeOf(operation, read.bind(undefined, deps)));
+  return READS.map(([operation, read]) => {
+    const options = operation === reads.exportStore ? { slots: exportSlots() } : {};
+    return routeOf(operation, read.bind(undefined, deps), options);
+  });
 }

@@ -169,12 +169,16 @@ export class Pipeline {
       const query = queryParameters(req.url);
       const ignored = route.parameters && ignoredParameters(query, route.parameters);
       if (ignored !== undefined) exchange.headers['X-Catalog-Ignored'] = ignored;
-      const call: RouteCall = { exchange, route, principal, params, query };
-      if (route.method !== 'GET') {
-        const admitItems = async (count: number) => admission?.limits.admitItems(exchange, principal, count);
-        return encode(exchange, await answerWrite({ ...call, admitItems }, idempotency));
-      }
-      const produce = async (is_kept: boolean) => replyToRead(exchange, await answerRead(call), is_kept);
+      const admitItems = async (count: number) => admission?.limits.admitItems(exchange, principal, count);
+      const call: RouteCall = { exchange, route, principal, params, query, admitItems };
+      if (route.method !== 'GET') return encode(exchange, await answerWrite(call, idempotency));
+      const noted = route.slots?.take(exchange.res, principal.api_key_id);
+      const produce = async (is_kept: boolean) => {
+        const reply = await replyToRead(exchange, await answerRead(call), is_kept);
+        const { body } = reply;
+        const is_stream = typeof body === 'object' && !Buffer.isBuffer(body);
+        return noted && is_stream ? { ...reply, body: noted(body) } : reply;
+      };
       const fresh = await freshness?.(principal);
       const reply = await (cache ? cache.answer(call, produce) : produce(false));
       Object.assign(exchange.headers, fresh);

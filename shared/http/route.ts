@@ -10,6 +10,7 @@ import type { BlobStore } from '../ports/blob-store';
 import type { Operation } from '../ports/idempotency-store';
 import type { KeyIdentity } from './rate-limit';
 import type { HttpRequest, Principal } from './request';
+import type { StreamSlots } from './stream-slots';
 import type { Upload } from './upload';
 import type { QueryParameters } from './validation';
 
@@ -24,6 +25,8 @@ export interface Route {
   /** Names of the query parameters. Others are ignored, and named in the response. */
   readonly parameters?: ReadonlySet<string>;
   readonly handler: (request: ApiRequest) => Promise<Answer>;
+  /** For a read whose answer is a stream: limits how many run at the same time. */
+  readonly slots?: StreamSlots;
   /** For a route that accepts a file: stores the file. The handler gets the result as `file` of the body. */
   readonly upload?: Upload;
 }
@@ -52,7 +55,7 @@ export interface ApiRequest {
   readonly operation?: Operation & { readonly idempotency_key: string };
   /** Returns a request header by its name in lower case. */
   header(name: string): string | undefined;
-  /** Of a batch with this number of items: counts them for the rate limit, or throws `rate_limited`. */
+  /** Counts the request as this number of requests for the rate limit, or throws `rate_limited`. */
   readonly admitItems?: (count: number) => Promise<void>;
 }
 
@@ -108,7 +111,7 @@ export type Pictures = Readonly<Record<Environment, FileAnswer['blobs']>>;
 export function routeOf(
   operation: ApiOperation,
   handler: Route['handler'],
-  options: Pick<Route, 'upload'> = {},
+  options: Pick<Route, 'upload' | 'slots'> = {},
 ): Route {
   const { method, path, permission, field_permissions, query } = operation;
   const parameters = new Set(query === undefined ? [] : Object.keys(shapeOf(query)));

@@ -19,7 +19,7 @@ export interface RouteCall {
   /** Path parameters as they were sent. */
   readonly params: ApiRequest['params'];
   readonly query: QueryParameters;
-  readonly admitItems?: ApiRequest['admitItems'];
+  readonly admitItems: NonNullable<ApiRequest['admitItems']>;
 }
 
 /**
@@ -80,7 +80,7 @@ function requestOf(
       throw new CatalogError('unavailable', { message: 'nobody waits for the answer any more' });
     },
     header: (name) => headerOf(req, name),
-    ...(admitItems && { admitItems }),
+    admitItems,
   };
 }
 

@@ -1,4 +1,5 @@
 import { ConsoleVisitor } from '../support/console';
+import { startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
 import { expectError } from './replies';
@@ -88,5 +89,60 @@ describe('a file that a merchant imports', () => {
     const text = `"${'\n'.repeat(45_000)}<p>Tea</p>"`;
     const accepted = await preview(`${COLUMNS}\ntea,Tea,${text},1\nmate,Mate,${text},1\n`);
     expect(accepted).toContain('Preview: done');
+  });
+});
+
+describe('an export', () => {
+  test('is refused while two of the key run, and says when to try again', async () => {
+    await here.send('POST', '/api/listing', { body: { name: 'Teas' } });
+    await here.send('POST', '/api/publication', { body: TEA });
+    const { views } = here.harness.service.runtime;
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const current = views.live.current.bind(views.live);
+    jest.spyOn(views.live, 'current').mockImplementation(async () => {
+      const version = (await current())!;
+      return Object.assign(Object.create(version), {
+        find: async (...query: Parameters<typeof version.find>) => {
+          await released;
+          return version.find(...query);
+        },
+      });
+    });
+    const headers = { authorization: `Bearer ${here.shop.secret.token}` };
+    const ask = () => fetch(`${here.harness.url}/api/export`, { headers });
+    // The listing is sent before the publications are read.
+    const running = [await ask(), await ask()];
+    const refused = await here.send('GET', '/api/export');
+    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED');
+    expect(refused.headers.get('retry-after')).toBe('5');
+    release();
+    for (const answer of running) expect(await answer.text()).toContain('"title":"Tea"');
+    await waitFor(async () => (await here.send('GET', '/api/export')).status === 200);
+  });
+
+  test('counts as a request for 50 publications', async () => {
+    const per_day = 500;
+    const limited = await startHarness({
+      environment: { RATE_LIMIT_SECRET: `100000/${per_day}/100000` },
+    });
+    try {
+      const { secret } = await limited.newShop();
+      const remaining = async (method: string, path: string, body?: object) => {
+        const reply = await limited.request(method, path, { token: secret.token, ...(body && { body }) });
+        expect(reply.status).toBe(200);
+        return Number(reply.headers.get('x-ratelimit-remaining'));
+      };
+      const items = Array.from({ length: 51 }, (_, n) => ({
+        action: 'create',
+        body: { ...TEA, title: `Tea ${n}` },
+      }));
+      expect(await remaining('POST', '/api/publications/batch', { items })).toBe(per_day - 51);
+      expect(await remaining('GET', '/api/export')).toBe(per_day - 53);
+    } finally {
+      await limited.close();
+    }
   });
 });

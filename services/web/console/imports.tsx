@@ -105,8 +105,8 @@ function Imports({ jobs }: { jobs: readonly ImportJob[] }) {
         <h2>New import</h2>
         <p class="note">
           You see what changes before anything does. Importing a file again makes no duplicates. A file has at
-          most {FILE_BYTES_MAX / 1_000_000} MB and {withCommas(IMPORT_ROWS_MAX)} rows. Larger ones
-          are for the command line.
+          most {FILE_BYTES_MAX / 1_000_000} MB and {withCommas(IMPORT_ROWS_MAX)} rows. Larger ones are for the
+          command line.
         </p>
         <div class="fields">
           <label>
