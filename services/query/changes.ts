@@ -16,6 +16,7 @@ import { isCorrection } from '../../shared/catalog/events/correction';
 import { parseStreamName, type RecordedEvent, type StreamName } from '../../shared/catalog/events/envelope';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
+import { longTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import { hasUnknownOwner, withCorrections } from '../../shared/ports/corrections';
@@ -374,6 +375,8 @@ export class ChangeCollector {
     const { events } = this;
     const ref = { aggregate, events, realm, id } as unknown as StreamRef<never>;
     if (isCorrection(event)) return;
+    const turn = longTurn();
+    if (turn) await turn;
     const decoded = decodeIfReadable(event) ?? decodeIfReadable((await withCorrections(events, [event]))[0]!);
     if (!decoded) return;
     const before = await this.stateBefore(ref, event);

@@ -2,7 +2,7 @@ import type { StoreId } from '../kernel/ids';
 import { isSameValue } from '../kernel/same-value';
 import type { State } from './events/aggregate';
 import type { DomainEvent } from './events/codec';
-import type { Category, EventMetadata, JsonValue } from './events/envelope';
+import type { Category, EventMetadata, JsonObject, JsonValue } from './events/envelope';
 import { listingAggregate } from './listing/listing';
 import { mediaAggregate } from './media/media';
 import { publicationAggregate } from './publication/publication';
@@ -124,8 +124,11 @@ function valuesOf(
   after: JsonValue,
 ): { before: JsonValue; after: JsonValue } {
   if (name !== 'variants' || !Array.isArray(before) || !Array.isArray(after)) return { before, after };
-  const without = (list: JsonValue[], other: JsonValue[]) =>
-    list.filter((one) => !other.some((each) => isSameValue(one, each)));
+  const idOf = (variant: JsonValue): unknown => (variant as JsonObject).id;
+  const without = (list: JsonValue[], other: JsonValue[]) => {
+    const by_id = new Map(other.map((each) => [idOf(each), each]));
+    return list.filter((one) => !isSameValue(one, by_id.get(idOf(one))));
+  };
   return { before: without(before, after), after: without(after, before) };
 }
 
