@@ -59,6 +59,7 @@ module.exports = {
   // The last resort: each wait of a test has a shorter limit of its own and says what it waited for (`wait-for.ts`).
   testTimeout: 900_000,
   maxWorkers: 2,
+  testSequencer: '<rootDir>/.ci/sequencer.js',
   reporters: ['default', '<rootDir>/.ci/duration-reporter.js'],
   projects: [
     // Some files, chosen by their path: `npx jest dist/test/unit/command`.
