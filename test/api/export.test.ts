@@ -124,6 +124,16 @@ describe('the command', () => {
       expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
     }));
 
+  test('has every listing of a store that has more than one read returns', () =>
+    withTempDir(async (folder) => {
+      const cli = new InProcessCli(join(folder, 'data'));
+      const store = await cli.store(await cli.account());
+      const names = Array.from({ length: 101 }, (_, n) => `Listing ${n}`);
+      await imported(cli, store, names.map((name) => JSON.stringify({ listing: { name } })).join('\n'));
+      const lines = (await exported(cli, store)).trim().split('\n');
+      expect(lines.map((line) => JSON.parse(line).listing.name).sort()).toEqual(names.sort());
+    }));
+
   test("writes Shopify's product file, which an import into an empty store makes the same", () =>
     withTempDir(async (folder) => {
       const cli = new InProcessCli(join(folder, 'data'));
