@@ -13,7 +13,12 @@ import {
 import type { State } from '../../shared/catalog/events/aggregate';
 import { decodeIfReadable } from '../../shared/catalog/events/codec';
 import { isCorrection } from '../../shared/catalog/events/correction';
-import { parseStreamName, type RecordedEvent, type StreamName } from '../../shared/catalog/events/envelope';
+import {
+  type Position,
+  parseStreamName,
+  type RecordedEvent,
+  type StreamName,
+} from '../../shared/catalog/events/envelope';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { longTurn } from '../../shared/kernel/async';
@@ -236,15 +241,19 @@ export class Feed {
     const ended = new AbortController();
     const timer = setTimeout(() => ended.abort(), POLL_MS);
     let is_up_to_date: boolean | undefined;
+    let reached = after.position;
     try {
       const options = { after: after.position, signal: ended.signal, batch_size: BATCH_SIZE };
-      for await (const { events, caught_up } of this.events.subscribe(options)) {
+      for await (const { events, position, caught_up } of this.events.subscribe(options)) {
         for (const event of events) if (!page.isFull()) await page.add(event);
         is_up_to_date = caught_up && !page.isFull();
+        reached = position;
         if (page.isFull() || caught_up) break;
       }
       // No batch in all the time: the log cannot be read now.
       if (is_up_to_date === undefined) throw new CatalogError('unavailable');
+      // The next page then does not examine events of other realms again.
+      if (!page.isFull()) await page.moveTo(reached);
       return page.end(is_up_to_date);
     } finally {
       clearTimeout(timer);
@@ -366,6 +375,13 @@ export class ChangeCollector {
   take(entry: Entry, place: Place): void {
     this.collect(entry);
     this.last = place;
+  }
+
+  /** Moves the end of the page to a later position. Between the two, the log has only events of other realms. */
+  async moveTo(position: Position): Promise<void> {
+    if (position <= this.last.position) return;
+    const mark = await this.events.markAt(position);
+    if (mark) this.last = mark;
   }
 
   private async addOwn(event: RecordedEvent): Promise<void> {

@@ -1,4 +1,9 @@
-import type { EventStore } from '../../shared/ports/event-store';
+import { randomUUID } from 'node:crypto';
+import { allChangesOf, Feed } from '../../services/query/changes';
+import { type Position, type StreamName, streamName } from '../../shared/catalog/events/envelope';
+import type { ActiveView } from '../../shared/ports/document-reader';
+import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+import { BEGINNING, markOf, offsetOf } from '../../shared/ports/log-offset';
 import {
   EventStoreServer,
   eventStoreUrl,
@@ -6,6 +11,7 @@ import {
   ownNamespace,
 } from '../support/eventstore-standin/server-under-test';
 import { eventStoreContract } from './event-store.contract';
+import { anEvent, aStream, someEvents } from './some-events';
 
 const server = new EventStoreServer();
 beforeAll(() => server.start());
@@ -23,4 +29,41 @@ eventStoreContract(eventStoreUrl === undefined ? 'the EventStoreDB stand-in' : '
     for (const store of opened) await store.close();
   };
   return { store: await openAnother(), openAnother, dispose };
+});
+
+const foreignStream = (): StreamName => streamName('test', 'publication', randomUUID());
+
+/** The view of a service that has projected nothing: no API key has a name. */
+const NO_KEYS = { current: async () => undefined } as unknown as ActiveView;
+
+test('a change feed without changes examines the events of other realms once', async () => {
+  const namespace = ownNamespace();
+  const own = await openStore(server.url, { namespace });
+  const others = await openStore(server.url, { namespace, realm: 'test' });
+  const read_after: Position[] = [];
+  const subscribe: EventStore['subscribe'] = (options) => {
+    read_after.push(options.after);
+    return own.subscribe(options);
+  };
+  const counted = new Proxy(own, {
+    get: (store, name) => (name === 'subscribe' ? subscribe : Reflect.get(store, name)),
+  });
+  const feed = new Feed({ control_view: NO_KEYS }, counted, allChangesOf('another-store'));
+  try {
+    await own.append(aStream(), NO_STREAM, [anEvent()]);
+    for (let n = 0; n < 3; n++) await others.append(foreignStream(), NO_STREAM, someEvents(1_000));
+    const head = await own.head();
+    const first = await feed.read(BEGINNING, 0);
+    expect(first).toMatchObject({ entries: [], is_up_to_date: true });
+    expect(first.next.position).toBeGreaterThanOrEqual(head);
+    // A consumer goes on at the offset, which names an event of another realm.
+    const place = await markOf(own, offsetOf(first.next));
+    await others.append(foreignStream(), NO_STREAM, [anEvent()]);
+    const second = await feed.read(place, 0);
+    expect(read_after).toEqual([BEGINNING.position, first.next.position]);
+    expect(second.next.position).toBeGreaterThan(first.next.position);
+  } finally {
+    await others.close();
+    await own.close();
+  }
 });
