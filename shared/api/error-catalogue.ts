@@ -90,7 +90,12 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   ),
   rate_limited: row(429, 'RATE_LIMIT_EXCEEDED', 'Rate limit exceeded', 1),
   unavailable: row(503, 'SERVICE_UNAVAILABLE', 'The service is temporarily unavailable', 2),
-  database_timeout: row(500, 'DATABASE_TIMEOUT', 'The database did not respond in time', 2),
+  database_timeout: row(
+    500,
+    'DATABASE_TIMEOUT',
+    'The database did not respond in time; a write may have been done',
+    2,
+  ),
   internal: row(500, 'INTERNAL_ERROR', 'An internal error occurred'),
 };
 

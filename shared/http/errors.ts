@@ -14,7 +14,7 @@ const SERVER_ERROR = 500;
 /** Logs an error and sends it as an HTTP response (docs/interface.md#errors). No other code does that. */
 export async function sendError(exchange: Exchange, error: unknown, log: Logger): Promise<void> {
   const { req, res } = exchange;
-  const failure = toCatalogError(error);
+  const failure = failureOf(error, exchange);
   report(log, error, failure, exchange);
   // If part of the response was sent, closing the connection is the only way to signal the error.
   if (res.headersSent || res.destroyed) {
@@ -27,6 +27,17 @@ export async function sendError(exchange: Exchange, error: unknown, log: Logger)
     await send(exchange, await encode(exchange, rendered));
     drainBody(req, res);
   }
+}
+
+/**
+ * Returns the failure that the client sees. Of a write, `database_timeout` says that the write may be done. A store that
+ * answers too late before an append was sent is `unavailable` instead.
+ */
+function failureOf(error: unknown, { req, is_append_sent = false }: Exchange): CatalogError {
+  const failure = toCatalogError(error);
+  const is_read = req.method === 'GET' || req.method === 'HEAD';
+  if (failure.condition !== 'database_timeout' || is_read || is_append_sent) return failure;
+  return new CatalogError('unavailable', { cause: failure });
 }
 
 /**

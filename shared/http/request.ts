@@ -57,6 +57,8 @@ export interface Exchange {
   principal?: Principal;
   /** Set once the rate limit has chosen a bucket. */
   tier?: TierName;
+  /** Set if an append of the write was sent, by this request or by an earlier one with the same `Idempotency-Key`. */
+  is_append_sent?: boolean;
 }
 
 export interface RequestRecords {

@@ -32,7 +32,7 @@ const ANSWER_MS_MAX = 4_900;
 export async function answerRead(call: RouteCall): Promise<Answer> {
   const { exchange, route } = call;
   assertParametersPermitted(call);
-  return answerInTime(route.handler, requestOf(call, {}, exchange.started_ms + ANSWER_MS_MAX));
+  return answerInTime(route.handler, requestOf(call, {}, exchange.started_ms + ANSWER_MS_MAX), exchange);
 }
 
 /** Carries out a write, once per `Idempotency-Key`. Returns its answer, or the first answer again. */
@@ -50,7 +50,7 @@ export async function answerWrite(
   const key = request.header('idempotency-key');
   if (key !== undefined) assertIdempotencyKey(key);
   if (key === undefined || idempotency === undefined)
-    return renderAnswer(await answerInTime(route.handler, request), false);
+    return renderAnswer(await answerInTime(route.handler, request, exchange), false);
   return answerOnce(idempotency, key, route, request, exchange);
 }
 
@@ -87,9 +87,9 @@ function requestOf(
 /**
  * Calls the handler, which may make several calls to the stores, each of which may take almost as long as the whole
  * request. Rejects at `answer_by_ms`: with `database_timeout` if an append was sent, which may still be stored. Otherwise
- * with `unavailable`; none is sent any more.
+ * with `unavailable`. If this call has sent no append by then, it sends none any more.
  */
-function answerInTime(handler: Route['handler'], request: ApiRequest): Promise<Answer> {
+function answerInTime(handler: Route['handler'], request: ApiRequest, exchange: Exchange): Promise<Answer> {
   let is_sent = false;
   let is_over = false;
   const beforeSend = async (): Promise<void> => {
@@ -97,11 +97,12 @@ function answerInTime(handler: Route['handler'], request: ApiRequest): Promise<A
     // still succeed.
     if (is_over && !is_sent) throw new Error('the request is already answered');
     is_sent = true;
+    exchange.is_append_sent = true;
   };
   const left_ms = Math.max(0, request.answer_by_ms - performance.now());
   return withTimeout(handler({ ...request, beforeSend }), left_ms, () => {
     is_over = true;
-    throw new CatalogError(is_sent ? 'database_timeout' : 'unavailable', {
+    throw new CatalogError(exchange.is_append_sent ? 'database_timeout' : 'unavailable', {
       message: 'the request did not end in time',
     });
   });
@@ -124,10 +125,9 @@ function answerOnce(
     answer_by_ms: request.answer_by_ms,
     fingerprint: fingerprintOf(route.method, path, parameters, body),
     run: async (operation) => {
-      const answer = await answerInTime(route.handler, {
-        ...request,
-        operation: { ...operation, idempotency_key },
-      });
+      if (operation.resumed) exchange.is_append_sent = true;
+      const resumable = { ...request, operation: { ...operation, idempotency_key } };
+      const answer = await answerInTime(route.handler, resumable, exchange);
       return renderAnswer(answer, false);
     },
     renderFailure: (failure) => renderError(failure, exchange),

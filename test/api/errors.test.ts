@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { CatalogError } from '../../shared/kernel/errors';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { within } from '../support/wait-for';
-import { expectErrorShape } from './replies';
+import { expectError, expectErrorShape } from './replies';
 
 const UNKNOWN_ID = '01890a5d-ac96-774b-bcce-b302099a8057';
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 100 };
@@ -173,7 +173,12 @@ test('an outage reveals no path, whatever message the store gives', async () => 
     ['database_timeout', 500],
   ] as const) {
     const message = 'cannot open /var/lib/catalog/live-events.sqlite';
-    const append = jest.spyOn(live, 'append').mockRejectedValueOnce(new CatalogError(condition, { message }));
+    const append = jest
+      .spyOn(live, 'append')
+      .mockImplementationOnce(async (_stream, _revision, _events, beforeSend) => {
+        await beforeSend?.();
+        throw new CatalogError(condition, { message });
+      });
     const reply = await write('POST', '/api/publication', TEA);
     append.mockRestore();
     expect([reply.status, reply.text.includes('sqlite'), reply.text.includes('/var')]).toEqual([
@@ -181,6 +186,22 @@ test('an outage reveals no path, whatever message the store gives', async () => 
       false,
       false,
     ]);
+  }
+});
+
+test('a write before whose append the event store does not answer is 503, because nothing was sent', async () => {
+  const { live } = harness.service.runtime.events;
+  const { id } = (await write('POST', '/api/publication', TEA)).body.data;
+  const append = jest.spyOn(live, 'append');
+  const read = jest.spyOn(live, 'readStream').mockRejectedValue(new CatalogError('database_timeout'));
+  try {
+    const reply = await write('PATCH', `/api/publication/${id}`, { price_amount: 7 });
+    expectError(reply, 503, 'SERVICE_UNAVAILABLE');
+    expect(reply.headers.get('retry-after')).not.toBeNull();
+    expect(append).not.toHaveBeenCalled();
+  } finally {
+    read.mockRestore();
+    append.mockRestore();
   }
 });
 

@@ -289,6 +289,17 @@ describe('a write with an Idempotency-Key', () => {
       },
     );
 
+    test('is 500 again if the log does not answer the repetition, because the write may be done', async () => {
+      const [key, body] = [newKey(), { ...TEA, title: 'Twice without an answer' }];
+      breakNextAppend(log(), 'after', timeout);
+      expectError(await post(key, body), 500, 'DATABASE_TIMEOUT');
+      const read = jest.spyOn(log(), 'readStream').mockRejectedValue(timeout);
+      const again = await post(key, body);
+      read.mockRestore();
+      expectError(again, 500, 'DATABASE_TIMEOUT');
+      expect((await post(key, body)).status).toBe(201);
+    });
+
     test('a repeated PATCH returns the state at that time, although the first attempt made its If-Match outdated', async () => {
       const created = await post(newKey());
       const path = `/api/publication/${created.body.data.id}`;

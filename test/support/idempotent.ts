@@ -20,6 +20,7 @@ export function breakNextAppend(events: EventStore, fault: AppendFault, error: E
     if (!isOfPublication(args[0])) return append(...args);
     events.append = append;
     if (fault === 'after') await append(...args);
+    else await args[3]?.();
     throw error;
   };
 }
@@ -38,6 +39,7 @@ export function delayNextAppend(events: EventStore, error: Error): void {
       await append(...late);
       return append(...args);
     };
+    await late[3]?.();
     throw error;
   };
 }
