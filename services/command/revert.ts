@@ -28,39 +28,52 @@ async function revert(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const { environment } = request.principal;
   const id = request.params.id as PublicationId;
   const guard = guardFor(request, deps.stores, 'publication_not_found');
-  const ref = streamIn(deps, environment, publicationAggregate, id);
-  const current = await load<Publication>(ref);
-  if (current.state.tag !== 'present') throw new CatalogError('publication_not_found');
-  await guard(current.state.resource);
-  const is_known = revision <= current.revision + 1;
-  const { state } = is_known ? await loadUpTo<Publication>(ref, revision - 1) : current;
-  if (!is_known || state.tag !== 'present')
-    throw CatalogError.ofFaults([
-      {
-        condition: 'field_invalid',
-        field: 'revision',
-        constraint: 'a revision of its history, not a deletion',
-      },
-    ]);
   const { written, not_restored } = await revertTo(
     deps,
     writeContextOf(request),
     { environment, id, guard },
-    state.resource,
+    () => publicationAt(deps, environment, id, revision),
   );
   const answer = await publications.answerAfter(deps, request, written);
   return { ...answer, data: { ...answer.data, not_restored }, changed: written.changed };
 }
 
-/** Patches a publication with the fields of an earlier state. Throws as `updatePublication` does. */
+/** Returns the publication as it was at a revision, from 1. Throws `field_invalid` if it has no such revision. */
+async function publicationAt(
+  deps: StoreDeps,
+  environment: Environment,
+  id: PublicationId,
+  revision: number,
+): Promise<Publication> {
+  const ref = streamIn(deps, environment, publicationAggregate, id);
+  const current = await load<Publication>(ref);
+  const is_known = revision <= current.revision + 1;
+  const { state } = is_known ? await loadUpTo<Publication>(ref, revision - 1) : current;
+  if (is_known && state.tag === 'present') return state.resource;
+  throw CatalogError.ofFaults([
+    {
+      condition: 'field_invalid',
+      field: 'revision',
+      constraint: 'a revision of its history, not a deletion',
+    },
+  ]);
+}
+
+/**
+ * Patches a publication with the fields of an earlier state. Reads that state only after the guard of the target. Throws
+ * what `readEarlier` throws, and as `updatePublication` does.
+ */
 export async function revertTo(
   deps: StoreDeps,
   context: WriteContext,
   target: Parameters<typeof publications.update>[2],
-  earlier: Publication,
+  readEarlier: () => Promise<Publication>,
 ) {
-  const { fields, not_restored } = await restorable(deps, target.environment, earlier);
+  const readRestorable = async () => restorable(deps, target.environment, await readEarlier());
+  let restored: Awaited<ReturnType<typeof restorable>> | undefined;
   const revise = async (before: Publication): Promise<PublicationPatch> => {
+    restored = await readRestorable();
+    const { fields } = restored;
     const known = new Set(before.variants.map((variant) => variant.id));
     // A variant that was removed meanwhile is created again: it has no id in the request.
     const variants = fields.variants?.map((variant) =>
@@ -68,7 +81,10 @@ export async function revertTo(
     );
     return { ...fields, variants };
   };
-  return { written: await publications.update(deps, context, { ...target, revise }, {}), not_restored };
+  const written = await publications.update(deps, context, { ...target, revise }, {});
+  // A repetition whose first run is in the log revises nothing.
+  const { not_restored } = restored ?? (await readRestorable());
+  return { written, not_restored };
 }
 
 /** Returns the fields to restore, without references to what does not exist any more, and the names of such fields. */

@@ -70,7 +70,7 @@ export async function undoImport(
     const { state: before } = await loadUpTo<Publication>(ref, first - 1);
     if (before.tag !== 'present') return void keep('it was deleted before');
     try {
-      if (!dry_run) await revertTo(deps, written, { environment, id }, before.resource);
+      if (!dry_run) await revertTo(deps, written, { environment, id }, async () => before.resource);
       counts.reverted++;
     } catch (error) {
       if (!(error instanceof CatalogError) || error.condition === 'unavailable') throw error;

@@ -114,6 +114,35 @@ export function lostRecordsStories(name: string, open: () => Promise<ForgetfulSe
       ]);
     });
 
+    test('a revert and a restoration are done once, also if the publication was deleted since', async () => {
+      const created = await post(newKey());
+      const path = `/api/publication/${created.body.data.id}`;
+      const change = (price_amount: number) =>
+        harness.request('PATCH', path, { token, body: { price_amount } });
+      const remove = () => harness.request('DELETE', path, { token });
+      await change(1);
+      const etag = (await change(2)).headers.get('etag')!;
+      const [revert_key, restore_key] = [newKey(), newKey()];
+      const revert = () =>
+        harness.request('POST', `${path}/revert`, {
+          ...{ token, body: { revision: 1 } },
+          headers: { 'idempotency-key': revert_key, 'if-match': etag },
+        });
+      const reverted = await revert();
+      expect([reverted.status, reverted.body.data.price_amount]).toEqual([200, TEA.price_amount]);
+      await change(3);
+      await lose();
+      expectReplay(reverted, await revert());
+      await remove();
+      await lose();
+      expectReplay(reverted, await revert());
+      const restored = await send('POST', `${path}/restore`, restore_key);
+      expect(restored.status).toBe(200);
+      await remove();
+      await lose();
+      expectReplay(restored, await send('POST', `${path}/restore`, restore_key));
+    });
+
     test('another request with the key that concerns the same resource is 409 DUPLICATE_OPERATION', async () => {
       const key = newKey();
       const first = await post(key);
