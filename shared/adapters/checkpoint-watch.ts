@@ -22,15 +22,17 @@ export class CheckpointWatch {
   private readonly latest: Position[] = [];
   private polling = false;
   private next: NodeJS.Timeout | undefined;
+  private closed = false;
 
   constructor(private readonly readCheckpoints: () => Promise<Position[]>) {}
 
   /**
-   * Resolves with true when the checkpoint is known to be at or after `position`, and with false after `timeout_ms`. Never
-   * rejects.
+   * Resolves with true when the checkpoint is known to be at or after `position`, and with false after `timeout_ms` or when
+   * the watch is closed. Never rejects.
    */
   wait(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
     if (this.hasReached(partition, position)) return Promise.resolve(true);
+    if (this.closed) return Promise.resolve(false);
     return new Promise((resolve) => {
       const timer = setTimeout(() => waiter.settle(false), timeout_ms);
       const settle = (reached: boolean): void => {
@@ -59,8 +61,9 @@ export class CheckpointWatch {
     if (!this.polling && this.waiters.size > 0) void this.poll();
   }
 
-  /** Pending waits resolve false. */
+  /** Pending waits resolve false, and later ones do not poll. */
   close(): void {
+    this.closed = true;
     clearTimeout(this.next);
     for (const waiter of [...this.waiters]) waiter.settle(false);
   }

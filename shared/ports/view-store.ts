@@ -291,7 +291,8 @@ export interface CheckpointMove {
  * - Returns the partitions whose checkpoint is now at or after `to`.
  *
  * `waitFor`
- * - Resolves with true as soon as the checkpoint is at or after `position`, or with false after `timeout_ms`.
+ * - Resolves with true as soon as the checkpoint is at or after `position`, or with false after `timeout_ms` or when the
+ *   store is closed.
  *
  * `upToDate`
  * - The same version, for reads after `waitFor`: its documents contain every event up to the checkpoint that was waited

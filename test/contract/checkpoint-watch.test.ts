@@ -22,5 +22,8 @@ describe('waiting for a checkpoint', () => {
     const { reads } = store;
     expect(await watch.wait(1, 7n, LONG_MS)).toBe(true);
     expect(store.reads).toBe(reads);
+    watch.close();
+    expect(await watch.wait(1, 9n, LONG_MS)).toBe(false);
+    expect(store.reads).toBe(reads);
   });
 });

@@ -15,7 +15,7 @@ import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../sh
 import { sortModeSchema } from '../../shared/catalog/vocabulary';
 import type { ViewQuery, ViewVersion, WordTerms } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
-import { WAIT_MS_MAX, waitFor, within } from '../support/wait-for';
+import { waitFor, within } from '../support/wait-for';
 import { aBatch, aPublication, aWrite, idsOf, put } from './some-documents';
 
 describe('the view store on SQLite', () => {
@@ -147,15 +147,6 @@ describe('the view store on SQLite', () => {
       expect(versionFiles().filter((name) => name.includes(`v${version + 7}`))).toEqual([]);
       expect(existsSync(fileOf(version))).toBe(true);
     });
-  });
-
-  test('a pending wait resolves false when the store is closed', async () => {
-    const { store, view } = await openNew();
-    // Longer than the limit of `within`, so that only the close can end it in time.
-    const waiting = view.waitFor(0, 5n, 10 * WAIT_MS_MAX);
-    await view.checkpoint(0);
-    await store.close();
-    expect(await within(waiting, 'the wait to end with the store')).toBe(false);
   });
 
   test.each(['list', 'search'] as const)(

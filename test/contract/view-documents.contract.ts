@@ -325,6 +325,13 @@ export function viewDocumentsContract(name: string, open: () => Promise<ViewStor
         expect(await view.waitFor(0, 1n, 50)).toBe(false);
       });
 
+      test('a pending wait is false when the store is closed', async () => {
+        const waiting = view.waitFor(0, 5n, LONGER_THAN_THE_TEST_MS);
+        await view.checkpoint(0);
+        await under_test.store.close();
+        expect(await waiting).toBe(false);
+      });
+
       test('many callers can wait for different positions', async () => {
         const waiting = Array.from({ length: 200 }, (_, n) =>
           view.waitFor(0, BigInt(1 + (n % 10)), LONGER_THAN_THE_TEST_MS),

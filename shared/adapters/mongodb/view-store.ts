@@ -148,6 +148,7 @@ export class MongoViewStore implements ViewStore {
       if (dropped.status === 'active') throw activeVersionError(version);
       return { versions: before.versions.filter((info) => info !== dropped) };
     });
+    this.opened.get(version)?.close();
     this.opened.delete(version);
     await this.cleaning.run(() => this.dropOrphans());
   }
@@ -184,6 +185,7 @@ export class MongoViewStore implements ViewStore {
 
   async close(): Promise<void> {
     this.closing.abort();
+    for (const version of this.opened.values()) version.close();
     await this.connection.close();
   }
 

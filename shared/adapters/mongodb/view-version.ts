@@ -123,6 +123,12 @@ export class MongoViewVersion implements ViewVersion {
     }
   }
 
+  /** Pending waits resolve false. */
+  close(): void {
+    this.watch.close();
+    this.upToDate?.close();
+  }
+
   checkpoints(): Promise<Position[]> {
     return this.partitions.checkpoints();
   }
