@@ -4,6 +4,7 @@ import {
   type EncodedEvent,
   type EventMetadata,
   type Position,
+  type RecordedEvent,
   type StreamName,
   streamName,
 } from '../../shared/catalog/events/envelope';
@@ -237,11 +238,9 @@ async function findOtherRun<Resource, Command>(
 ): Promise<Written<State<Resource>> | undefined> {
   const { operation } = write.context;
   if (operation === undefined) return undefined;
-  const revisions = operationIds(operation).map((id) => loaded.operations.get(id));
-  const revision = revisions.find((found) => found !== undefined);
-  if (revision === undefined) return undefined;
-  const [event] = await write.events.readStream(streamNameOf(write), revision, 1);
-  if (event === undefined || !isOfOperation(event, operation)) return undefined;
+  const event = await findEventOf(operation, write, loaded);
+  if (event === undefined) return undefined;
+  const { revision } = event;
   const { fingerprint = operation.fingerprint } = event.metadata;
   if (fingerprint !== operation.fingerprint) throw new CatalogError('idempotency_key_reused');
   operation.onAppended?.();
@@ -249,6 +248,19 @@ async function findOtherRun<Resource, Command>(
   const [first] = await write.events.readStream(streamNameOf(write), 0, 1);
   const created = first !== undefined && isOfOperation(first, operation);
   return { value: state, position, revision, changed: true, created, repeated: true };
+}
+
+/** Returns the last event of the operation among the newest of the loaded stream, undefined if there is none. */
+export async function findEventOf<Resource>(
+  operation: Operation,
+  ref: StreamRef<Resource>,
+  { operations }: Loaded<Resource>,
+): Promise<RecordedEvent | undefined> {
+  const revisions = operationIds(operation).map((id) => operations.get(id));
+  const revision = revisions.find((found) => found !== undefined);
+  if (revision === undefined) return undefined;
+  const [event] = await ref.events.readStream(streamNameOf(ref), revision, 1);
+  return event !== undefined && isOfOperation(event, operation) ? event : undefined;
 }
 
 const operationIds = ({ id, earlier_ids = [] }: Operation): string[] => [id, ...earlier_ids];

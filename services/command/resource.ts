@@ -14,11 +14,13 @@ import { parseBody } from '../../shared/http/validation';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { AnyId, MediaId, StoreId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
+import type { Operation } from '../../shared/ports/idempotency-store';
 import { findInLog, load, streamIn } from '../../shared/ports/stream-state';
 import { derivedIdOf, type StoreIdentity } from './derived-ids';
 import {
   execute,
   executeOn,
+  findEventOf,
   idForNew,
   type StoreDeps,
   type WriteContext,
@@ -380,31 +382,37 @@ export function defineResource<
 
   /**
    * Returns the id of the resource with this external id, or for a new one. That is the resource that has reserved the
-   * external id, unless it was deleted or has another one now.
+   * external id, unless it was deleted or has another one now. It is also that resource if `operation` has written to it
+   * before: a repetition whose idempotency record was lost finds its first run there.
    */
   async function idOfExternal(
     deps: StoreDeps,
     environment: Environment,
     store: StoreIdentity,
     external_id: string,
+    operation?: Operation,
   ): Promise<{ readonly id: Id; readonly is_new: boolean }> {
-    const stateOf = async (id: Id) =>
-      (await load<Resource>(streamIn(deps, environment, aggregate, id))).state;
+    const lookUp = async (id: Id) => {
+      const ref = streamIn(deps, environment, aggregate, id);
+      const loaded = await load<Resource>(ref);
+      const event = operation && (await findEventOf<Resource>(operation, ref, loaded));
+      return { state: loaded.state, is_written_before: event !== undefined };
+    };
     const name = { store_id: store.id, kind: category, field: 'external_id', value: external_id };
     const owner_id = (await ownerOfName(deps, environment, name)) as Id | undefined;
     if (owner_id !== undefined) {
-      const state = await stateOf(owner_id);
+      const { state, is_written_before } = await lookUp(owner_id);
       if (state.tag === 'absent') return { id: owner_id, is_new: true };
-      if (state.tag === 'present' && valueIn(state.resource, 'external_id') === external_id)
-        return { id: owner_id, is_new: false };
+      const has_name = state.tag === 'present' && valueIn(state.resource, 'external_id') === external_id;
+      if (has_name || is_written_before) return { id: owner_id, is_new: false };
     }
     for (let generation = 1; ; generation++) {
       const id = derivedIdOf<Id>(store, derived_kind, external_id, generation);
-      const state = await stateOf(id);
+      const { state, is_written_before } = await lookUp(id);
       if (state.tag === 'absent') return { id, is_new: true };
       // An import has created it under this name.
-      if (state.tag === 'present' && valueIn(state.resource, 'external_id') === null)
-        return { id, is_new: false };
+      const is_imported = state.tag === 'present' && valueIn(state.resource, 'external_id') === null;
+      if (is_imported || is_written_before) return { id, is_new: false };
     }
   }
 
@@ -424,7 +432,7 @@ export function defineResource<
       if (before) await beforeUpdate?.(deps, request, before, parseBody(patch, request.body));
     };
     for (let attempt = 1; ; attempt++) {
-      const { id, is_new } = await idOfExternal(deps, environment, store, external_id);
+      const { id, is_new } = await idOfExternal(deps, environment, store, external_id, request.operation);
       const input = {
         ...parseBody<object>(is_new ? body : patch, request.body),
         external_id,

@@ -143,6 +143,22 @@ export function lostRecordsStories(name: string, open: () => Promise<ForgetfulSe
       expectReplay(restored, await send('POST', `${path}/restore`, restore_key));
     });
 
+    test('a put is done once, also if its resource was deleted since', async () => {
+      const path = '/api/publication/by-external-id/ERP-7';
+      const [created_by, changed_by] = [newKey(), newKey()];
+      const create = () => send('PUT', path, created_by, { body: TEA });
+      const change = () => send('PUT', path, changed_by, { body: { ...TEA, title: 'Green tea' } });
+      const [created, changed] = [await create(), await change()];
+      expect([created.status, changed.status]).toEqual([201, 200]);
+      const { id } = created.body.data;
+      await harness.request('DELETE', `/api/publication/${id}`, { token });
+      const before = await count('/api/publications');
+      await lose();
+      expectReplay(created, await create());
+      expectReplay(changed, await change());
+      expect(await count('/api/publications')).toBe(before);
+    });
+
     test('another request with the key that concerns the same resource is 409 DUPLICATE_OPERATION', async () => {
       const key = newKey();
       const first = await post(key);
