@@ -6,7 +6,7 @@ const { stripVTControlCharacters } = require('node:util');
  *
  * Prints how long each step, suite and test file of a CI run took, which waits were late, and what failed. FILE holds one JSON
  * object per line: `{step, seconds, cpu_seconds}`, `{file, project, seconds}`, `{file, project, tests}`,
- * `{late, seconds, load}` or `{failure, message}`.
+ * `{late, what, seconds, load}` or `{failure, message}`.
  */
 
 const SLOWEST_MAX = 15;
@@ -60,8 +60,19 @@ function stepLine({ step, seconds, cpu_seconds }) {
   return row(seconds, cpu_seconds === undefined ? step : `${step} (${cpu_seconds} CPU seconds)`);
 }
 
-function lateLine({ late, seconds, load }) {
-  return row(seconds, `${late} (load of the machine: ${load})`.replace(/\s+/g, ' ').slice(0, LINE_MAX));
+/** Returns a line for each test that had late waits, with the longest of them. */
+function lateLines(rows) {
+  const longest = new Map();
+  for (const row of rows) {
+    const other = longest.get(row.late);
+    const count = (other?.count ?? 0) + 1;
+    longest.set(row.late, { ...(other?.seconds > row.seconds ? other : row), count });
+  }
+  return [...longest.values()].map(({ late, what, seconds, load, count }) => {
+    const others = count > 1 ? `, and ${count - 1} more` : '';
+    const text = `${late}: ${what} (load of the machine: ${load}${others})`;
+    return row(seconds, text.replace(/\s+/g, ' '));
+  });
 }
 
 function failureLines({ failure, message = '' }) {
@@ -80,7 +91,7 @@ function report(rows) {
   // Test files run side by side, so their sum is more than the time of their step.
   if (files.length > 0) lines.push('suites, the sum of their files', ...suiteLines(files));
   if (files.length > 0) lines.push('slowest test files', ...slowestLines(files));
-  if (late.length > 0) lines.push('late: waits that took long, and succeeded', ...late.map(lateLine));
+  if (late.length > 0) lines.push('late: waits that took long, and succeeded', ...lateLines(late));
   if (failures.length > 0) lines.push('failed', ...failures.flatMap(failureLines));
   return lines;
 }

@@ -13,6 +13,8 @@ export const WAIT_MS_MAX = 180_000;
 
 /** A longer wait is reported as late at the end of a run. On an idle machine, few waits take more than a second. */
 const LATE_MS = 20_000;
+/** Of a check that is named by its source, the report shows this many characters. */
+const WHAT_MAX = 120;
 
 /**
  * Limit for a call to a server that is unreachable or silent. The service promises 5 s; the tests allow twelve times that,
@@ -100,7 +102,7 @@ function reportIfLate(what: string, began_ms: number): void {
   if (waited_ms < LATE_MS) return;
   // Programs that are not tests wait, too.
   const test = typeof expect === 'undefined' ? process.argv[1] : expect.getState().currentTestName;
-  record({ late: `${test}: ${what}`, seconds: waited_ms / 1000, load: load() });
+  record({ late: test, what: what.slice(0, WHAT_MAX), seconds: waited_ms / 1000, load: load() });
 }
 
 const isFailedExpect = (error: unknown): boolean => error instanceof Error && 'matcherResult' in error;
