@@ -43,6 +43,8 @@ module.exports = class DurationReporter {
     if (!this.folder) return;
     const rows = parse(readFileSync(process.env.DURATIONS, 'utf8'));
     rmSync(this.folder, { recursive: true });
+    // In watch mode, the next run gets a file of its own.
+    delete process.env.DURATIONS;
     const files = new Set(rows.map(({ file }) => file).filter(Boolean));
     if (files.size >= FILES_MIN) console.log(`\n${report(rows).join('\n')}`);
   }

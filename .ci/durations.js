@@ -63,10 +63,10 @@ function stepLine({ step, seconds, cpu_seconds }) {
 /** Returns a line for each test that had late waits, with the longest of them. */
 function lateLines(rows) {
   const longest = new Map();
-  for (const row of rows) {
-    const other = longest.get(row.late);
+  for (const each of rows) {
+    const other = longest.get(each.late);
     const count = (other?.count ?? 0) + 1;
-    longest.set(row.late, { ...(other?.seconds > row.seconds ? other : row), count });
+    longest.set(each.late, { ...(other?.seconds > each.seconds ? other : each), count });
   }
   return [...longest.values()].map(({ late, what, seconds, load, count }) => {
     const others = count > 1 ? `, and ${count - 1} more` : '';
