@@ -3,7 +3,7 @@ import { CatalogError } from '../kernel/errors';
 
 /** When a refused client may try again. */
 const RETRY_AFTER_S = 5;
-/** An answer of which the client takes nothing for this time may be cut. */
+/** If a client reads nothing for this time, its answer may be cut. */
 const UNREAD_MS_MAX = 2_000;
 
 interface Limits {

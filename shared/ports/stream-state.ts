@@ -93,7 +93,7 @@ const longStreams = new WeakMap<EventStore, LRUCache<StreamName, Loaded<unknown>
 
 /** How many events are read at once. An event may have 100 KB. */
 const PAGE_EVENTS = 64;
-/** How many events are folded at once. The largest take 10 ms each: those with all variants of a publication. */
+/** How many events are folded at once. An event with 2,048 variants takes 10 ms. */
 const SLICE_EVENTS = 4;
 /** How many events of a long stream are read at once after the first page. */
 const LONG_PAGE_EVENTS = 512;

@@ -173,7 +173,7 @@ async function compareStarts(
   return services as Pair<Service>;
 }
 
-/** Returns what is compared. Hot reads come first, because V8 then has optimised what cold reads run, too. */
+/** Returns the rows to compare. Hot reads come first: V8 then has optimised the code that cold reads run, too. */
 async function kindsOf(bench: Comparison, service: Service, tokens: Tokens): Promise<Kind[]> {
   const { options, catalog, products } = bench;
   const readsAs = (paths: readonly string[]) => (own: Tokens) => {

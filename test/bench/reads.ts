@@ -128,7 +128,7 @@ export async function readsOf(
 const SORTS = ['created_at', 'price', 'name'].flatMap((sort) =>
   ['asc', 'desc'].map((order) => `sort=${sort}&order=${order}`),
 );
-/** Reads of many paths, each of which is requested once, so that no cache has its answer. The order mixes dear and cheap. */
+/** Many paths, each requested once, so that no cache has its answer. The order mixes dear and cheap requests. */
 export function coldReadsOf({ main }: Catalog, products: PublicProducts): Read[] {
   const indexes = Array.from({ length: main.size }, (_, index) => (index * 7_919) % main.size);
   const byId = indexes

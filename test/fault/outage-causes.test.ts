@@ -199,7 +199,7 @@ function testCa(): TestCa {
 }
 afterAll(() => opened?.folder.remove());
 
-/** Addresses with the options for TLS. The one of EventStoreDB has a user. */
+/** Addresses with the options for TLS. EventStoreDB's address names a user. */
 const urlOf = {
   event_store: (host: string, tls = false, ca?: string) =>
     `esdb://reader:${PASSWORD}@${host}?tls=${tls}${ca ? `&tlsCAFile=${ca}` : ''}`,
@@ -391,7 +391,7 @@ const CASES: Readonly<Record<Server, readonly Case[]>> = {
   ],
 };
 
-/** Returns what is wrong with the explanation of a case, undefined if nothing is. */
+/** Runs a case. Returns the error of a failed expectation, undefined if all hold. */
 const failureOf = (server: Server, { cause, begin }: Case): Promise<unknown> =>
   inScene(async (scene) => {
     const fault = await begin(scene);

@@ -2,8 +2,8 @@ import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
 
 /**
  * Preloaded into a process (`node --require`). Kills it right after an append is stored and before the append is
- * acknowledged: the one with the idempotency key `DIE_AFTER_APPEND_OF`, the one that reserves the name `DIE_AFTER_NAME`, or
- * the one whose number is `DIE_AFTER_APPENDS`. `DIE_BY` is the signal, by default SIGKILL. A process can handle any other signal and stop
+ * acknowledged. The append has the idempotency key `DIE_AFTER_APPEND_OF`, or reserves the name `DIE_AFTER_NAME`, or has the
+ * number `DIE_AFTER_APPENDS`. `DIE_BY` is the signal, by default SIGKILL. A process can handle any other signal and stop
  * gracefully.
  */
 const { DIE_AFTER_APPEND_OF, DIE_AFTER_NAME, DIE_AFTER_APPENDS, DIE_BY = 'SIGKILL' } = process.env;

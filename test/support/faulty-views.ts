@@ -17,7 +17,7 @@ export class Crash extends Error {
  * after a batch is the same as one before or within the next batch.
  */
 interface Faults {
-  /** Number of batches before the one that ends with `Crash`. */
+  /** Number of batches that are applied before a batch ends with `Crash`. */
   crash_in: number;
   /** Called with each document before its batch is applied. May throw, as a store does that refuses the document. */
   beforeWrite: (write: DocumentWrite) => void;

@@ -28,7 +28,7 @@ export async function withRuntime<Result>(
   }
 }
 
-/** Projects what is in the log. */
+/** Projects all events of the log. */
 export async function project(runtime: Runtime): Promise<void> {
   const pipelines = startPipelines(runtime);
   await pipelines.caughtUp(WAIT_MS_MAX);

@@ -177,7 +177,7 @@ describe('the examples of the OpenAPI document', () => {
   addFormats(ajv);
   ajv.addSchema({ ...document, $id: ROOT });
   const compiled = new Map<string, ValidateFunction>();
-  /** Returns what is wrong with an example of the schema at a path. */
+  /** Returns the errors of an example of the schema at a path. */
   const faultsOf = (path: readonly string[], schema: Tree, example: unknown): unknown[] => {
     const pointer = schema.$ref ? String(schema.$ref).slice(1) : pointerOf(path);
     const validate = compiled.get(pointer) ?? ajv.compile({ $ref: `${ROOT}#${pointer}` });
