@@ -16,6 +16,8 @@ import {
 } from 'node:fs';
 import { join, parse } from 'node:path';
 import Database from 'libsql';
+import { IDEMPOTENCY_FILE } from '../../shared/adapters/sqlite/idempotency-store';
+import { LIST_FILE, versionFile } from '../../shared/adapters/sqlite/view-store';
 import { type Cli, expectFailure, InProcessCli } from '../api/cli-run';
 import { fetch } from '../support/fetch';
 import { createSecretKey, fetchToken } from '../support/merchant';
@@ -32,9 +34,11 @@ const PAGE_BYTES = 4_096;
 const MAIN = 'services/boot/main.js';
 
 const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
-  'a page in the middle overwritten': (file) => {
+  // A single page may be one of an index that no read of the test uses.
+  'pages in the middle overwritten': (file) => {
     const open = openSync(file, 'r+');
-    writeSync(open, Buffer.alloc(PAGE_BYTES, 0xab), 0, PAGE_BYTES, middleOf(file));
+    const length = middleOf(file);
+    writeSync(open, Buffer.alloc(length, 0xab), 0, length, Math.floor(length / 2 / PAGE_BYTES) * PAGE_BYTES);
     closeSync(open);
   },
   truncated: (file) => truncateSync(file, middleOf(file)),
@@ -159,7 +163,7 @@ describe('a damaged log', () => {
   test('ends "projections verify" and "projections rebuild", which name the file', () =>
     withShop(async ({ folder, cli }) => {
       const file = join(folder, 'live', 'events.sqlite');
-      damage('a page in the middle overwritten', file);
+      damage('pages in the middle overwritten', file);
       const before = readFileSync(file);
       for (const command of ['verify', 'rebuild'])
         expectFailure(
@@ -175,7 +179,7 @@ describe('a damaged log', () => {
       // Without documents, the service must read the whole log.
       for (const name of readdirSync(join(shop.folder, 'live')))
         if (name.startsWith('views')) rmSync(join(shop.folder, 'live', name));
-      damage('a page in the middle overwritten', join(shop.folder, 'live', 'events.sqlite'));
+      damage('pages in the middle overwritten', join(shop.folder, 'live', 'events.sqlite'));
       const { url, warnings, end } = await shop.start();
       const isShown = async () => (await readiness(url)).live.event_store === 'damaged';
       await waitFor(isShown, { what: 'readiness to show the damage' });
@@ -196,16 +200,16 @@ describe('a damaged log', () => {
       await expect(start()).rejects.toThrow(`${file} ${problem}`);
       expectFailure(await cli.run('projections', 'verify'), 1, 'Restore it from a back-up');
       expect(existsSync(file)).toBe(how !== 'missing');
-      expect(existsSync(join(folder, 'live', 'views-v1.sqlite'))).toBe(true);
+      expect(existsSync(join(folder, 'live', versionFile(1)))).toBe(true);
     }),
   );
 });
 
-test.each(['a page in the middle overwritten', 'missing'])(
+test.each(['pages in the middle overwritten', 'missing'])(
   '"projections verify" names the damaged file of a version (%s), and "rebuild" replaces it',
   (how) =>
     withShop(async ({ folder, cli }) => {
-      const file = join(folder, 'live', 'views-v1.sqlite');
+      const file = join(folder, 'live', versionFile(1));
       damage(how, file);
       expectFailure(
         await cli.run('projections', 'verify', '--realm', 'live'),
@@ -222,16 +226,14 @@ test.each(['a page in the middle overwritten', 'missing'])(
 
 test('a rebuild next to a running service replaces a damaged version, without a restart', () =>
   withShop(async (shop) => {
-    damage('truncated', join(shop.folder, 'live', 'views-v1.sqlite'));
+    damage('truncated', join(shop.folder, 'live', versionFile(1)));
     const { url, warnings, end } = await shop.start();
     const token = await fetchToken(url, key);
     const before = await get(url, token, PATHS[2]!);
     expect(before.status).toBe(503);
     expect(before.text).not.toContain(shop.folder);
     expect(await readiness(url)).toMatchObject({ status: 503, live: { view_store: 'damaged' } });
-    expect(warnings.filter((line) => /"level":"error".*views-v1.sqlite is damaged/.test(line))).toHaveLength(
-      1,
-    );
+    expect(warnings.filter((line) => /"level":"error".*-v1.sqlite is damaged/.test(line))).toHaveLength(1);
     expect(await shop.cli.run('projections', 'rebuild', '--realm', 'live')).toMatchObject({ code: 0 });
     await waitFor(async () => (await readiness(url)).status === 200, { what: 'the service to be ready' });
     expect(await answersOf(url, token)).toEqual(answers);
@@ -244,7 +246,7 @@ test('a rebuild next to a running service replaces a damaged version, without a 
 test('a rebuild does not continue a damaged version of an interrupted rebuild', () =>
   withShop(async ({ folder, cli }) => {
     const interrupted = cli.start('projections', 'rebuild', '--realm', 'live');
-    const file = join(folder, 'live', 'views-v2.sqlite');
+    const file = join(folder, 'live', versionFile(2));
     await waitFor(() => existsSync(file), { what: 'the new version' });
     interrupted.kill('SIGKILL');
     await once(interrupted, 'exit');
@@ -275,9 +277,9 @@ describe('two processes that answer', () => {
 
   test('move files aside whose content can be lost, at the start, and lose nothing else', async () => {
     const DISPOSABLE = {
-      'live/views.sqlite': 'a page in the middle overwritten',
-      'idempotency.sqlite': 'truncated',
-      'limits.sqlite': 'a page in the middle overwritten',
+      [`live/${LIST_FILE}`]: 'pages in the middle overwritten',
+      [IDEMPOTENCY_FILE]: 'truncated',
+      'limits.sqlite': 'pages in the middle overwritten',
       'live/media/originals/lock.sqlite': 'random bytes',
     };
     for (const [name, how] of Object.entries(DISPOSABLE)) damage(how, join(shop.folder, name));
@@ -307,7 +309,7 @@ describe('two processes that answer', () => {
 
     // The service has made the documents again, because it has lost the list of their versions.
     const versions = readdirSync(join(shop.folder, 'live')).filter((name) =>
-      /^views-v\d+\.sqlite$/.test(name),
+      /^views.*-v\d+\.sqlite$/.test(name),
     );
     const views = `live/${versions.sort().at(-1)}`;
     const FAILING = [
@@ -315,7 +317,7 @@ describe('two processes that answer', () => {
       ['replaced', 'live/events.sqlite', replace, write, 'event_store'],
       ['without its write-ahead log', 'live/events.sqlite', moveLogAway, write, 'event_store'],
       ['deleted', views, moveAway, read, 'view_store'],
-      ['deleted', 'idempotency.sqlite', moveAway, write, undefined],
+      ['deleted', IDEMPOTENCY_FILE, moveAway, write, undefined],
     ] as const;
     for (const [how, name, change, call, store] of FAILING) {
       const what = `${name}, ${how}`;
