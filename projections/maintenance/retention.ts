@@ -10,7 +10,7 @@ export interface RetentionOptions {
   readonly owner: string;
   readonly system: System;
   readonly log: Logger;
-  /** How long a retired version stays for a rollback, in milliseconds. */
+  /** How long a retired version stays for a rollback, and documents of an earlier release for going back, in milliseconds. */
   readonly keep_ms: number;
   /** Time between two checks. Default: a minute. */
   readonly every_ms?: number;
@@ -21,12 +21,12 @@ const LEASE_TTL_MS = 15_000;
 const EVERY_MS = 60_000;
 
 /**
- * Drops retired versions at their time, until `signal` aborts. Events are dispatched to a retired version too, so each
+ * Drops retired versions and documents of earlier releases at their time, until `signal` aborts. Events are dispatched to a retired version too, so each
  * one costs as much for every write as the active one.
  */
 export async function dropRetiredVersions(options: RetentionOptions, signal: AbortSignal): Promise<void> {
   for (; !signal.aborted; await pause(options.every_ms ?? EVERY_MS, signal))
-    await dropOutdated(options).catch((error: unknown) =>
+    await Promise.all([dropOutdated(options), dropEarlierFormats(options)]).catch((error: unknown) =>
       logRetried(options.log, error, {}, 'dropping retired versions failed; retrying'),
     );
 }
@@ -44,6 +44,15 @@ async function dropOutdated(options: RetentionOptions): Promise<void> {
   } finally {
     await lease.release();
   }
+}
+
+/** Counts the time from when this release had documents of its own, and from the last write to the earlier ones. */
+async function dropEarlierFormats({ views, system, keep_ms, log }: RetentionOptions): Promise<void> {
+  const unused_since_ms = system.now() - keep_ms;
+  const active = (await views.versions()).find(({ status }) => status === 'active');
+  if (active === undefined || Date.parse(active.created_at) > unused_since_ms) return;
+  const files = await views.dropEarlierFormats(unused_since_ms);
+  if (files.length > 0) log.info({ files }, 'deleted the documents of an earlier release');
 }
 
 async function outdatedVersions({ views, system, keep_ms }: RetentionOptions) {

@@ -8,8 +8,8 @@ import type { CommitNotifier } from '../../shared/adapters/sqlite/commit-notifie
 import type { OnDamage } from '../../shared/adapters/sqlite/connection';
 import type { OnRecreated } from '../../shared/adapters/sqlite/disposable-file';
 import { SqliteEventStore } from '../../shared/adapters/sqlite/event-store';
-import { SqliteIdempotencyStore } from '../../shared/adapters/sqlite/idempotency-store';
-import { SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
+import { IDEMPOTENCY_FILE, SqliteIdempotencyStore } from '../../shared/adapters/sqlite/idempotency-store';
+import { LIMITS_FILE, SqliteRateLimiter } from '../../shared/adapters/sqlite/rate-limiter';
 import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
 import { type Environment, REALMS, type Realm } from '../../shared/catalog/realm';
 import { backoff } from '../../shared/kernel/async';
@@ -33,8 +33,6 @@ import type { ViewStore } from '../../shared/ports/view-store';
  */
 
 const EVENTS = 'events.sqlite';
-const LIMITS = 'limits.sqlite';
-const OPERATIONS = 'idempotency.sqlite';
 
 /** Takes what adapters notice: damaged files and commits of embedded ones, outages of servers. */
 export interface StoreReports {
@@ -150,7 +148,7 @@ export async function openRateLimiter(
   const { REDIS_URL: url, REDIS_PREFIX: prefix } = config;
   if (url === undefined)
     return SqliteRateLimiter.open({
-      file: join(makeFolder(config.DATA_DIR), LIMITS),
+      file: join(makeFolder(config.DATA_DIR), LIMITS_FILE),
       ...{ now, wal_pages_max, onDamage, onRecreated },
     });
   const { RedisRateLimiter } =
@@ -170,7 +168,7 @@ export async function openIdempotencyStore(
     return RedisIdempotencyStore.open({ url, prefix, ...reportTo(outages, 'redis') });
   }
   return SqliteIdempotencyStore.open({
-    file: join(makeFolder(config.DATA_DIR), OPERATIONS),
+    file: join(makeFolder(config.DATA_DIR), IDEMPOTENCY_FILE),
     ...{ wal_pages_max, onDamage, onRecreated },
   });
 }
@@ -196,7 +194,7 @@ export async function openBlobStore(
 /** Returns the embedded files that a service with HTTP writes. It writes no documents. */
 export function filesWrittenByRequests({ DATA_DIR }: Config): string[] {
   const logs = REALMS.map((realm) => eventsFile(DATA_DIR, realm));
-  return [join(DATA_DIR, LIMITS), join(DATA_DIR, OPERATIONS), ...logs];
+  return [join(DATA_DIR, LIMITS_FILE), join(DATA_DIR, IDEMPOTENCY_FILE), ...logs];
 }
 
 /** Returns the file of an embedded log. */

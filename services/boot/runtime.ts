@@ -89,10 +89,7 @@ export async function openRuntime(
       outages,
       onDamage: options.onDamage ?? logDamage(log),
       onRecreated: ({ file, moved_to }) =>
-        log.warn(
-          { file, moved_to },
-          'file was damaged or of an earlier release; moved it aside and created an empty one',
-        ),
+        log.warn({ file, moved_to }, 'file was damaged; moved it aside and created an empty one'),
       ...(commits && { wal_pages_max: WAL_PAGES_MAX_UNATTENDED }),
     };
     const reportsOf = (realm: Realm, file: 'log' | 'documents'): StoreReports =>

@@ -18,6 +18,7 @@ import { projectionCommands } from './commands/projections';
 import { purgeCommand } from './commands/purge';
 import { storeCommands } from './commands/store';
 import { testDataCommands } from './commands/test-data';
+import { upgradeCommand } from './commands/upgrade';
 
 /** Builds the command line, `catalog <noun> <verb>`. Each file in `commands/` adds one noun. */
 export function buildProgram(): Command {
@@ -48,6 +49,7 @@ export function buildProgram(): Command {
   demoCommands(program);
   configCommand(program);
   docsCommand(program);
+  upgradeCommand(program);
   completionCommands(program);
   rewordErrors(program);
   return program;

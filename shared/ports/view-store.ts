@@ -56,6 +56,10 @@ export interface VersionInfo {
  * `drop`
  * - Deletes a version and its documents. Throws if the version is active.
  *
+ * `dropEarlierFormats`
+ * - Deletes the documents that only earlier releases can read, if nothing has written them since this time in Unix
+ *   milliseconds. Returns the names of the deleted files. A store with one format for all releases deletes nothing.
+ *
  * `pausedSince`, `setPaused`
  * - Whether an operator has paused the realm: no process may project events then. `pausedSince` returns when that began.
  * - Stays until it is set again. Pausing a paused realm changes nothing.
@@ -79,6 +83,7 @@ export interface ViewStore {
   setStatus(version: number, status: Exclude<VersionStatus, 'active'>): Promise<void>;
   activate(version: number): Promise<void>;
   drop(version: number): Promise<void>;
+  dropEarlierFormats(unused_since_ms: number): Promise<readonly string[]>;
   open(version: number): Promise<ViewVersion>;
   pausedSince(): Promise<string | undefined>;
   setPaused(is_paused: boolean): Promise<void>;

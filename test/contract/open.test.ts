@@ -8,6 +8,8 @@ import {
   openRateLimiter,
   openViewStore,
 } from '../../services/boot/open-adapters';
+import { IDEMPOTENCY_FILE } from '../../shared/adapters/sqlite/idempotency-store';
+import { LIST_FILE } from '../../shared/adapters/sqlite/view-store';
 import { ENVIRONMENTS, REALMS } from '../../shared/catalog/realm';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
@@ -40,9 +42,7 @@ test('without servers, all stores open in one folder with a folder per realm, re
         .sort(),
     ).toEqual([...REALMS].sort());
     for (const realm of REALMS)
-      expect(readdirSync(join(data, realm))).toEqual(
-        expect.arrayContaining(['events.sqlite', 'views.sqlite']),
-      );
+      expect(readdirSync(join(data, realm))).toEqual(expect.arrayContaining(['events.sqlite', LIST_FILE]));
   });
 });
 
@@ -56,7 +56,7 @@ test('in a folder that others may read, only the owner can read the files with d
         openIdempotencyStore(config),
         openEventStore(config, 'live'),
       ]);
-    const files = ['limits.sqlite', 'idempotency.sqlite', 'live/events.sqlite'];
+    const files = ['limits.sqlite', IDEMPOTENCY_FILE, 'live/events.sqlite'];
     const paths = files.flatMap((file) => ['', '-wal', '-shm'].map((suffix) => join(folder, file + suffix)));
     const modesOf = (): string[] => paths.map((path) => (statSync(path).mode & 0o777).toString(8));
     const first = await open();

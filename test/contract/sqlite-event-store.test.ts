@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'libsql';
 import { SqliteEventStore, type SqliteEventStoreOptions } from '../../shared/adapters/sqlite/event-store';
+import { LIST_FILE, versionFile } from '../../shared/adapters/sqlite/view-store';
 import { type RecordedEvent, START, type StreamName, streamName } from '../../shared/catalog/events/envelope';
 import { NO_STREAM } from '../../shared/ports/event-store';
 import type { AppendReport } from '../support/append-process';
@@ -240,7 +241,7 @@ describe('the event store on SQLite', () => {
       const store = await open();
       await store.append(STREAM, NO_STREAM, someEvents(1));
       await store.close();
-      writeFileSync(join(folder.path, 'views-v3.sqlite'), 'documents');
+      writeFileSync(join(folder.path, versionFile(3)), 'documents');
       lose();
       await lost();
       expect(statSync(file, { throwIfNoEntry: false })?.size ?? 0).toBe(0);
@@ -262,15 +263,15 @@ describe('the event store on SQLite', () => {
       first.exec('PRAGMA journal_mode = WAL');
       first.close();
       expect(statSync(file).size).toBe(4_096);
-      writeFileSync(join(folder.path, 'views.sqlite'), 'documents');
+      writeFileSync(join(folder.path, LIST_FILE), 'documents');
       await lost();
-      rmSync(join(folder.path, 'views.sqlite'));
+      rmSync(join(folder.path, LIST_FILE));
       await open();
     });
 
     test('an empty file of a start that was interrupted is a new log', async () => {
       writeFileSync(file, '');
-      writeFileSync(join(folder.path, 'views.sqlite'), '');
+      writeFileSync(join(folder.path, LIST_FILE), '');
       expect(await readLog(await open())).toEqual([]);
     });
   });

@@ -8,7 +8,7 @@ import { pageQuery } from '../../shared/adapters/sqlite/documents';
 import { indexesOf as declaredIndexes } from '../../shared/adapters/sqlite/indexes';
 import { ListReader } from '../../shared/adapters/sqlite/list-pages';
 import { tablesOf } from '../../shared/adapters/sqlite/tables';
-import { SqliteViewStore } from '../../shared/adapters/sqlite/view-store';
+import { SqliteViewStore, versionFile } from '../../shared/adapters/sqlite/view-store';
 import { RANK_STEP } from '../../shared/adapters/sqlite/word-index';
 import type { CollectionName } from '../../shared/catalog/documents';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
@@ -46,8 +46,9 @@ describe('the view store on SQLite', () => {
     await store.setStatus(view.version, 'following');
     return { store, view };
   }
-  const fileOf = (version: number): string => join(folder.path, `views-v${version}.sqlite`);
-  const versionFiles = (): string[] => readdirSync(folder.path).filter((name) => name.startsWith('views-v'));
+  const fileOf = (version: number): string => join(folder.path, versionFile(version));
+  const versionFiles = (): string[] =>
+    readdirSync(folder.path).filter((name) => name.startsWith('views.6-v'));
 
   // Only on Linux does the adapter distinguish a zombie from a running process.
   (process.platform === 'linux' ? describe : describe.skip)('the lease of a killed process', () => {
@@ -89,17 +90,18 @@ describe('the view store on SQLite', () => {
       expect(existsSync(fileOf(version))).toBe(true);
     });
 
-    test('of another format are listed as different, and are not opened', async () => {
+    test('of an earlier release stay for it until nobody has used them for some time', async () => {
+      const earlier = ['views.sqlite', 'views-v3.sqlite'];
+      for (const name of earlier) writeFileSync(join(folder.path, name), 'documents');
       const store = await open();
-      const { version } = await store.createVersion(1);
-      await store.activate(version);
-      await store.close();
-      const file = new Database(fileOf(version));
-      file.exec('PRAGMA user_version = 5');
-      file.close();
-      const later = await open();
-      expect(await later.versions()).toMatchObject([{ version, status: 'active', keys_differ: true }]);
-      await expect(later.open(version)).rejects.toThrow('format of another release');
+      expect(await store.versions()).toEqual([]);
+      expect(await store.createVersion(1)).toMatchObject({ version: 4 });
+      expect(await store.dropEarlierFormats(Date.now() - 60_000)).toEqual([]);
+      await open();
+      expect(readdirSync(folder.path)).toEqual(expect.arrayContaining(earlier));
+      expect([...(await store.dropEarlierFormats(Date.now() + 60_000))].sort()).toEqual(earlier.sort());
+      expect(readdirSync(folder.path)).not.toEqual(expect.arrayContaining(['views.sqlite']));
+      await (await store.open(4)).checkpoints();
     });
 
     test('a dropped version leaves no file, even if a process has it open', async () => {

@@ -5,6 +5,7 @@ import { startHttpService } from '../../services/boot/http-service';
 import { startPipelines } from '../../services/boot/pipelines';
 import { readiness, startOperations, WRITES } from '../../services/boot/readiness';
 import { openRuntime } from '../../services/boot/runtime';
+import { versionFile } from '../../shared/adapters/sqlite/view-store';
 import { parseConfig } from '../../shared/kernel/config';
 import { realSystem } from '../../shared/kernel/system';
 import { fetch } from '../support/fetch';
@@ -56,7 +57,7 @@ test('over HTTP, only a filter by a key that the documents lack returns 503, unt
   await closeAll();
 
   // Simulates documents of a release that did not declare the key.
-  const file = new Database(join(folder.path, 'live', 'views-v1.sqlite'));
+  const file = new Database(join(folder.path, 'live', versionFile(1)));
   file.exec('ALTER TABLE publications DROP COLUMN key_in_stock');
   file.close();
 

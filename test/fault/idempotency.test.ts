@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import Database from 'libsql';
+import { IDEMPOTENCY_FILE } from '../../shared/adapters/sqlite/idempotency-store';
 import { pause } from '../../shared/kernel/async';
 import { realSystem } from '../../shared/kernel/system';
 import { fetch } from '../support/fetch';
@@ -12,7 +13,7 @@ import { waitFor } from '../support/wait-for';
 
 lostRecordsStories('SQLite', async () => ({
   lose: async ({ data_dir }) => {
-    const file = new Database(join(data_dir, 'idempotency.sqlite'));
+    const file = new Database(join(data_dir, IDEMPOTENCY_FILE));
     file.exec('DELETE FROM operations');
     file.close();
   },

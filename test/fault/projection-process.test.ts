@@ -2,6 +2,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { verify } from '../../projections/maintenance/verify';
+import { LIST_FILE } from '../../shared/adapters/sqlite/view-store';
 import { realSystem } from '../../shared/kernel/system';
 import { childrenOf, isRunning } from '../support/children';
 import { fetch } from '../support/fetch';
@@ -112,7 +113,7 @@ describe('a long log', () => {
 test('documents of another schema are rebuilt in a process of their own, and a write during a crash of the projections is shown', async () => {
   const log = await writeLargeLog(folder.path, 20);
   await withRuntime({ DATA_DIR: folder.path }, project);
-  const catalogue = new Database(join(folder.path, 'live', 'views.sqlite'));
+  const catalogue = new Database(join(folder.path, 'live', LIST_FILE));
   catalogue.exec('UPDATE versions SET schema = schema - 1');
   catalogue.close();
   const running = await start();

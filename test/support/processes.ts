@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { environmentWithoutServers, SERVER_SETTINGS } from './own-servers';
 import { WAIT_MS_MAX, within } from './wait-for';
@@ -110,7 +110,7 @@ export async function startProcess(
 /** Returns the file and its arguments. */
 function commandOf(main: string): string[] {
   const [file, ...rest] = main.split(' ');
-  return [join(ROOT, file!), ...rest];
+  return [resolve(ROOT, file!), ...rest];
 }
 
 /** Returns the address that the process logs. Waits until it has logged `last_line`, too. */

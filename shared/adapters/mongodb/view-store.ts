@@ -153,6 +153,10 @@ export class MongoViewStore implements ViewStore {
     await this.cleaning.run(() => this.dropOrphans());
   }
 
+  async dropEarlierFormats(): Promise<readonly string[]> {
+    return [];
+  }
+
   async open(version: number): Promise<MongoViewVersion> {
     const { versions } = await this.read();
     findListed({ versions }, version);

@@ -62,9 +62,6 @@ export interface SqliteOptions {
 
 const REPLACED_REMEDY = 'Put it back, or restart all processes.';
 
-/** Another release has created the file. */
-export class OtherFormatError extends Error {}
-
 export type OnDamage = (error: DamagedFileError) => void;
 
 /**
@@ -100,8 +97,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Throws `CatalogError('unavailable')` if the file cannot be opened, `DamagedFileError` if it is damaged, and
-   * `OtherFormatError` if it has another format.
+   * Throws `CatalogError('unavailable')` if the file cannot be opened, `DamagedFileError` if it is damaged, and `Error` if
+   * it has another format.
    */
   static async open(file: string, options: SqliteOptions): Promise<SqliteConnection> {
     const connection = new SqliteConnection(file, options);
@@ -168,9 +165,7 @@ export class SqliteConnection {
       const file_format = this.format();
       if (file_format === 0) this.database.exec(`${schema()}; PRAGMA user_version = ${format}`);
       else if (file_format !== format)
-        throw new OtherFormatError(
-          `${this.file} has format ${file_format}, but this release reads format ${format}`,
-        );
+        throw new Error(`${this.file} has format ${file_format}, but this release reads format ${format}`);
     });
   }
 

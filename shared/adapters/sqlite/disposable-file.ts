@@ -32,16 +32,23 @@ export interface DisposableOptions extends Omit<SqliteOptions, 'remedy'> {
 }
 
 /**
- * Opens a SQLite file whose content may be lost, after a check of all of its pages. A file that is damaged, or that
- * has the format of an earlier release, is moved to `<file>.damaged-<UTC time>`, and an empty one is created. A process that
- * has the old file open reports it as replaced. Throws what `SqliteConnection.open` throws.
+ * Returns the name of a disposable file. Each format has a name of its own, so a release never meets the file of another
+ * release, and finds its own file when an operator goes back to it. The first format has no number.
+ */
+export const nameOfFormat = (name: string, format: number): string =>
+  format === 1 ? name : `${name}.${format}`;
+
+/**
+ * Opens a SQLite file whose content may be lost, after a check of all of its pages. A damaged file is moved to
+ * `<file>.damaged-<UTC time>`, and an empty one is created. A process that has the old file open reports it as replaced.
+ * Throws what `SqliteConnection.open` throws.
  */
 export async function openDisposable(
   file: string,
   { onRecreated, ...options }: DisposableOptions,
 ): Promise<SqliteConnection> {
   return withLock(`${file}.moving`, async () => {
-    if (await retryWhileBusy(() => isUnusable(file, options.format))) {
+    if (await retryWhileBusy(() => isDamaged(file))) {
       const moved_to = `${file}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`;
       for (const suffix of SUFFIXES)
         if (existsSync(file + suffix)) renameSync(file + suffix, moved_to + suffix);
@@ -52,17 +59,15 @@ export async function openDisposable(
 }
 
 /**
- * Returns whether the file is damaged or has the format of an earlier release. The connection stays open until its
- * statements are garbage-collected. If the file was moved by then, SQLite does not touch the new write-ahead log at its path.
+ * The connection stays open until its statements are garbage-collected. If the file was moved by then, SQLite does not
+ * touch the new write-ahead log at its path.
  */
-function isUnusable(file: string, format: number): boolean {
+function isDamaged(file: string): boolean {
   if (!existsSync(file)) return false;
   const database = openDatabase(file);
   try {
-    const value = (sql: string): unknown => (database.prepare(sql).raw().all([]) as unknown[][])[0]?.[0];
-    const file_format = Number(value('PRAGMA user_version'));
-    const is_earlier = file_format > 0 && file_format < format;
-    return is_earlier || value('PRAGMA quick_check(1)') !== 'ok';
+    const [row] = database.prepare('PRAGMA quick_check(1)').raw().all([]) as unknown[][];
+    return row?.[0] !== 'ok';
   } catch (error) {
     if (isDamage(error)) return true;
     throw error;

@@ -47,8 +47,8 @@ const SCHEMA = `
     UNIQUE (stream, revision)
   ) STRICT`;
 
-/** The files of `SqliteViewStore`, which is opened after the log. */
-const VIEWS = /^views(-v\d+)?\.sqlite$/;
+/** The files of `SqliteViewStore`, of any release. It is opened after the log. */
+const VIEWS = /^views(\.\d+)?(-v\d+)?\.sqlite$/;
 /** The file of the snapshots, next to that of the log. */
 const SNAPSHOTS = 'snapshots.sqlite';
 const COLUMNS = 'position, stream, revision, id, type, schema_version, data, metadata';

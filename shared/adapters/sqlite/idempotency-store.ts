@@ -8,7 +8,7 @@ import type {
 } from '../../ports/idempotency-store';
 import { BYTES_PER_RECORD, decodeAnswer, encodeAnswer } from '../stored-answer';
 import type { OnDamage, SqliteConnection, SqlRow } from './connection';
-import { type OnRecreated, openDisposable } from './disposable-file';
+import { nameOfFormat, type OnRecreated, openDisposable } from './disposable-file';
 
 /** How many records a record counts as: more with a long answer. */
 const recordsOf = (row: 'new' | 'old' | 'operations'): string =>
@@ -49,6 +49,8 @@ const SCHEMA = `
     END`;
 
 const FORMAT = 2;
+/** The name of the file in DATA_DIR. */
+export const IDEMPOTENCY_FILE = `${nameOfFormat('idempotency', FORMAT)}.sqlite`;
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 100;
 

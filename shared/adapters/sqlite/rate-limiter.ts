@@ -3,7 +3,7 @@ import { LRUCache } from '../../kernel/cache';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, endOfDayOf, idleFromMs, putBack, takeAhead, takeToken } from '../token-bucket';
 import type { OnDamage, SqliteConnection } from './connection';
-import { type OnRecreated, openDisposable } from './disposable-file';
+import { nameOfFormat, type OnRecreated, openDisposable } from './disposable-file';
 
 /** From `idle_from_ms` (Unix milliseconds) on, the row has the same effect as no row, so it can be deleted. */
 const SCHEMA = `
@@ -18,6 +18,8 @@ const SCHEMA = `
   CREATE INDEX buckets_idle ON buckets (idle_from_ms)`;
 
 const FORMAT = 1;
+/** The name of the file in DATA_DIR. */
+export const LIMITS_FILE = `${nameOfFormat('limits', FORMAT)}.sqlite`;
 /** How long a request waits for locks of other processes. After this time, the caller uses the limiter of its process. */
 const DEADLINE_MS = 100;
 const SWEEP_EVERY_MS = 10_000;

@@ -1,13 +1,13 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { PARTITION_COUNT } from '../../catalog/events/partitions';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import { timestamp } from '../../kernel/system';
 import type { VersionInfo, VersionStatus, ViewStore } from '../../ports/view-store';
 import type { CommitNotifier } from './commit-notifier';
-import { freeBytes, type OnDamage, OtherFormatError, type SqliteConnection } from './connection';
-import { type OnRecreated, openDisposable } from './disposable-file';
-import { SqliteViewVersion, VERSION_REMEDY } from './view-version';
+import { freeBytes, type OnDamage, type SqliteConnection } from './connection';
+import { nameOfFormat, type OnRecreated, openDisposable } from './disposable-file';
+import { SqliteViewVersion, VERSION_REMEDY, VIEWS_FORMAT } from './view-version';
 
 /**
  * AUTOINCREMENT: a version number is never reused, so that a reader cannot confuse a new version with a dropped one.
@@ -27,16 +27,18 @@ const RETIRED_AT = "'retired_at_ms ' || version";
 /** The setting with the Unix milliseconds at which the realm was paused. */
 const PAUSED_AT = 'paused_at_ms';
 
-const FORMAT = 1;
 const CLOCK_SLACK_MS = 60_000;
 const MB = 1_000_000;
 /** What a copy of the documents needs, as a share of their size: also a write-ahead log, and what is written meanwhile. */
 const COPY_SHARE = 1.25;
-const FORMAT_REMEDY =
-  'A worker makes the documents again from the log; "catalog projections rebuild" does so at once.';
+const VIEWS = nameOfFormat('views', VIEWS_FORMAT);
+/** The file with the list of versions, in the folder of a realm. */
+export const LIST_FILE = `${VIEWS}.sqlite`;
+/** The file of a version, in the folder of a realm. */
+export const versionFile = (version: number): string => `${VIEWS}-v${version}.sqlite`;
 
 export interface SqliteViewStoreOptions {
-  /** Contains `views.sqlite` and one `views-v<N>.sqlite` per version. */
+  /** Contains the list of versions, `views.<format>.sqlite`, and one `views.<format>-v<N>.sqlite` per version. */
   readonly folder: string;
   /** Partition count of a new store. An existing store keeps its own. */
   readonly partition_count?: number;
@@ -81,15 +83,15 @@ export class SqliteViewStore implements ViewStore {
   static async open(options: SqliteViewStoreOptions): Promise<SqliteViewStore> {
     const { folder, partition_count = PARTITION_COUNT, onDamage, onRecreated } = options;
     const files = new VersionFiles(folder);
-    const list = await openDisposable(join(folder, 'views.sqlite'), {
+    const list = await openDisposable(join(folder, LIST_FILE), {
       // FULL: a power failure must not undo a flip after the old version's file was deleted.
       synchronous: 'FULL',
       schema: () => {
-        // Numbers continue after those of all files, so that a list that is created again does not reuse a number.
-        const numbers = `INSERT INTO sqlite_sequence (name, seq) VALUES ('versions', ${Math.max(0, ...files.list())})`;
+        // Numbers continue after those of all files, also of other releases: the jobs of a queue are named by them.
+        const numbers = `INSERT INTO sqlite_sequence (name, seq) VALUES ('versions', ${Math.max(0, ...files.numbers(ANY_RELEASE))})`;
         return `${SCHEMA}; ${numbers}; INSERT INTO settings (name, value) VALUES ('lane_count', ${partition_count})`;
       },
-      format: FORMAT,
+      format: VIEWS_FORMAT,
       onDamage,
       onRecreated,
     });
@@ -133,8 +135,8 @@ export class SqliteViewStore implements ViewStore {
     try {
       return (await this.open(version)).keys_differ;
     } catch (error) {
-      if (!(error instanceof CatalogError && error.condition === 'unavailable')) throw error;
-      return error.cause instanceof OtherFormatError;
+      if (error instanceof CatalogError && error.condition === 'unavailable') return false;
+      throw error;
     }
   }
 
@@ -216,6 +218,10 @@ export class SqliteViewStore implements ViewStore {
     this.files.remove(version);
   }
 
+  async dropEarlierFormats(unused_since_ms: number): Promise<readonly string[]> {
+    return this.files.removeEarlierFormats(unused_since_ms);
+  }
+
   /** Closes this process's connection to a dropped version. */
   private async closeVersion(version: number): Promise<void> {
     const opened = this.opened.get(version);
@@ -250,10 +256,6 @@ export class SqliteViewStore implements ViewStore {
     const opened = await SqliteViewVersion.open(version, file, partition_count, {
       onDamage,
       ...(commits && { onCommit: () => commits.publish() }),
-    }).catch((cause: unknown) => {
-      if (!(cause instanceof OtherFormatError)) throw cause;
-      const problem = 'has the format of another release';
-      throw new DamagedFileError(file, { problem, remedy: FORMAT_REMEDY, cause });
     });
     const close = (error: unknown): never => {
       opened.close();
@@ -360,7 +362,7 @@ function statusOf(connection: SqliteConnection, version: number): VersionStatus 
 /** Removes files of dropped versions that a process left behind when it died. */
 function removeOrphans(connection: SqliteConnection, files: VersionFiles): void {
   // Lists the files before the rows: a version's row is inserted before its file is created.
-  const versions_with_files = files.list();
+  const versions_with_files = files.numbers();
   const listed = new Set(readVersions(connection).map(({ version }) => version));
   for (const version of versions_with_files) if (!listed.has(version)) files.remove(version);
 }
@@ -369,7 +371,13 @@ function unknownVersion(version: number): CatalogError {
   return new CatalogError('unavailable', { message: `view version ${version} does not exist` });
 }
 
-/** The files of a realm's view versions: `views-v<N>.sqlite` and its `-wal` and `-shm` files. */
+const NUMBER = String.raw`-v(\d+)\.sqlite`;
+/** A file of any release, and its format. */
+const VIEW_FILE = /^views(?:\.(\d+))?(?:-v\d+)?\.sqlite/;
+const THIS_RELEASE = new RegExp(`^${VIEWS}${NUMBER}`);
+const ANY_RELEASE = new RegExp(String.raw`^views(?:\.\d+)?${NUMBER}`);
+
+/** The files of a realm's view versions: `views.<format>-v<N>.sqlite` and its `-wal` and `-shm` files. */
 class VersionFiles {
   readonly folder: string;
 
@@ -378,7 +386,7 @@ class VersionFiles {
   }
 
   pathOf(version: number): string {
-    return join(this.folder, `views-v${version}.sqlite`);
+    return join(this.folder, versionFile(version));
   }
 
   exists(version: number): boolean {
@@ -389,9 +397,21 @@ class VersionFiles {
     for (const suffix of ['', '-wal', '-shm']) rmSync(this.pathOf(version) + suffix, { force: true });
   }
 
-  /** Returns the versions that have any file. */
-  list(): number[] {
-    const numbers = readdirSync(this.folder).map((name) => /^views-v(\d+)\.sqlite/.exec(name)?.[1]);
+  /** Removes the lists and versions of earlier formats, unless one of these files was written after `unused_since_ms`. */
+  removeEarlierFormats(unused_since_ms: number): string[] {
+    const earlier = readdirSync(this.folder).filter((name) => {
+      const [is_view_file, format = 1] = VIEW_FILE.exec(name) ?? [];
+      return is_view_file && Number(format) < VIEWS_FORMAT;
+    });
+    const modified = earlier.map((name) => statSync(join(this.folder, name)).mtimeMs);
+    if (Math.max(0, ...modified) > unused_since_ms) return [];
+    for (const name of earlier) rmSync(join(this.folder, name), { force: true });
+    return earlier;
+  }
+
+  /** Returns the numbers of the versions that have any file. */
+  numbers(name_pattern = THIS_RELEASE): number[] {
+    const numbers = readdirSync(this.folder).map((name) => name_pattern.exec(name)?.[1]);
     return [...new Set(numbers.filter((number) => number !== undefined).map(Number))];
   }
 }

@@ -64,10 +64,10 @@ const SCHEMA = `
   ${earlySchema(Object.values(tablesOf()))}`;
 
 /**
- * Format of the tables. A file of another format cannot be opened: its documents are made again from the log. The content
- * of the documents has its own version: `schema` of `VersionInfo`.
+ * Format of the tables of a version and of the list of versions. A release with another format makes its own documents
+ * from the log, next to these. The content of the documents has its own version: `schema` of `VersionInfo`.
  */
-const FORMAT = 6;
+export const VIEWS_FORMAT = 6;
 const DEAD_LETTER_COLUMNS = ['stream', 'lane', 'revision', 'position', 'reason', 'parked_at'] as const;
 /** What an operator does about a damaged version, whether it is active, retired or being built. */
 export const VERSION_REMEDY = 'Run "catalog projections rebuild", then "catalog projections drop".';
@@ -136,7 +136,7 @@ export class SqliteViewVersion implements ViewVersion {
       synchronous: 'NORMAL',
       page_bytes: PAGE_BYTES,
       schema: () => schema,
-      format: FORMAT,
+      format: VIEWS_FORMAT,
       remedy: VERSION_REMEDY,
       onDamage,
     });
