@@ -104,7 +104,7 @@ async function startBackground(
   const onDamage = logDamage(log);
   const runtime = await openRuntime(config, log, system, { tracing, onDamage, commits });
   const pipelines = commits
-    ? new ProjectionProcess({ config, log, commits, onDamage })
+    ? new ProjectionProcess({ config, log, commits, onDamage, metrics: runtime.metrics })
     : startPipelines(runtime);
   const rendering = startMediaWork(runtime);
   const schedule = startSchedule(runtime);

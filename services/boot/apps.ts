@@ -164,26 +164,12 @@ export async function buildQueryApp(
   return buildApp({ ...shared, routes, public_routes, freshness, ...(cache && { cache }) });
 }
 
-/**
- * Serves `/health/*` and `/metrics` of a process without an API, on WORKER_PORT. Returns undefined and logs a warning
- * if the port cannot be opened, for example because a second worker on this machine uses it. The process keeps working.
- */
-export async function startHealthServer(
-  runtime: Runtime,
-  pipelines: Pipelines,
-): Promise<Listening | undefined> {
+/** Serves `/health/*` and `/metrics` of a process without an API, on WORKER_PORT. Throws if the port cannot be opened. */
+export async function startHealthServer(runtime: Runtime, pipelines: Pipelines): Promise<Listening> {
   const { config, log, system, metrics } = runtime;
   const operations = startOperations(runtime, readiness(runtime, { ...PROJECTIONS, pipelines }));
   const app = buildHealthApp({ config, log, system, metrics, ...operations });
-  try {
-    return await listen(app, config.HOST, config.WORKER_PORT);
-  } catch (error) {
-    log.warn(
-      { err: error, port: config.WORKER_PORT },
-      'cannot listen on WORKER_PORT; this process works without /health and /metrics',
-    );
-    return undefined;
-  }
+  return listen(app, config.HOST, config.WORKER_PORT);
 }
 
 /**

@@ -90,6 +90,7 @@ export class HttpProcesses {
         (crash) => {
           // Has no effect once all processes have listened.
           onFailure(new Error(crash.failure));
+          options.runtime.metrics.processRestarted('http');
           options.log.error({ number, ...crash }, 'an HTTP process has crashed; restarting it');
         },
       );

@@ -42,7 +42,10 @@ export async function runProcess(
       await observed.tracing?.stop();
     };
   } catch (error) {
-    const text = error instanceof ConfigError ? error.message : `${name}: ${describeStartError(error)}`;
+    const text =
+      error instanceof ConfigError
+        ? error.message
+        : `${name}: ${describeStartError(error, portSetting(name))}`;
     process.stderr.write(`${text}\n`);
     process.exit(1);
   }
@@ -126,16 +129,19 @@ interface SystemError {
   readonly cause?: unknown;
 }
 
+/** The setting of the port on which a process listens. */
+const portSetting = (name: string): string => (name === 'worker' ? 'WORKER_PORT' : 'PORT');
+
 /** Says why a process cannot start, and what to do about it. */
-function describeStartError(error: unknown): string {
+function describeStartError(error: unknown, setting = 'PORT'): string {
   const { code, syscall, address, hostname, port, message, cause } = error as SystemError;
   if (code === 'EADDRINUSE')
-    return `Port ${port} is in use. Set another one, such as PORT=${Number(port) + 1}.`;
+    return `Port ${port} is in use. Set another one, such as ${setting}=${Number(port) + 1}.`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return `Cannot listen on host ${address ?? hostname}. Set HOST to an address of this machine.`;
   // `bind` in a process of `node:cluster`.
   if (code === 'EACCES' && (syscall === 'listen' || syscall === 'bind'))
-    return `Not permitted to listen on port ${port}. Set PORT to another one.`;
+    return `Not permitted to listen on port ${port}. Set ${setting} to another one.`;
   if (code === 'EACCES') return `Permission denied (${message}).`;
   const messages = [message, cause instanceof Error ? cause.message : undefined].filter(Boolean);
   return messages.length > 0 ? messages.join(': ') : String(error);

@@ -7,6 +7,7 @@ import type { Logger } from '../../shared/kernel/log';
 import { Child, type ChildCalls, Supervisor } from '../../shared/kernel/processes';
 import { realSystem } from '../../shared/kernel/system';
 import type { StoreHealth } from '../../shared/ports/event-store';
+import type { ServiceMetrics } from '../metrics/service-metrics';
 import { type Commit, Commits } from './commits';
 import { filesWrittenByRequests } from './open-adapters';
 import { type Pipelines, type RealmPipeline, startPipelines } from './pipelines';
@@ -47,6 +48,7 @@ interface Options {
   readonly log: Logger;
   readonly commits: Commits;
   readonly onDamage: OnDamage;
+  readonly metrics: ServiceMetrics;
 }
 
 /**
@@ -62,7 +64,7 @@ export class ProjectionProcess implements Pipelines {
   private reports: readonly PipelineReport[] = [];
   private has_crashed = false;
 
-  constructor({ config, log, commits, onDamage }: Options) {
+  constructor({ config, log, commits, onDamage, metrics }: Options) {
     const { receive } = commits.connect((commit) => this.supervisor.child?.tell('committed', commit));
     const calls: ServiceCalls = {
       reported: (reports) => {
@@ -77,6 +79,7 @@ export class ProjectionProcess implements Pipelines {
       (crash) => {
         this.has_crashed = true;
         this.reports = [];
+        metrics.processRestarted('projections');
         log.error(crash, 'the projection process has crashed; restarting it');
       },
     );

@@ -32,13 +32,13 @@ export function runWorker(): void {
   void runProcess('worker', async (config, { log, tracing }) => {
     const runtime = await openRuntime(config, log, realSystem, { tracing });
     const pipelines = startPipelines(runtime);
+    const health_server = await startHealthServer(runtime, pipelines);
     const rendering = startMediaWork(runtime);
     const schedule = startSchedule(runtime);
     const webhooks = startWebhooks(runtime);
-    const health_server = await startHealthServer(runtime, pipelines);
-    log.info(health_server ? { url: health_server.url } : {}, 'worker started');
+    log.info({ url: health_server.url }, 'worker started');
     return async () => {
-      await health_server?.close();
+      await health_server.close();
       await Promise.all([rendering.stop(), schedule.stop(), webhooks.stop()]);
       await pipelines.stop();
       await runtime.close();

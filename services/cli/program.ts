@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Command, Help } from 'commander';
+import { VERSION } from '../../shared/kernel/version';
 import { accountCommands } from './commands/account';
 import { backupCommands } from './commands/backup';
 import { changesCommands, historyCommand } from './commands/changes';
@@ -27,7 +26,7 @@ export function buildProgram(): Command {
       'Manage the accounts, stores, API keys, imports and projections of a catalog. See docs/cli.md.',
     )
     .option('--json', 'Print the result as one JSON document')
-    .version(version(), '-V, --version', 'Print the version')
+    .version(VERSION, '-V, --version', 'Print the version')
     .helpOption('-h, --help', 'Show help')
     .helpCommand('help [command]', 'Show help for a command')
     .configureHelp({ optionDescription: describeOption })
@@ -53,12 +52,6 @@ export function buildProgram(): Command {
   completionCommands(program);
   rewordErrors(program);
   return program;
-}
-
-/** Returns the version in package.json, seen from `dist/services/cli`. */
-function version(): string {
-  const file = readFileSync(join(__dirname, '..', '..', '..', 'package.json'), 'utf8');
-  return (JSON.parse(file) as { version: string }).version;
 }
 
 /** Marks required options in the help. */

@@ -1,4 +1,5 @@
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Position } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { withTimeout } from '../../shared/kernel/async';
@@ -141,13 +142,23 @@ export interface DiskReading {
   /** What this process may still write; less than what is free if the system keeps a reserve for root. */
   readonly free_bytes: number;
   readonly size_bytes: number;
+  /** In seconds since 1970. Undefined if there is no back-up. */
+  readonly backed_up_at_s: number | undefined;
 }
 
-/** Reads the space on the disk of a folder. Resolves to undefined if it cannot be read. */
+/** An empty file in DATA_DIR. It was modified when `catalog backup` last copied the folder. */
+export const LAST_BACKUP = 'last-backup';
+
+/** Reads the space on the disk of DATA_DIR, and when it was last backed up. Resolves to undefined if it cannot be read. */
 export async function readDisk(folder: string): Promise<DiskReading | undefined> {
   try {
     const { bavail, blocks, bsize } = await statfs(folder);
-    return { free_bytes: bavail * bsize, size_bytes: blocks * bsize };
+    const last_backup = await stat(join(folder, LAST_BACKUP)).catch(() => undefined);
+    return {
+      free_bytes: bavail * bsize,
+      size_bytes: blocks * bsize,
+      backed_up_at_s: last_backup && last_backup.mtimeMs / 1_000,
+    };
   } catch {
     return undefined;
   }

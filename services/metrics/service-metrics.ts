@@ -7,6 +7,7 @@ import {
   type IdempotencyOutcome,
   type MetricsText,
 } from '../../shared/http/metrics';
+import { VERSION } from '../../shared/kernel/version';
 import type { DiskReading, PartitionLag, PipelineReading } from './pipeline-reading';
 
 /** Histogram buckets in seconds, from a cached read to a write that waits for its projection. */
@@ -19,6 +20,9 @@ export type AppendOutcome = (typeof APPEND_OUTCOMES)[number];
 /** `tried_again`: the rendering failed for a reason other than the file, and is retried. */
 const RENDERING_OUTCOMES = ['ready', 'failed', 'tried_again'] as const;
 export type RenderingOutcome = (typeof RENDERING_OUTCOMES)[number];
+
+/** The processes that the main process starts again after a crash. */
+const SUPERVISED = ['http', 'projections'] as const;
 
 /** Functions that are called at each scrape. They never reject. */
 export interface MetricsSources {
@@ -112,6 +116,17 @@ export class ServiceMetrics implements HttpMetrics {
     'Size of the disk of DATA_DIR. Only if an embedded store is used.',
     [],
   );
+  private readonly lastBackup = this.gauge(
+    'last_backup_timestamp_seconds',
+    'When "catalog backup" last copied DATA_DIR. Only if an embedded store is used.',
+    [],
+  );
+  private readonly build = this.gauge('build_info', '1, with the version of the service.', ['version']);
+  private readonly restarts = this.counter(
+    'process_restarts_total',
+    'Restarts of processes of the service that had crashed.',
+    ['process'],
+  );
   private readonly lagEvents = this.gauge(
     'partition_lag_events',
     'Log positions between the checkpoint of the partition and the head of the log.',
@@ -140,7 +155,7 @@ export class ServiceMetrics implements HttpMetrics {
   constructor() {
     this.startAtZero();
     // A gauge without labels begins at 0, which would be wrong in a process that never reads these.
-    for (const gauge of [this.ready, this.diskFree, this.diskSize]) gauge.remove();
+    for (const gauge of [this.ready, this.diskFree, this.diskSize, this.lastBackup]) gauge.remove();
   }
 
   /**
@@ -150,6 +165,7 @@ export class ServiceMetrics implements HttpMetrics {
   private startAtZero(): void {
     for (const outcome of IDEMPOTENCY_OUTCOMES) this.idempotent.inc({ outcome }, 0);
     for (const outcome of RENDERING_OUTCOMES) this.renderings.zero({ outcome });
+    for (const process of SUPERVISED) this.restarts.inc({ process }, 0);
     for (const realm of REALMS) {
       this.events.inc({ realm }, 0);
       for (const outcome of APPEND_OUTCOMES) this.appends.zero({ realm, outcome });
@@ -167,6 +183,10 @@ export class ServiceMetrics implements HttpMetrics {
   private histogram(name: string, help: string, labelNames: string[]) {
     const buckets = BUCKETS_S;
     return new Histogram({ name: `catalog_${name}`, help, labelNames, buckets, registers: this.registers });
+  }
+
+  processRestarted(process: (typeof SUPERVISED)[number]): void {
+    this.restarts.inc({ process });
   }
 
   requestFinished(sample: { method: string; route: string; status: number; duration_ms: number }): void {
@@ -250,8 +270,10 @@ export class ServiceMetrics implements HttpMetrics {
     ]);
     for (const reading of pipelines) this.setPipelineGauges(reading);
     this.ready.set(Number(ready));
+    this.build.set({ version: VERSION }, 1);
     setIfRead(this.diskFree, {}, disk?.free_bytes);
     setIfRead(this.diskSize, {}, disk?.size_bytes);
+    setIfRead(this.lastBackup, {}, disk?.backed_up_at_s);
   }
 
   private setPipelineGauges({

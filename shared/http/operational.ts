@@ -2,6 +2,7 @@ import { errorCatalogue, notReadyBody } from '../api/error-catalogue';
 import type { JsonObject } from '../catalog/events/envelope';
 import type { Config } from '../kernel/config';
 import { CatalogError } from '../kernel/errors';
+import { VERSION } from '../kernel/version';
 import type { MetricsText } from './metrics';
 import { parseAddresses } from './rate-limit';
 import type { PublicRoute } from './route';
@@ -25,7 +26,7 @@ const NO_STORE = { 'Cache-Control': 'no-store' };
  */
 export function healthRoutes(checkReady: ReadyCheck = alwaysReady): PublicRoute[] {
   return [
-    { path: '/health/live', serve: () => ({ data: { live: true }, headers: NO_STORE }) },
+    { path: '/health/live', serve: () => ({ data: { live: true, version: VERSION }, headers: NO_STORE }) },
     {
       path: '/health/ready',
       serve: async () => {

@@ -148,9 +148,9 @@ describeWithProgram('nginx', 'the gateway', () => {
     expect(await answering('OPTIONS', '/api/publication')).toBe('query');
   });
 
-  test('does not show metrics', async () => {
+  test.each([service.getMetrics.path, service.getReadiness.path])('does not show %s', async (path) => {
     const before = upstreams.map(({ requests }) => requests);
-    const reply = await fetch(`${url}${service.getMetrics.path}`);
+    const reply = await fetch(`${url}${path}`);
     expect([reply.status, (await reply.json()) as object]).toEqual([
       404,
       expect.objectContaining({ error: expect.objectContaining({ code: 'NOT_FOUND' }) }),

@@ -4,6 +4,7 @@ import { streamName } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { metricsRoute } from '../../shared/http/operational';
 import { CatalogError } from '../../shared/kernel/errors';
+import { VERSION } from '../../shared/kernel/version';
 import { fetch } from '../support/fetch';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { freeOwnPort } from '../support/own-port';
@@ -364,8 +365,12 @@ describe('each process', () => {
       });
       expect(value('catalog_partition_lag_events{realm="live",partition="7"}')).toBe(0);
       expect(value('catalog_ready')).toBe(1);
+      expect(value(`catalog_build_info{version="${VERSION}"}`)).toBe(1);
       expect(value('catalog_data_dir_size_bytes')).toBeGreaterThan(0);
     }
+    await expect(
+      startProcess('services/boot/main.js worker', { DATA_DIR, WORKER_PORT: String(port) }),
+    ).rejects.toThrow(`worker: Port ${port} is in use. Set another one, such as WORKER_PORT=${port + 1}.`);
     // The service itself allows other addresses only.
     const refused = await harness.request('GET', '/metrics');
     expect([refused.status, refused.body.error]).toEqual([

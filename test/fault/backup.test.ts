@@ -111,6 +111,9 @@ test('a back-up of a running service restores a destroyed folder: products, pict
     await waitFor(() => during.acknowledged > 5);
     const made = await cli.json('backup', backup);
     expect(made).toMatchObject({ folder: backup, damaged: [] });
+    const metrics = await (await fetch(`${first.url}/metrics`)).text();
+    const backed_up_at_s = Number(/^catalog_last_backup_timestamp_seconds (.*)$/m.exec(metrics)?.[1]);
+    expect(backed_up_at_s).toBeCloseTo(Date.now() / 1_000, -3);
     expect(made.files).toBeGreaterThanOrEqual(300 + 2 * 2);
     stop.abort();
     await Promise.all(writers);

@@ -92,6 +92,8 @@ describe('a long log', () => {
     expect((await readinessOf(running)).live.pipeline).toBe('running');
     const crashes = running.warnings.filter((line) => line.includes('the projection process has crashed'));
     expect(crashes).toHaveLength(2);
+    const metrics = await (await fetch(`${running.url}/metrics`)).text();
+    expect(metrics).toContain('catalog_process_restarts_total{process="projections"} 2');
     await expectComplete(running, log);
   });
 

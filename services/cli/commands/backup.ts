@@ -1,8 +1,9 @@
-import { mkdir, readdir } from 'node:fs/promises';
-import { relative, resolve } from 'node:path';
+import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, parseConfig } from '../../../shared/kernel/config';
 import { type CopiedData, copyData, hasLogs } from '../../boot/copy-data';
+import { LAST_BACKUP } from '../../metrics/pipeline-reading';
 import { CliError, EXIT, type ExitCode, printAnswer, withRuntime } from '../invocation';
 import { verb } from '../options';
 import { rebuildTable } from '../projection-tables';
@@ -16,6 +17,7 @@ export function backupCommands(program: Command): void {
       const { json = false } = this.optsWithGlobals<{ json?: boolean }>();
       const config = parseConfig(process.env);
       const copied = await copyBetween(config, config.DATA_DIR, folder, 'catalog');
+      await writeFile(join(config.DATA_DIR, LAST_BACKUP), '');
       for (const name of ['JWT_KEYS_FILE', 'JWT_SECRET'] as const)
         if (config[name]) process.stderr.write(`catalog: Warning: the back-up does not contain ${name}.\n`);
       const document = { folder, ...copied };

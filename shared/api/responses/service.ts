@@ -39,7 +39,10 @@ export const START = {
 };
 
 export const liveSchema = z
-  .strictObject({ live: z.literal(true).describe('The process responds.') })
+  .strictObject({
+    live: z.literal(true).describe('The process responds.'),
+    version: z.string().describe('Version of the service.'),
+  })
   .describe('State of the process.');
 export const readySchema = z
   .looseObject({ ready: z.literal(true).describe('The service can serve requests.') })

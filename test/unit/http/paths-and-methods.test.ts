@@ -155,7 +155,7 @@ describe('paths and methods', () => {
     expect((await app.request('GET', '/health/live')).body).toEqual({
       code: 200,
       status: 'OK',
-      data: { live: true },
+      data: { live: true, version: expect.any(String) },
     });
     expect((await app.request('GET', '/health/ready')).status).toBe(200);
     const other = await app.request('POST', '/health/live');
