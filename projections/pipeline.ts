@@ -90,7 +90,7 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
   const recordDamage = (source: number | 'dispatcher', error: unknown): void => {
     if (error instanceof DamagedFileError) damage.set(source, error);
   };
-  const outages = new PartitionOutages(realm, log);
+  const outages = new PartitionOutages(log);
   const working = await queue.work(async (job) => {
     try {
       await worker.handle(job);
@@ -138,10 +138,7 @@ export async function startPipeline(parts: PipelineParts): Promise<Pipeline> {
 class PartitionOutages {
   private readonly current = new Map<number, { readonly since_ms: number; failures: number }>();
 
-  constructor(
-    private readonly realm: Realm,
-    private readonly log: Logger,
-  ) {}
+  constructor(private readonly log: Logger) {}
 
   record(partition: number, error: unknown): void {
     const outage = this.current.get(partition);
@@ -150,11 +147,10 @@ class PartitionOutages {
       return;
     }
     this.current.set(partition, { since_ms: performance.now(), failures: 1 });
-    const { realm, log } = this;
     logRetried(
-      log,
+      this.log,
       error,
-      { realm, partition, err: error },
+      { partition, err: error },
       'partition cannot be projected; retrying until it can',
     );
   }
@@ -163,9 +159,8 @@ class PartitionOutages {
     const outage = this.current.get(partition);
     if (!outage) return;
     this.current.delete(partition);
-    const { realm, log } = this;
     const duration_ms = Math.round(performance.now() - outage.since_ms);
-    log.info({ realm, partition, failures: outage.failures, duration_ms }, 'partition is projected again');
+    this.log.info({ partition, failures: outage.failures, duration_ms }, 'partition is projected again');
   }
 }
 
@@ -204,7 +199,7 @@ async function rebuildOldSchema(
   /** Called with undefined when the rebuild has ended. */
   onProgress: (progress: Progress | undefined) => void,
 ): Promise<void> {
-  const { views, log, realm } = parts;
+  const { views, log } = parts;
   for (; !signal.aborted; await pause(REBUILD_RETRY_MS, signal)) {
     let is_needed = false;
     try {
@@ -214,7 +209,7 @@ async function rebuildOldSchema(
       is_needed = true;
       const { schema, keys_differ } = active;
       log.warn(
-        { realm, schema, wanted: VIEW_SCHEMA, keys_differ },
+        { schema, wanted: VIEW_SCHEMA, keys_differ },
         'active version has another schema or other keys; rebuilding',
       );
       if (parts.rebuild) await parts.rebuild(onProgress, signal);
@@ -228,7 +223,7 @@ async function rebuildOldSchema(
         });
     } catch (error) {
       if (is_needed && !signal.aborted && !(error instanceof AlreadyRunningError))
-        log.error({ realm, reason: reasonOf(error) }, 'rebuild failed; retrying');
+        log.error({ reason: reasonOf(error) }, 'rebuild failed; retrying');
     } finally {
       onProgress(undefined);
     }

@@ -75,9 +75,9 @@ export class Dispatcher {
       try {
         await this.dispatchWhileLeased();
       } catch (error) {
-        const { realm, log, onFailure } = this.parts;
+        const { log, onFailure } = this.parts;
         onFailure?.(error);
-        logRetried(log, error, { realm }, 'dispatcher failed; restarting');
+        logRetried(log, error, {}, 'dispatcher failed; restarting');
         await pause(AFTER_FAILURE_MS, signal);
       }
     }
@@ -98,13 +98,13 @@ export class Dispatcher {
 
   /** Waits while the realm is paused, and then until every worker knows that it is not. */
   private async untilResumed(signal: AbortSignal): Promise<void> {
-    const { realm, views, log } = this.parts;
+    const { views, log } = this.parts;
     const since = await views.pausedSince();
     if (since === undefined) return;
-    log.info({ realm, since }, 'projections are paused');
+    log.info({ since }, 'projections are paused');
     while (!signal.aborted && (await views.pausedSince())) await pause(FOLLOWING_WITHIN_MS, signal);
     await pause(FOLLOWING_WITHIN_MS, signal);
-    if (!signal.aborted) log.info({ realm }, 'projections are resumed');
+    if (!signal.aborted) log.info('projections are resumed');
   }
 
   /**
@@ -134,14 +134,14 @@ export class Dispatcher {
    * workers drop their jobs then, so they must be dispatched again from the checkpoints.
    */
   private async watch(batcher: JobBatcher, signal: AbortSignal, end: () => void): Promise<void> {
-    const { log, realm, views } = this.parts;
+    const { log, views } = this.parts;
     let behind: ReadonlyMap<number, Position> = new Map();
     while (!signal.aborted) {
       try {
         if (await views.pausedSince()) return end();
         behind = await this.wakeStalledPartitions(batcher, behind);
       } catch (error) {
-        logRetried(log, error, { realm }, 'check for stalled partitions failed; retrying');
+        logRetried(log, error, {}, 'check for stalled partitions failed; retrying');
       }
       await pause(this.times.watch_ms, signal);
     }
@@ -159,7 +159,7 @@ export class Dispatcher {
     batcher: JobBatcher,
     before: ReadonlyMap<number, Position>,
   ): Promise<ReadonlyMap<number, Position>> {
-    const { versions, queue, log, realm } = this.parts;
+    const { versions, queue, log } = this.parts;
     const behind = new Map<number, Position>();
     const active = (await versions.list()).at(-1);
     const checkpoints = active && (await unlessUnusable(active.version.checkpoints()));
@@ -167,7 +167,7 @@ export class Dispatcher {
       if (checkpoint >= batcher.dispatchedTo(partition) || (await queue.depth(partition)) > 0) continue;
       behind.set(partition, checkpoint);
       if (before.get(partition) !== checkpoint) continue;
-      log.warn({ realm, partition, checkpoint: String(checkpoint) }, 'partition lost its jobs; waking it');
+      log.warn({ partition, checkpoint: String(checkpoint) }, 'partition lost its jobs; waking it');
       await batcher.wake(partition);
     }
     return behind;

@@ -113,12 +113,12 @@ export class JobBatcher {
   }
 
   private async send(partition: Partition, index: number): Promise<void> {
-    const { signal, realm, log } = this.options;
+    const { signal, log } = this.options;
     while (partition.events.count > 0 && !signal.aborted) {
       try {
         if (await this.hasRoom(partition, index)) await this.enqueue(partition, index);
       } catch (error) {
-        logRetried(log, error, { realm, partition: index }, 'enqueueing a job failed; retrying');
+        logRetried(log, error, { partition: index }, 'enqueueing a job failed; retrying');
         await pause(AFTER_FAILURE_MS, signal);
       }
     }
@@ -162,12 +162,12 @@ export class JobBatcher {
   }
 
   private async advance(): Promise<void> {
-    const { signal, realm, log } = this.options;
+    const { signal, log } = this.options;
     const started_ms = performance.now();
     try {
       await this.advanceIdlePartitions();
     } catch (error) {
-      logRetried(log, error, { realm }, 'advancing idle partitions failed; retrying');
+      logRetried(log, error, {}, 'advancing idle partitions failed; retrying');
       await pause(AFTER_FAILURE_MS, signal);
     }
     const took_ms = performance.now() - started_ms;

@@ -2,6 +2,7 @@ import type { StoredDocument } from '../../shared/catalog/documents';
 import { type Position, START } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
 import { greatest } from '../../shared/catalog/events/positions';
+import { UnstorableDocumentError } from '../../shared/kernel/errors';
 import type { DocumentWrite, PartitionState, ViewVersion } from '../../shared/ports/view-store';
 import { LostRaceError } from '../engine/errors';
 import { untilRaceIsWon } from '../engine/project';
@@ -90,7 +91,16 @@ export class Repair {
       return [{ collection, id, position, document, is_new: !actual, is_removed: !expected }];
     });
     if (writes.length === 0) return 0;
-    const outcome = await this.version.apply({ partition, revision, checkpoint, writes });
+    const outcome = await this.version
+      .apply({ partition, revision, checkpoint, writes })
+      .catch((cause: unknown) => {
+        if (!(cause instanceof UnstorableDocumentError)) throw cause;
+        // For example after a row was deleted by hand: its entries in the indexes are still there.
+        throw new Error(
+          `The indexes do not match the documents (${cause.message}). Run "catalog projections rebuild".`,
+          { cause },
+        );
+      });
     if (outcome === 'lost_race') throw new LostRaceError(`partition ${partition}`);
     return writes.length;
   }

@@ -139,14 +139,16 @@ async function catchUp(
   signal: AbortSignal,
 ): Promise<void> {
   starting.add('catch_up');
+  const began_ms = performance.now();
   const caught_up = await pipelines.caughtUp(timeout_s * 1000);
   starting.delete('catch_up');
   if (signal.aborted) return;
+  const waited_s = Math.round((performance.now() - began_ms) / 1_000);
   if (caught_up) log.info('the documents have caught up with the log');
   else
     log.warn(
-      { timeout_s },
-      'the documents have not caught up with the log; reads may be out of date until they have',
+      { waited_s },
+      'the documents have not caught up with the log; until they have, reads are out of date, or 503 if there are none',
     );
 }
 

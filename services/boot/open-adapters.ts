@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { FileBlobStore } from '../../shared/adapters/files/blob-store';
 import { InProcessJobQueue } from '../../shared/adapters/in-process/job-queue';
@@ -216,9 +216,17 @@ function realmFolder(config: Config, realm: Realm): string {
   return makeFolder(join(config.DATA_DIR, realm));
 }
 
-/** Returns whether there is a catalog to open. A log on a server counts as one. */
+/** Returns whether there is a catalog to open. A log on a server counts as one. Throws if the folder may not be read. */
 export function hasCatalog(config: Config): boolean {
-  return config.EVENTSTORE_URL !== undefined || existsSync(join(config.DATA_DIR, 'control'));
+  if (config.EVENTSTORE_URL !== undefined) return true;
+  try {
+    return statSync(join(config.DATA_DIR, 'control'), { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    throw new Error(
+      `Not permitted to read the folder ${resolve(config.DATA_DIR)}. Run the command as the user of the service.`,
+    );
+  }
 }
 
 /** Creates a folder that only its owner can read: it will contain key hashes and customer data. */

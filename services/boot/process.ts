@@ -1,4 +1,4 @@
-import { type Config, ConfigError, parseConfig } from '../../shared/kernel/config';
+import { type Config, ConfigError, misspelledSettings, parseConfig } from '../../shared/kernel/config';
 import { createLogger, type Logger } from '../../shared/kernel/log';
 import {
   Channel,
@@ -35,6 +35,7 @@ export async function runProcess(
   try {
     const config = parseConfig(process.env);
     const observed = observe(config, name);
+    for (const warning of misspelledSettings(process.env)) observed.log.warn(warning);
     const stopStarted = await start(config, observed);
     stop = async () => {
       observed.log.info('stopping');

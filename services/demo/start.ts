@@ -1,16 +1,23 @@
+import { mediaAggregate } from '../../shared/catalog/media/media';
 import { pause } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
 import { isOutage } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
 import { localUrl } from '../../shared/kernel/server-url';
+import { load } from '../../shared/ports/stream-state';
 import { type DemoDeps, ensureDemo, type ReadyDemo } from './ensure';
-import { uploadDemoPictures } from './upload-pictures';
+import { uploadDemoPictures, type WaitForPictures } from './upload-pictures';
 
 /** Time between two attempts to reach the log. */
 const RETRY_MS = 1_000;
 
 /** How long a new demo waits for its documents before it counts as ready. */
 const PROJECT_TIMEOUT_MS = 10_000;
+
+/** How often to look whether a picture is made, which takes a quarter of a second. */
+const LOOK_EVERY_MS = 100;
+/** After this time the next picture is uploaded: perhaps no process renders. */
+const RENDER_MS_MAX = 10_000;
 
 /** The service that the demo is created in. */
 export interface DemoHost {
@@ -36,15 +43,36 @@ export async function startDemo(host: DemoHost, signal: AbortSignal, onReady: ()
   if (!ready) return;
   process.stdout.write(announcement(ready, runtime.config, url));
   await retryWhileUnavailable(host, signal, 'failed to upload the pictures of the demo store', () =>
-    uploadDemoPictures(runtime, runtime.config, ready.demo, signal),
+    uploadDemoPictures(runtime, runtime.config, ready.demo, signal, untilRendered(runtime, signal)),
   );
+}
+
+/** Returns a function that waits until the pictures of an upload are made or have failed, at most `RENDER_MS_MAX`. */
+function untilRendered({ events }: DemoDeps, signal: AbortSignal): WaitForPictures {
+  return async (environment, id) => {
+    const isProcessing = async (): Promise<boolean> => {
+      const { state } = await load({
+        events: events[environment],
+        realm: environment,
+        aggregate: mediaAggregate,
+        id,
+      });
+      return state.tag === 'present' && state.resource.progress.status === 'processing';
+    };
+    const deadline_ms = performance.now() + RENDER_MS_MAX;
+    while (!signal.aborted && performance.now() < deadline_ms && (await isProcessing()))
+      await pause(LOOK_EVERY_MS, signal);
+  };
 }
 
 /** Returns the text to print at a start: the example requests if the demo is new, and where its keys are. */
 function announcement(ready: ReadyDemo, config: Config, url: string): string {
   const file = `${config.DATA_DIR}/demo.json`;
   const address = localUrl(url);
-  const console_line = config.CONSOLE === 'off' ? '' : `\nThe console for merchants: ${address}/console`;
+  const console_line =
+    config.CONSOLE === 'off'
+      ? ''
+      : `\nThe console for merchants: ${address}/console. Sign in with ${signInKey(ready)}.`;
   const docs = `Open the shop: ${address}${console_line}\nThe interface is described at ${address}/docs, where you can send requests.`;
   if (!ready.is_new) return `\nThe API keys of the demo store are in ${file}.\n${docs}\n\n`;
   const requests = process.stdout.isTTY
@@ -52,6 +80,10 @@ function announcement(ready: ReadyDemo, config: Config, url: string): string {
     : `"catalog demo create" prints requests to try.\n`;
   return `\nCreated a demo store. Its API keys are in ${file}. Set DEMO=off to start without one.\n${docs}\n${requests}\n`;
 }
+
+/** Says which key signs in. Shows it only on a terminal (see `startDemo`). */
+const signInKey = ({ demo }: ReadyDemo): string =>
+  process.stdout.isTTY ? `the secret key ${demo.secret_key}` : '"secret_key" of that file';
 
 /**
  * Runs `work`, and repeats it while a store is unavailable. Logs any other error and returns undefined: the service

@@ -24,17 +24,23 @@ interface Upload {
   readonly environment: Environment;
   readonly store: Store;
   readonly writer: CatalogWriter;
+  readonly waitForPictures: WaitForPictures;
 }
+
+/** Resolves when the pictures of an upload are made, or at once if nobody waits for them. */
+export type WaitForPictures = (environment: Environment, id: MediaId) => Promise<void>;
 
 /**
  * Uploads a picture of every product and listing of a new demo. Continues an upload that was interrupted. Does nothing
- * once all pictures have been uploaded, even if some were deleted since.
+ * once all pictures have been uploaded, even if some were deleted since. Waits for the pictures of each upload before the
+ * next one, so that an upload of a merchant waits behind one of these at most.
  */
 export async function uploadDemoPictures(
   deps: ImportDeps,
   config: Config,
   demo: Demo,
   signal: AbortSignal,
+  waitForPictures: WaitForPictures = async () => {},
 ): Promise<void> {
   const files = new DemoFiles(config.DATA_DIR);
   if (!(await files.readPending())) return;
@@ -47,7 +53,8 @@ export async function uploadDemoPictures(
     if (!store) continue;
     const context: WriteContext = { source: 'system', request_id: randomUUID() };
     const writer = writerTo(deps, context, { environment, store_id: store.id });
-    await uploadForStore({ deps, context, environment, store, writer }, items, signal);
+    const upload: Upload = { deps, context, environment, store, writer, waitForPictures };
+    await uploadForStore(upload, items, signal);
   }
   if (!signal.aborted) await files.markPicturesUploaded();
 }
@@ -91,11 +98,15 @@ async function uploadForListing(upload: Upload, name: string): Promise<void> {
 }
 
 /** Uploads a picture if an earlier run has not. Returns its id, or none if the media was deleted since. */
-async function uploadPicture({ writer, store }: Upload, name: string, alt: string): Promise<MediaId[]> {
+async function uploadPicture(upload: Upload, name: string, alt: string): Promise<MediaId[]> {
+  const { writer, store, environment, waitForPictures } = upload;
   const media_id = deriveId<MediaId>(Date.parse(store.created_at), store.id, 'demo', name);
   const presence = await writer.media(media_id);
   if (presence === 'deleted') return [];
-  if (presence === 'absent') await writer.uploadMedia(media_id, createReadStream(pictureFile(name)), alt);
+  if (presence === 'absent') {
+    await writer.uploadMedia(media_id, createReadStream(pictureFile(name)), alt);
+    await waitForPictures(environment, media_id);
+  }
   return [media_id];
 }
 

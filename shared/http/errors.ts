@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import accepts from 'accepts';
 import { authErrorBody, errorBody, errorCatalogue } from '../api/error-catalogue';
 import { CatalogError } from '../kernel/errors';
 import { generateId } from '../kernel/ids';
@@ -24,7 +25,9 @@ export async function sendError(exchange: Exchange, error: unknown, log: Logger)
   const rendered = renderError(failure, exchange);
   if (closesEarly(exchange)) drainBody(req, res, sendHeldOpen(exchange, rendered));
   else {
-    await send(exchange, await encode(exchange, rendered));
+    const page = pageOf(failure, exchange);
+    const answer = page === undefined ? rendered : { ...rendered, body: page };
+    await send(exchange, await encode(exchange, answer, page && HTML_TYPE));
     drainBody(req, res);
   }
 }
@@ -63,6 +66,16 @@ export function renderError(failure: CatalogError, { area, tier }: Exchange): Re
   if (area === 'api' && status === 401) headers['WWW-Authenticate'] = challengeOf(failure);
   const body = area === 'auth' ? authErrorBody(failure) : errorBody(failure, tier);
   return { status, headers, body: JSON.stringify(body) };
+}
+
+const HTML_TYPE = 'text/html; charset=utf-8';
+
+/** Returns the error as a page, if a browser asks for a page outside of the API and of `/auth`. */
+function pageOf({ condition }: CatalogError, { req, area }: Exchange): string | undefined {
+  if (area !== 'other' || accepts(req).types(['json', 'html']) !== 'html') return undefined;
+  const { message } = errorCatalogue[condition];
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${message}</title>
+<h1>${message}</h1><p><a href="/">Start page</a></p></html>\n`;
 }
 
 /** Returns the value of `WWW-Authenticate`. It has no error code if the request has no token (RFC 6750 §3). */

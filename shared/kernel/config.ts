@@ -197,6 +197,27 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
   throw new ConfigError(errors.join(' '));
 }
 
+/** Returns a warning for each variable whose name differs from that of a setting by one letter, such as `PROT`. */
+export function misspelledSettings(environment: Record<string, string | undefined>): string[] {
+  const settings = Object.keys(settingsSchema.shape);
+  const others = Object.keys(environment).filter((name) => !settings.includes(name));
+  return others.flatMap((name) => {
+    const setting = settings.find((known) => differsByOneLetter(name, known));
+    return setting === undefined ? [] : [`${name} is not a setting. Did you mean ${setting}?`];
+  });
+}
+
+/** Whether one text is the other with one letter replaced, added or missing, or with two neighbours swapped. */
+function differsByOneLetter(one: string, other: string): boolean {
+  let same = 0;
+  while (same < one.length && one[same] === other[same]) same++;
+  const [rest, other_rest] = [one.slice(same), other.slice(same)];
+  const is_replaced = rest.slice(1) === other_rest.slice(1);
+  const is_longer = rest.slice(1) === other_rest || rest === other_rest.slice(1);
+  const swapped = `${rest.charAt(1)}${rest.charAt(0)}${rest.slice(2)}`;
+  return is_replaced || is_longer || swapped === other_rest;
+}
+
 /** Returns the configuration without its secrets, for `catalog config`. */
 export function describeConfig(config: Config): Record<string, unknown> {
   return {

@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'libsql';
+import { versionFile } from '../../shared/adapters/sqlite/view-store';
 import { damage } from '../support/damage';
 import { type Harness, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
@@ -87,6 +89,24 @@ describe('while a server runs', () => {
       clean: true,
       realms: [{}, { rewritten: 0 }, {}],
     });
+  });
+
+  test('a repair of a row that was deleted by hand, whose index entries are left, says what to do', async () => {
+    const { secret } = await server.newShop();
+    const body = { title: 'Kettle', price_currency: 'USD', price_amount: 100 };
+    const created = await server.request('POST', '/api/publication', { token: secret.token, body });
+    const file = new Database(join(server.data_dir, 'live', versionFile(1)), { timeout: 5_000 });
+    file.prepare('DELETE FROM publications WHERE id = ?').run([created.body.data.id]);
+    file.close();
+    const { code, stderr } = await cli.run('projections', 'repair', '--realm', 'live');
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^catalog: The indexes do not match the documents \(.*\)\. Run "catalog projections rebuild"\.\n$/,
+      ),
+    ]);
+    expect(await cli.run('projections', 'rebuild', '--realm', 'live')).toMatchObject({ code: 0 });
+    expect(await cli.run('projections', 'verify', '--realm', 'live')).toMatchObject({ code: 0 });
   });
 
   test('writes over HTTP and a concurrent import both succeed', async () => {

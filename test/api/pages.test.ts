@@ -141,7 +141,13 @@ describe('the shop', () => {
     const listing = await client(demo.public_key).listings.getByHandle('ceramica');
     const { status, headers } = await open(`/c/${listing.id}`);
     expect([status, headers.get('location')]).toEqual([301, `/c/${listing.handle}`]);
-    for (const path of ['/p/none', '/c/none']) expect([path, (await open(path)).status]).toEqual([path, 404]);
+    for (const path of ['/p/none', '/c/none', '/none', '/console/none', '/console/publications/none/none']) {
+      const { status, headers, html } = await open(path);
+      expect([path, status, headers.get('content-type')]).toEqual([path, 404, 'text/html; charset=utf-8']);
+      expect(html).toContain('href="/"');
+    }
+    for (const path of ['/none', '/console/none'])
+      expect(JSON.parse((await open(path, { accept: '*/*' })).html)).toMatchObject({ code: 404 });
   });
 
   test('pages have no script in them and need no other host, and are sent again only if they changed', async () => {

@@ -85,6 +85,7 @@ test('starts a shop with the data in the current folder', async () => {
       return (await readinessOf({ url })).status === 200;
     });
     await waitFor(() => output.includes(`Open the shop: ${url}`));
+    expect(output).toContain(`${url}/console. Sign in with "secret_key" of that file.`);
     const shop = await fetch(url, { headers: { accept: 'text/html' } });
     expect(shop.status).toBe(200);
     expect(await shop.text()).toContain('Taza Amancay');

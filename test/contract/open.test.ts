@@ -1,6 +1,7 @@
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  hasCatalog,
   openBlobStore,
   openEventStore,
   openIdempotencyStore,
@@ -66,6 +67,23 @@ test('in a folder that others may read, only the owner can read the files with d
     const second = await open();
     expect(modesOf()).toEqual(paths.map(() => '600'));
     for (const one of [...first, ...second]) await one.close();
+  });
+});
+
+test('a folder that may not be read is not taken for one without a catalog', async () => {
+  await withTempDir(async (folder) => {
+    chmodSync(folder, 0o000);
+    const is_root = process.getuid!() === 0;
+    const NOBODY = 65_534;
+    if (is_root) process.seteuid!(NOBODY);
+    try {
+      expect(() => hasCatalog(parseConfig({ DATA_DIR: folder }))).toThrow(
+        `Not permitted to read the folder ${folder}. Run the command as the user of the service.`,
+      );
+    } finally {
+      if (is_root) process.seteuid!(0);
+      chmodSync(folder, 0o700);
+    }
   });
 });
 

@@ -85,7 +85,8 @@ export async function startProcess(
   const warnings: string[] = [];
   const reader = createInterface({ input: child.stderr! });
   reader.on('line', (line) => {
-    if (line.includes('"msg":"request failed"')) faults.push(line);
+    // A log line with a field twice cannot be searched.
+    if (line.includes('"msg":"request failed"') || /"realm":.*"realm":/.test(line)) faults.push(line);
     if (/"level":("(warn|error|fatal)"|[456]0)/.test(line)) warnings.push(line);
   });
   const has_servers = SERVER_SETTINGS.some((name) => environment[name] !== undefined);

@@ -202,7 +202,14 @@ test('a new demo gets its pictures, also after an interruption, and is not chang
       expect(begun).toBeGreaterThan(3);
       expect(existsSync(marker)).toBe(true);
 
-      await uploadDemoPictures(runtime, config, demo, never);
+      const uploads = async () => count(await eventsOf(runtime, 'live'), 'MediaUploaded');
+      const waited_after: number[] = [];
+      await uploadDemoPictures(runtime, config, demo, never, async (environment) => {
+        if (environment === 'live') waited_after.push(await uploads());
+      });
+      // It waits for the pictures of each upload.
+      const expected = Array.from({ length: (await uploads()) - begun }, (_, n) => begun + n + 1);
+      expect(waited_after).toEqual(expected);
       expect(existsSync(marker)).toBe(false);
       const uploaded = await eventsOf(runtime, 'live');
       const featured = count(uploaded, 'MediaUploaded') - products.length - 9;

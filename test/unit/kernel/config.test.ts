@@ -1,4 +1,4 @@
-import { ConfigError, describeConfig, parseConfig } from '../../../shared/kernel/config';
+import { ConfigError, describeConfig, misspelledSettings, parseConfig } from '../../../shared/kernel/config';
 import { hidePassword, splitUrl } from '../../../shared/kernel/server-url';
 
 /** Returns the message of the `ConfigError` for these settings. */
@@ -59,6 +59,19 @@ describe('an invalid setting is reported by its name and expected value', () => 
       );
     expect(configError({ REDIS_PREFIX: 'a b' })).toContain('Invalid REDIS_PREFIX: expected 1 to 64 letters');
   });
+});
+
+test('a name that differs from a setting by one letter is reported, and no other one is', () => {
+  const warnings = misspelledSettings({
+    ...{ PROT: '1', DATA_DIRS: 'x', WRKERS: '2', LOG_LEVEN: 'info' },
+    ...{ PORT: '1', PATH: '/bin', HOME: '/', JWT: '', REDIS_VERSION: '7' },
+  });
+  expect(warnings).toEqual([
+    'PROT is not a setting. Did you mean PORT?',
+    'DATA_DIRS is not a setting. Did you mean DATA_DIR?',
+    'WRKERS is not a setting. Did you mean WORKERS?',
+    'LOG_LEVEN is not a setting. Did you mean LOG_LEVEL?',
+  ]);
 });
 
 describe('server URLs', () => {
