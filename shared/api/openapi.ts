@@ -215,12 +215,12 @@ function requestHeadersOf(operation: Operation): RequestHeader[] {
   return [...commonHeadersOf(operation), ...(operation.request_headers ?? [])];
 }
 
-function commonHeadersOf({ method, path }: Operation): RequestHeader[] {
+function commonHeadersOf({ method, path, conditions }: Operation): RequestHeader[] {
   if (!path.startsWith('/api/'))
     return method === 'GET' && path !== '/metrics' ? ['X-Request-Id', 'If-None-Match'] : ['X-Request-Id'];
   if (method === 'GET') return ['X-Request-Id', 'If-None-Match', 'X-Catalog-Min-Position'];
   const write_headers: RequestHeader[] = ['X-Request-Id', 'Idempotency-Key', 'Prefer'];
-  return method === 'POST' ? write_headers : [...write_headers, 'If-Match'];
+  return conditions.includes('precondition_failed') ? [...write_headers, 'If-Match'] : write_headers;
 }
 
 // --- Schemas: JSON Schema 2020-12, as OpenAPI 3.1 requires, generated from the zod schemas ---

@@ -292,7 +292,7 @@ export interface Publication {
   stats?: {
     /** Number of media. */
     media_count: number;
-    /** How often customers opened the publication. Up to 30 seconds late. */
+    /** How often customers opened the publication. Late by `VIEW_FLUSH_INTERVAL_S`, 60 seconds by default. */
     view_count: number;
   };
   /** In what its variants differ. Omitted if it has no options. */
@@ -1768,7 +1768,7 @@ export interface PutPublication {
   stats?: {
     /** Number of media. */
     media_count: number;
-    /** How often customers opened the publication. Up to 30 seconds late. */
+    /** How often customers opened the publication. Late by `VIEW_FLUSH_INTERVAL_S`, 60 seconds by default. */
     view_count: number;
   };
   /** In what its variants differ. Omitted if it has no options. */
@@ -2127,7 +2127,7 @@ export interface RevertedPublication {
   stats?: {
     /** Number of media. */
     media_count: number;
-    /** How often customers opened the publication. Up to 30 seconds late. */
+    /** How often customers opened the publication. Late by `VIEW_FLUSH_INTERVAL_S`, 60 seconds by default. */
     view_count: number;
   };
   /** In what its variants differ. Omitted if it has no options. */

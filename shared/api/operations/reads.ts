@@ -58,7 +58,7 @@ function read<Query extends z.ZodType>(
         headers: ['ETag', ...headers],
         content: { 'application/json': { schema, example } },
       },
-      304: NOT_MODIFIED,
+      304: { ...NOT_MODIFIED, headers: [...NOT_MODIFIED.headers, ...headers] },
     },
     conditions: [
       ...AUTHENTICATION_CONDITIONS,

@@ -115,7 +115,9 @@ export const publicationSchema = z
     stats: z
       .strictObject({
         media_count,
-        view_count: count.describe('How often customers opened the publication. Up to 30 seconds late.'),
+        view_count: count.describe(
+          'How often customers opened the publication. Late by `VIEW_FLUSH_INTERVAL_S`, 60 seconds by default.',
+        ),
       })
       .optional()
       .describe('Numbers of the publication.'),
