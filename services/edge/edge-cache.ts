@@ -4,11 +4,13 @@ import type { Environment } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { AnswerCache } from '../../shared/http/pipeline';
 import type { Principal } from '../../shared/http/request';
-import type { Reply } from '../../shared/http/respond';
+import { encodingOf, type Reply } from '../../shared/http/respond';
 import type { RouteCall } from '../../shared/http/serve-route';
+import { declaredParameters } from '../../shared/http/validation';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { RecordPageView } from '../query/page-view-counter';
+import { prefersImage } from '../query/resources';
 import { Admission } from './admission';
 import type { Basis, CountedView, Reading, Validity } from './validity';
 
@@ -128,11 +130,11 @@ export class EdgeCache implements AnswerCache {
   }
 
   /** Returns what decides the answer to a read, besides the documents. */
-  private keyOf({ exchange: { req }, route, principal }: RouteCall): string {
-    const { 'accept-encoding': encoding = '' } = req.headers;
+  private keyOf({ exchange: { req, path }, route, principal, query }: RouteCall): string {
+    const parameters = route.parameters ? declaredParameters(query, route.parameters) : req.url;
     // Only a media has answers of several types.
-    const accept = route.path === reads.getMedia.path ? (req.headers.accept ?? '') : '';
-    return `${this.audienceOf(principal)} ${req.method} ${req.url}\n${encoding}\n${accept}`;
+    const is_picture = route.path === reads.getMedia.path && prefersImage(req.headers.accept);
+    return `${this.audienceOf(principal)} ${req.method} ${path}\n${parameters}\n${encodingOf(req)} ${is_picture}`;
   }
 
   /** Returns a text that two principals share if they may see the same. */

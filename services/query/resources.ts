@@ -172,7 +172,7 @@ function pictureAnswer(deps: ReadDeps, request: ApiRequest, media: MediaDocument
  * `image/…` range with the weight of the most specific range that includes JSON. If they are equal, JSON wins.
  * Express's `req.accepts()` cannot be used, because it would then prefer the more specific range.
  */
-function prefersImage(accept: string | undefined): boolean {
+export function prefersImage(accept: string | undefined): boolean {
   const ranges = (accept ?? '*/*').split(',').map(parse);
   const weight = (...types: readonly string[]): number | undefined => {
     for (const type of types) {

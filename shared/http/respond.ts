@@ -176,8 +176,8 @@ const compressBrotli = promisify<Buffer, BrotliOptions, Buffer>(brotliCompress);
 const compressGzip = promisify<Buffer, Buffer>(gzip);
 
 /**
- * Adds type and length of the body. Compresses it if it is large enough and the client accepts an encoding. `kept`: the
- * compressed forms by encoding, of a text that is sent often.
+ * Adds type and length of the body. Compresses it if it is large enough and the client accepts an encoding, also for HEAD,
+ * whose headers are those of GET (RFC 9110 §8.6). `kept`: the compressed forms by encoding, of a text that is sent often.
  */
 export async function encode(
   { req }: Exchange,
@@ -187,8 +187,7 @@ export async function encode(
 ): Promise<Reply> {
   const body = typeof rendered.body === 'string' ? Buffer.from(rendered.body) : rendered.body;
   const { length } = body;
-  const is_compressible = length >= COMPRESSED_BYTES_MIN && req.method !== 'HEAD';
-  const encoding = is_compressible ? encodingOf(req) : undefined;
+  const encoding = length >= COMPRESSED_BYTES_MIN ? encodingOf(req) : undefined;
   if (encoding === undefined) {
     const headers = { ...rendered.headers, 'Content-Type': content_type, 'Content-Length': String(length) };
     return { ...rendered, headers, body };
@@ -215,7 +214,7 @@ function compress(body: Buffer, encoding: 'br' | 'gzip'): Buffer | Promise<Buffe
 }
 
 /** Returns the encoding that the client prefers. Brotli compresses best, so it counts for more without quality values. */
-function encodingOf(req: HttpRequest): 'br' | 'gzip' | undefined {
+export function encodingOf(req: HttpRequest): 'br' | 'gzip' | undefined {
   const accepted = req.headers['accept-encoding'];
   if (accepted === undefined) return undefined;
   if (!accepted.includes(';')) return (['br', 'gzip'] as const).find((name) => accepts(req).encodings(name));

@@ -103,7 +103,7 @@ const SEPARATOR = ', ';
  * number of those that are not named. Undefined if there are none (docs/interface.md#query-parameters).
  */
 export function ignoredParameters(query: QueryParameters, known: ReadonlySet<string>): string | undefined {
-  const names = Object.keys(query).filter((name) => !known.has(name) && !known.has(declaredName(name)));
+  const names = Object.keys(query).filter((name) => !isDeclared(name, known));
   if (names.length === 0) return undefined;
   const countEntry = (left: number): string => (left > 0 ? `+${left}` : '');
   // The names leave room for the entry with the number.
@@ -119,6 +119,26 @@ export function ignoredParameters(query: QueryParameters, known: ReadonlySet<str
   return [...listed, countEntry(names.length - listed.length)]
     .filter((entry) => entry !== '')
     .join(SEPARATOR);
+}
+
+const isDeclared = (name: string, known: ReadonlySet<string>): boolean =>
+  known.has(name) || known.has(declaredName(name));
+
+/** Results of `declaredParameters` by `known`. An entry lives as long as its `QueryParameters`. */
+const declared_texts = new WeakMap<ReadonlySet<string>, WeakMap<QueryParameters, string>>();
+
+/** Returns a text that two queries share if they have the same values of the parameters in `known`. */
+export function declaredParameters(query: QueryParameters, known: ReadonlySet<string>): string {
+  const texts = declared_texts.get(known) ?? new WeakMap<QueryParameters, string>();
+  declared_texts.set(known, texts);
+  const cached = texts.get(query);
+  if (cached !== undefined) return cached;
+  const names = Object.keys(query).filter((name) => isDeclared(name, known));
+  // Invalid UTF-8 is refused, and looks like other values after it was replaced.
+  const entries = names.sort().map((name) => [name, query[name], hasInvalidUtf8(query, name)]);
+  const text = JSON.stringify(entries);
+  texts.set(query, text);
+  return text;
 }
 
 /** Parsed queries by schema. An entry lives as long as its `QueryParameters`. */

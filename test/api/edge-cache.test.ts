@@ -72,6 +72,34 @@ describe('the edge cache', () => {
     }
   });
 
+  test('keeps one answer, whatever parameter is ignored and however an encoding is named', async () => {
+    const path = '/api/publications?limit=20';
+    const headers = { 'accept-encoding': 'gzip' };
+    const first = await warm(() => get(path, { headers }));
+    for (let n = 0; n < 3; n++) {
+      const before = await hits();
+      const headers = { 'accept-encoding': `gzip, x-${n}` };
+      const reply = await get(`${path}&x${n}=${n}&%FF=1`, { headers });
+      expect([reply.text, await hits()]).toEqual([first.text, before + 1]);
+      expect(reply.headers.get('x-catalog-ignored')).toBe(`x${n}, %EF%BF%BD`);
+    }
+    const replaced = '/api/store/search?q=%EF%BF%BD';
+    await warm(() => get(replaced, { headers }));
+    expect((await get('/api/store/search?q=%FF', { headers })).status).toBe(400);
+  });
+
+  test('answers HEAD with the headers of GET', async () => {
+    const path = `/api/publication/${await created({ description: 'Green tea. '.repeat(500) })}`;
+    for (const encoding of ['gzip', 'br', 'identity']) {
+      const asked = { token: shop.public.token, headers: { 'accept-encoding': encoding } };
+      const head = await harness.request('HEAD', path, asked);
+      const sent = await get(path, asked);
+      expect(head.headers.get('etag')).toBe(sent.headers.get('etag'));
+      for (const name of ['content-encoding', 'content-length'])
+        expect([name, head.headers.get(name)]).toEqual([name, sent.headers.get(name)]);
+    }
+  });
+
   test('sends 304 for the current ETag, whether or not the complete answer was stored', async () => {
     const etag = (await get(teaPath())).headers.get('etag') ?? '';
     await created({ title: 'Another one' });
