@@ -19,13 +19,14 @@ const CONTENT_TYPES = { css: 'text/css', mjs: 'text/javascript' } as const;
 /** Returns the route of a style sheet or a script, whose path has its hash, so that browsers keep it for ever. */
 export function assetRoute(name: string, kind: keyof typeof CONTENT_TYPES, body: string): PublicRoute {
   const etag = etagOf(undefined, body);
+  const answer: TextAnswer = {
+    body,
+    content_type: `${CONTENT_TYPES[kind]}; charset=utf-8`,
+    headers: { 'Cache-Control': 'public, max-age=31536000, immutable', ETag: etag },
+    kept: new Map(),
+  };
   return {
     path: `/${name}-${etag.replace(/[^a-zA-Z0-9]/g, '').slice(0, 12)}.${kind}`,
-    serve: () => ({
-      body,
-      content_type: `${CONTENT_TYPES[kind]}; charset=utf-8`,
-      headers: { 'Cache-Control': 'public, max-age=31536000, immutable', ETag: etag },
-      kept: new Map(),
-    }),
+    serve: () => answer,
   };
 }

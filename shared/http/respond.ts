@@ -177,7 +177,7 @@ const compressGzip = promisify<Buffer, Buffer>(gzip);
 
 /**
  * Adds type and length of the body. Compresses it if it is large enough and the client accepts an encoding, also for HEAD,
- * whose headers are those of GET (RFC 9110 §8.6). `kept`: the compressed forms by encoding, of a text that is sent often.
+ * whose headers are those of GET (RFC 9110 §8.6). `kept`: the bytes by encoding, of a text that is sent often.
  */
 export async function encode(
   { req }: Exchange,
@@ -185,7 +185,8 @@ export async function encode(
   content_type = JSON_TYPE,
   kept?: Map<string, Buffer>,
 ): Promise<Reply> {
-  const body = typeof rendered.body === 'string' ? Buffer.from(rendered.body) : rendered.body;
+  const body = kept?.get('identity') ?? bytesOf(rendered.body);
+  kept?.set('identity', body);
   const { length } = body;
   const encoding = length >= COMPRESSED_BYTES_MIN ? encodingOf(req) : undefined;
   if (encoding === undefined) {
@@ -202,6 +203,8 @@ export async function encode(
   };
   return { ...rendered, headers, body: compressed };
 }
+
+const bytesOf = (body: string | Buffer): Buffer => (typeof body === 'string' ? Buffer.from(body) : body);
 
 function compress(body: Buffer, encoding: 'br' | 'gzip'): Buffer | Promise<Buffer> {
   const is_small = body.length <= SYNC_BYTES_MAX;

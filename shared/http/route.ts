@@ -126,7 +126,7 @@ export interface TextAnswer {
   /** Default: JSON. */
   readonly content_type?: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Where to keep the compressed forms of a text that is sent often. */
+  /** Where to keep the bytes of a text that is sent often, by encoding. */
   readonly kept?: Map<string, Buffer>;
 }
 

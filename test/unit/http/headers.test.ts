@@ -1,5 +1,6 @@
 import { brotliDecompressSync, createGzip, gunzipSync } from 'node:zlib';
 import { docsRoutes } from '../../../services/docs/routes';
+import { assetRoute } from '../../../services/web/html';
 import { JsonText } from '../../../shared/catalog/json-text';
 import { etagOf } from '../../../shared/http/respond';
 import { get, ITEM, startTinyApp, type TinyApp, write } from './tiny-app';
@@ -7,13 +8,14 @@ import { get, ITEM, startTinyApp, type TinyApp, write } from './tiny-app';
 const LONG = 'é'.repeat(2_000);
 /** Large enough to be rendered in pieces. */
 const LARGE = Array.from({ length: 40 }, (_, n) => ({ n, stats: { view_count: n }, text: LONG.repeat(5) }));
+const SHEET = assetRoute('sheet', 'css', 'p { margin: 0; }\n'.repeat(10_000));
 
 describe('headers', () => {
   let app: TinyApp;
 
   beforeAll(async () => {
     app = await startTinyApp({
-      public_routes: docsRoutes(),
+      public_routes: [...docsRoutes(), SHEET],
       routes: [
         get('/api/short', async () => ({ data: { a: 1 } })),
         get('/api/long', async () => ({ data: [LONG], meta: { page: 1 } })),
@@ -158,12 +160,18 @@ describe('headers', () => {
       expect(JSON.parse(plain.toString()).data).toEqual(LARGE);
     });
 
-    test('a file of the documentation is compressed once, not for each request', async () => {
-      const path = docsRoutes().find((route) => route.path.endsWith('swagger-ui.css'))!.path;
+    test.each([
+      ['a file of the documentation', docsRoutes().find(({ path }) => path.endsWith('swagger-ui.css'))!.path],
+      ['a style sheet of pages', SHEET.path],
+    ])('%s is encoded and compressed once, not for each request', async (_, path) => {
       const first = await request(path, 'gzip');
       const compression = jest.spyOn(createGzip().constructor.prototype, '_transform');
+      const encoding = jest.spyOn(Buffer, 'from');
       const second = await request(path, 'gzip');
+      const longest = Math.max(...encoding.mock.calls.map(([value]) => String(value).length));
+      encoding.mockRestore();
       expect(compression).not.toHaveBeenCalled();
+      expect(longest).toBeLessThan(10_000);
       await request('/api/large', 'gzip');
       expect(compression).toHaveBeenCalled();
       compression.mockRestore();
