@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { Maintain } from '../../projections/maintenance/tasks';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
+import { tokens as tokenOperations } from '../../shared/api/operations/tokens';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
 import { Authenticator, type ControlChanges } from '../../shared/http/auth';
 import { loadTokenKeys } from '../../shared/http/token-keys';
@@ -22,6 +23,7 @@ import { PageViewCounter, type RecordPageView } from '../query/page-view-counter
 import { queryRoutes } from '../query/routes';
 import { operatorRoutes } from '../web/console/operator';
 import { type ConsoleDeps, consoleRoutes } from '../web/console/routes';
+import { Attempts, type Sessions } from '../web/console/sign-in';
 import { type Connection, shopRoutes } from '../web/shop/routes';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';
@@ -95,20 +97,20 @@ export async function buildCommandApp(
 ): Promise<RequestListener> {
   const { tokens, authenticator, shared } = await buildSharedOptions(runtime, changes, operations);
   const { system, events, views, log, blobs, mediaTasks, metrics } = runtime;
-  const onKeyUsed = async (id: ApiKeyId): Promise<void> => {
-    await recordApiKeyUse(
-      { system, events },
-      { source: 'system', request_id: `key-use-${system.now()}` },
-      id,
-    );
-  };
   return buildApp({
     ...shared,
     idempotency_store: runtime.idempotency,
     routes: commandRoutes({ system, events, views, log, blobs, mediaTasks, onCache: metrics.onCache }),
     public_routes: [...docsRoutes(), startRoute()],
-    auth: authEndpoints({ authenticator, tokens, system, onKeyUsed }),
+    auth: authEndpoints({ authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) }),
   });
+}
+
+function keyUseRecorder({ system, events }: Runtime) {
+  return async (id: ApiKeyId): Promise<void> => {
+    const request_id = `key-use-${system.now()}`;
+    await recordApiKeyUse({ system, events }, { source: 'system', request_id }, id);
+  };
 }
 
 /** What the pages of a query app need beside its stores. Without it, there are none. */
@@ -117,6 +119,7 @@ export interface WebOptions {
   readonly connectShop: () => Promise<Connection | undefined>;
   readonly connectConsole: ConsoleDeps['connect'];
   readonly imports: ImportJobs;
+  readonly sessions: Sessions;
   /** Without it, there are no pages for operators. */
   readonly operator_token: string | undefined;
   readonly maintain: Maintain;
@@ -133,24 +136,22 @@ export async function buildQueryApp(
   operations: Operations = startOperations(runtime, readiness(runtime, READS)),
   web?: WebOptions,
 ): Promise<RequestListener> {
-  const { shared } = await buildSharedOptions(runtime, changes, operations);
-  const { authenticator } = shared;
+  const { tokens, authenticator, shared } = await buildSharedOptions(runtime, changes, operations);
   const { views, events, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
+  const auth = authEndpoints({ authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) });
+  const attempts = new Attempts(runtime);
   const pages = web
     ? [
         ...shopRoutes(web.connectShop, startRoute()),
         ...consoleRoutes({
+          ...{ imports: web.imports, sessions: web.sessions, attempts, keys: runtime },
           connect: web.connectConsole,
           authenticate: (token) => authenticator.authenticate(token),
-          imports: web.imports,
-          keys: runtime,
+          tokens: auth[tokenOperations.issueToken.path]!,
         }),
-        ...operatorRoutes(
-          { ...runtime, ready: operations.ready, maintain: web.maintain },
-          web.operator_token,
-        ),
+        ...operatorRoutes({ ...runtime, ...web, ready: operations.ready, attempts }, web.operator_token),
       ]
     : [startRoute()];
   const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];

@@ -8,6 +8,7 @@ import { realSystem } from '../../shared/kernel/system';
 import { DemoFiles } from '../demo/files';
 import { ImportJobs } from '../import/jobs';
 import type { PageViewCounter } from '../query/page-view-counter';
+import { Sessions } from '../web/console/sign-in';
 import type { Connection } from '../web/shop/routes';
 import {
   buildCommandApp,
@@ -57,6 +58,7 @@ export async function startHttpService(
           connectShop: async () => (url ? shopConnection(runtime.config, url) : undefined),
           connectConsole: () => (CONSOLE === 'on' && url !== undefined ? localUrl(url) : undefined),
           imports,
+          sessions: new Sessions(join(runtime.config.DATA_DIR, 'sessions')),
           operator_token: runtime.config.CONSOLE_OPERATOR_TOKEN,
         }
       : undefined;

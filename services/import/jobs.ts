@@ -98,7 +98,6 @@ export class ImportJobs {
     const store_id = storeOf(principal);
     const run = randomUUID();
     await mkdir(join(this.folder, store_id), { recursive: true, mode: 0o700 });
-    await this.removeOld(store_id);
     const path = this.pathOf(store_id, run);
     try {
       const settings = await receive((bytes) => pipeline(bytes, createWriteStream(path, { mode: 0o600 })));
@@ -109,6 +108,8 @@ export class ImportJobs {
       await this.remove(store_id, run);
       throw error;
     }
+    // After the file is stored: of uploads at the same time, the last one to end sees all of them.
+    await this.removeOld(store_id);
     await this.startStep(principal, run, 'preview');
     return run;
   }
@@ -252,7 +253,7 @@ export class ImportJobs {
     const jobs = await this.list(store_id);
     const kept = jobs.filter(
       ({ status, created_at }, index) =>
-        status === 'running' || (index < FILES_MAX - 1 && Date.parse(created_at) > oldest_ms),
+        status === 'running' || (index < FILES_MAX && Date.parse(created_at) > oldest_ms),
     );
     const removed = jobs.filter((job) => !kept.includes(job)).map(({ run }) => run);
     for (const run of removed) await this.remove(store_id, run);

@@ -78,7 +78,7 @@ export function openExchange(req: HttpRequest, res: ServerResponse, { system }: 
   const { now, random } = system;
   const is_safe = typeof client_id === 'string' && SAFE_REQUEST_ID.test(client_id);
   const request_id = is_safe ? client_id : generateId(now(), random);
-  const headers = commonHeaders(req, area, request_id);
+  const headers = commonHeaders(req, area, path, request_id);
   return { req, res, request_id, started_ms: performance.now(), area, path, headers };
 }
 
@@ -167,11 +167,16 @@ const WRITES: ReadonlySet<string> = new Set<Method>(['POST', 'PUT', 'PATCH', 'DE
  * Responses depend on the token or API key, so shared caches must not store them. A client may store responses of
  * `/api` and revalidate them by ETag. Tokens must not be stored at all (RFC 6749 §5.1).
  *
- * Scripts of any origin may read and may use `/auth/*` (docs/interface.md#cors-and-head). Writes require a secret key,
+ * Scripts of any origin may read and may use `/auth/*`, but not the console (docs/interface.md#cors-and-head). Writes require a secret key,
  * which must not be in a browser: the preflight allows only the reading methods, so browsers do not send writes. `*` is
  * safe, because scripts send credentials in headers and never in cookies.
  */
-function commonHeaders({ method, headers: asked }: HttpRequest, area: Area, request_id: string) {
+function commonHeaders(
+  { method, headers: asked }: HttpRequest,
+  area: Area,
+  path: string,
+  request_id: string,
+) {
   const headers: Record<string, string> = {
     'X-Request-Id': request_id,
     'X-Content-Type-Options': 'nosniff',
@@ -179,7 +184,7 @@ function commonHeaders({ method, headers: asked }: HttpRequest, area: Area, requ
   };
   if (area !== 'other') headers['Cache-Control'] = area === 'api' ? 'private, no-cache' : 'no-store';
   const is_write = method !== undefined && WRITES.has(method);
-  if (!is_write || area === 'auth') {
+  if (isForAnyOrigin(path) && (!is_write || area === 'auth')) {
     headers['Access-Control-Allow-Origin'] = '*';
     headers['Access-Control-Expose-Headers'] = CORS_EXPOSED;
   }
@@ -190,3 +195,6 @@ function commonHeaders({ method, headers: asked }: HttpRequest, area: Area, requ
   }
   return headers;
 }
+
+/** The pages of the console have cookies. */
+const isForAnyOrigin = (path: string): boolean => !/^\/console(\/|$)/.test(path);

@@ -225,6 +225,19 @@ test('an import that was stopped or killed goes on when it is started again, or 
   await jobs.close();
 });
 
+test('of many files that are uploaded at once, the last 20 are kept', async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 30 }, () => merchant.open('/imports', { form: upload(PRODUCTS) })),
+  );
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([303]));
+  // The preview of an earlier file may still run.
+  await waitFor(async () => !(await merchant.open('/imports')).html.includes('Preview: running'));
+  const files = readdirSync(join(harness.data_dir, 'imports', shop.store_id));
+  const kept = files.filter((name) => name.endsWith('.data')).length;
+  expect([20, 21]).toContain(kept);
+  expect(files).toHaveLength(2 * kept);
+});
+
 test('the state of an import that cannot be read is not shown, and files that are old or many are removed', async () => {
   for (let n = 0; n < 3; n++) await ended(await uploaded(upload(PRODUCTS)));
   const folder = join(harness.data_dir, 'imports', shop.store_id);

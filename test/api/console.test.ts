@@ -69,10 +69,41 @@ describe('the sign-in', () => {
     const page = await open('/products');
     expect([page.status, page.html]).toEqual([200, expect.stringContaining('0 products')]);
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
+    expect(page.headers.get('access-control-allow-origin')).toBeNull();
+    const signed_out = { status: 401, html: expect.stringContaining('Sign in') };
     const out = await open('/sign-out', { form: {} });
     expect(out.headers.get('set-cookie')).toMatch(/^catalog_console=; .*Max-Age=0/);
+    expect(await open('/products')).toMatchObject(signed_out);
     merchant.cookie = 'catalog_console=forged';
-    expect(await open('/products')).toMatchObject({ status: 401, html: expect.stringContaining('Sign in') });
+    expect(await open('/products')).toMatchObject(signed_out);
+  });
+
+  test('is needed also by somebody who has a token of the key', async () => {
+    merchant.cookie = `catalog_console=${shop.secret.token}`;
+    for (const form of [undefined, { name: 'For ever', type: 'secret' }])
+      expect(await open('/keys', form && { form })).toMatchObject({ status: 401 });
+    await signIn();
+    expect((await open('/keys')).html).not.toContain('For ever');
+  });
+
+  test('counts the attempts of each visitor by the address that a trusted proxy names', async () => {
+    const environment = { CONSOLE: 'on', RATE_LIMIT_AUTH: '1/3', TRUST_PROXY: 'loopback' };
+    const guessed = await startHarness({ environment });
+    try {
+      const visitor = new ConsoleVisitor(guessed);
+      const attempt = async (address: string) => {
+        const headers = { 'x-forwarded-for': address };
+        const { html } = await visitor.open('/sign-in', {
+          form: { key: `sk_live_${'x'.repeat(32)}` },
+          headers,
+        });
+        return html.includes('Too many attempts');
+      };
+      await waitFor(() => attempt('203.0.113.1'));
+      expect(await attempt('203.0.113.2')).toBe(false);
+    } finally {
+      await guessed.close();
+    }
   });
 
   test('a form of another site is refused', async () => {

@@ -11,8 +11,6 @@ import { STYLE } from './style';
 export const STYLE_ROUTE = assetRoute('console', 'css', STYLE);
 export const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' };
 const REFRESH_S = 2;
-/** How long a sign-in lasts: the longest lifetime of a token. */
-export const SESSION_MINUTES = 60;
 
 /** What a page answers. */
 export type Shown =

@@ -1,27 +1,25 @@
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, randomUUID, timingSafeEqual } from 'node:crypto';
 import { readForm } from '../../../shared/http/body';
-import { clientAddress } from '../../../shared/http/rate-limit';
 import type { HttpRequest } from '../../../shared/http/request';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
-import type { Config } from '../../../shared/kernel/config';
 import { CatalogError } from '../../../shared/kernel/errors';
-import type { RateLimiter } from '../../../shared/ports/rate-limiter';
 import * as frame from './frame';
 import { HOME, messageOf, OPERATOR, type PageDeps } from './operator-frame';
 import { OPERATOR_PAGES, statusOf } from './operator-pages';
 import { type Notice, SignIn } from './pages';
 import { plotAssets } from './plots';
+import { type Attempts, SESSION_MINUTES, type Sessions } from './sign-in';
 
 export interface OperatorDeps extends PageDeps {
-  readonly config: Pick<Config, 'RATE_LIMIT_AUTH' | 'TRUST_PROXY'>;
-  readonly limiter: RateLimiter;
+  readonly sessions: Sessions;
+  readonly attempts: Attempts;
 }
 
 const COOKIE = { name: 'catalog_operator', path: HOME };
 
 /**
  * Builds the pages for operators; none without a `token`. The session is a cookie of its own, signed with the token, so it
- * ends when the token changes, and every HTTP process accepts it. It is not sent to the pages of merchants, and theirs is
+ * ends when the token changes. It is not sent to the pages of merchants, and theirs is
  * not read here.
  */
 export function operatorRoutes(deps: OperatorDeps, token: string | undefined): PublicRoute[] {
@@ -36,7 +34,7 @@ export function operatorRoutes(deps: OperatorDeps, token: string | undefined): P
     );
   const pages = Object.entries(OPERATOR_PAGES).map(([path, page]) =>
     route(path, async (req) => {
-      if (!session.has(req)) return signInPage();
+      if (!(await session.has(req))) return signInPage();
       const is_form = req.method === 'POST';
       if (is_form && !frame.isOwnForm(req)) return frame.refuse(OPERATOR);
       const form = is_form ? await readForm(req) : undefined;
@@ -48,14 +46,13 @@ export function operatorRoutes(deps: OperatorDeps, token: string | undefined): P
       return frame.show(OPERATOR, shown, query);
     }),
   );
-  const signOut = (req: HttpRequest) => ({ 'Set-Cookie': frame.cookieOf(COOKIE, '', 0, req) });
   return [
     open('/sign-in', (req) => session.signIn(req)),
-    open('/sign-out', async (req) => frame.redirect(HOME, signOut(req))),
+    open('/sign-out', (req) => session.signOut(req)),
     ...pages,
     ...Object.values(plotAssets()),
     route('/status', async (req) => {
-      const status = session.has(req) ? await statusOf(deps) : undefined;
+      const status = (await session.has(req)) ? await statusOf(deps) : undefined;
       const body = JSON.stringify(status ?? [], (_, value) =>
         typeof value === 'bigint' ? Number(value) : value,
       );
@@ -74,34 +71,35 @@ function signInPage(notice?: Notice, status = 200): TextAnswer {
 }
 
 class Session {
-  private readonly addressOf: (req: HttpRequest) => string;
-
   constructor(
     private readonly token: string,
     private readonly deps: OperatorDeps,
-  ) {
-    this.addressOf = clientAddress(deps.config.TRUST_PROXY);
-  }
+  ) {}
 
-  /** Limits attempts like those with API keys, by address. */
   async signIn(req: HttpRequest): Promise<TextAnswer> {
-    const { config, limiter, system } = this.deps;
-    const { per_second, burst } = config.RATE_LIMIT_AUTH;
-    const tier = { burst, refill_per_s: per_second, limit: per_second, per_day: null };
-    const taken = await limiter.take(`auth:operator:ip:${this.addressOf(req)}`, tier).catch(() => undefined);
+    const { sessions, attempts, system } = this.deps;
     const refused = (text: string) => signInPage({ text, is_bad: true }, 403);
-    if (taken?.allowed === false) return refused('Too many attempts. Try again later.');
+    if (!(await attempts.take(req, 'operator'))) return refused('Too many attempts. Try again later.');
     const sent = (await readForm(req)).get('token') ?? '';
     if (!isEqual(sent, this.token)) return refused('This is not the token of CONSOLE_OPERATOR_TOKEN.');
-    const seconds = frame.SESSION_MINUTES * 60;
-    const until = String(Math.floor(system.now() / 1_000) + seconds);
-    const cookie = frame.cookieOf(COOKIE, `${until}.${this.signatureOf(until)}`, seconds, req);
-    return frame.redirect(HOME, { 'Set-Cookie': cookie });
+    const seconds = SESSION_MINUTES * 60;
+    const until = `${Math.floor(system.now() / 1_000) + seconds}-${randomUUID()}`;
+    const value = `${until}.${this.signatureOf(until)}`;
+    await sessions.begin(value);
+    return frame.redirect(HOME, { 'Set-Cookie': frame.cookieOf(COOKIE, value, seconds, req) });
   }
 
-  has(req: HttpRequest): boolean {
-    const [until = '', signature = ''] = (frame.cookieIn(req, COOKIE) ?? '').split('.');
-    return isEqual(signature, this.signatureOf(until)) && Number(until) * 1_000 > this.deps.system.now();
+  async signOut(req: HttpRequest): Promise<TextAnswer> {
+    await this.deps.sessions.end(frame.cookieIn(req, COOKIE) ?? '');
+    return frame.redirect(HOME, { 'Set-Cookie': frame.cookieOf(COOKIE, '', 0, req) });
+  }
+
+  async has(req: HttpRequest): Promise<boolean> {
+    const { sessions, system } = this.deps;
+    const value = frame.cookieIn(req, COOKIE) ?? '';
+    const [until = '', signature = ''] = value.split('.');
+    const is_valid = isEqual(signature, this.signatureOf(until));
+    return is_valid && Number.parseInt(until, 10) * 1_000 > system.now() && sessions.has(value);
   }
 
   private signatureOf(until: string): string {

@@ -19,6 +19,7 @@ import {
   noticeOf,
   type Page,
   type SessionDeps,
+  type SignInDeps,
   showAgain,
   signIn,
   signOut,
@@ -32,7 +33,7 @@ import * as storePages from './store';
 const LIMIT = 50;
 const HISTORY_LIMIT = 20;
 
-export interface ConsoleDeps {
+export interface ConsoleDeps extends SignInDeps {
   /** Returns the address of the service, undefined while the console is off. */
   readonly connect: () => string | undefined;
   readonly authenticate: SessionDeps['authenticate'];
@@ -44,10 +45,11 @@ export interface ConsoleDeps {
  * Builds the pages for merchants. They read and write through the interface with the merchant's own key, so all of its
  * rules hold here, too. Imports and keys, which the interface does not have, call the services with what the key may do.
  *
- * A sign-in exchanges the key for a token, which is the session: a cookie that only this site gets. The key itself is not
- * kept. A form of another site has no cookie (`SameSite`), and is refused by its origin.
+ * A sign-in exchanges the key for a token and begins a session with it: a cookie that only this site gets. The key itself
+ * is not kept. A form of another site has no cookie (`SameSite`), and is refused by its origin.
  */
-export function consoleRoutes({ connect, authenticate, imports, keys }: ConsoleDeps): PublicRoute[] {
+export function consoleRoutes(deps: ConsoleDeps): PublicRoute[] {
+  const { connect, imports, keys } = deps;
   const at = (
     path: string,
     serve: (req: HttpRequest, base_url: string, id: string) => Promise<PublicAnswer>,
@@ -62,12 +64,10 @@ export function consoleRoutes({ connect, authenticate, imports, keys }: ConsoleD
   const route = (path: string, get: Page | undefined, post?: Page): PublicRoute =>
     at(path, async (req, base_url, id) => {
       const page = req.method === 'POST' ? post : get;
-      return page ? visit(req, { base_url, authenticate }, id, page) : redirect(HOME);
+      return page ? visit(req, { ...deps, base_url }, id, page) : redirect(HOME);
     });
   const open = (path: string, serve: typeof signIn): PublicRoute =>
-    at(path, async (req, base_url) =>
-      req.method === 'POST' && isOwnForm(req) ? serve(req, base_url) : redirect(HOME),
-    );
+    at(path, async (req) => (req.method === 'POST' && isOwnForm(req) ? serve(req, deps) : redirect(HOME)));
   const of_imports = importPages(imports);
   const of_keys = keyPages(keys);
   return [

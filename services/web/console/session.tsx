@@ -3,21 +3,12 @@ import { errorBody, errorCatalogue } from '../../../shared/api/error-catalogue';
 import { CatalogApiError, CatalogClient, type Store } from '../../../shared/client';
 import { readForm } from '../../../shared/http/body';
 import type { HttpRequest, Principal } from '../../../shared/http/request';
-import type { PublicAnswer, TextAnswer } from '../../../shared/http/route';
+import type { AuthEndpoint, PublicAnswer, TextAnswer } from '../../../shared/http/route';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { InvalidText } from './fields';
-import {
-  cookieIn,
-  cookieOf,
-  isOwnForm,
-  redirect,
-  refuse,
-  render,
-  SESSION_MINUTES,
-  type Shown,
-  show,
-} from './frame';
+import { cookieIn, cookieOf, isOwnForm, redirect, refuse, render, type Shown, show } from './frame';
 import { Message, type Notice, SignIn, siteOf } from './pages';
+import { type Attempts, SESSION_MINUTES, type Sessions } from './sign-in';
 
 export const HOME = '/console/products';
 const COOKIE = { name: 'catalog_console', path: '/console' };
@@ -48,29 +39,39 @@ export interface Visit {
 /** `notice`: what was wrong with the form, if the page is shown again because of that. */
 export type Page = (visit: Visit, notice?: Notice) => Promise<Shown>;
 
-export async function signIn(req: HttpRequest, base_url: string): Promise<TextAnswer> {
+export interface SignInDeps {
+  readonly sessions: Sessions;
+  readonly attempts: Attempts;
+  /** The endpoint that issues tokens. */
+  readonly tokens: AuthEndpoint;
+}
+
+export async function signIn(
+  req: HttpRequest,
+  { sessions, attempts, tokens }: SignInDeps,
+): Promise<TextAnswer> {
   const key = (await readForm(req)).get('key')?.trim() ?? '';
   const refused = (text: string) =>
     render(siteOf(undefined), {
       ...{ title: 'Sign in', body: SIGN_IN, notice: { text, is_bad: true }, status: 403 },
     });
   if (!key.startsWith('sk_')) return refused('This is not a secret key: it begins with sk_.');
-  const client = new CatalogClient({ baseUrl: base_url, apiKey: key, retryForMs: WAIT_MS });
+  if (!(await attempts.take(req, 'console'))) return refused('Too many attempts. Try again later.');
   try {
-    const { token, expires_in } = await client.tokens.issue({ ttl_minutes: SESSION_MINUTES });
-    return redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, token, expires_in, req) });
+    const accepted = await tokens.authenticate((name) => (name === 'x-api-key' ? key : undefined));
+    const { token, expires_in } = accepted.respond({ ttl_minutes: SESSION_MINUTES });
+    await sessions.begin(String(token));
+    return redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, String(token), Number(expires_in), req) });
   } catch (error) {
-    if (!(error instanceof CatalogApiError) || error.status >= 500) throw error;
-    return refused(
-      error.status === 429
-        ? 'Too many attempts. Try again later.'
-        : 'This key is unknown, expired or revoked.',
-    );
+    if (!(error instanceof CatalogError) || errorCatalogue[error.condition].status >= 500) throw error;
+    return refused('This key is unknown, expired or revoked.');
   }
 }
 
-export const signOut = async (req: HttpRequest): Promise<TextAnswer> =>
-  redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, '', 0, req) });
+export async function signOut(req: HttpRequest, { sessions }: SignInDeps): Promise<TextAnswer> {
+  await sessions.end(cookieIn(req, COOKIE) ?? '');
+  return redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, '', 0, req) });
+}
 
 /** Returns a client that has a token instead of a key. */
 function clientOf(base_url: string, token: string): CatalogClient {
@@ -84,7 +85,7 @@ function clientOf(base_url: string, token: string): CatalogClient {
   return new CatalogClient({ baseUrl: base_url, apiKey: 'sk_session', fetch: send, retryForMs: WAIT_MS });
 }
 
-export interface SessionDeps {
+export interface SessionDeps extends Pick<SignInDeps, 'sessions'> {
   /** The address of the service. */
   readonly base_url: string;
   readonly authenticate: (token: string) => Promise<Principal>;
@@ -92,7 +93,7 @@ export interface SessionDeps {
 
 export async function visit(
   req: HttpRequest,
-  { base_url, authenticate }: SessionDeps,
+  { base_url, authenticate, sessions }: SessionDeps,
   id: string,
   page: Page,
 ): Promise<PublicAnswer> {
@@ -101,7 +102,8 @@ export async function visit(
     render(siteOf(undefined), {
       ...{ title: 'Sign in', body: SIGN_IN, notice, status: token ? 401 : 200 },
     });
-  if (token === undefined) return signInPage();
+  // Another token of the key is no session: who has it may not have the key, with which one signs in.
+  if (token === undefined || !(await sessions.has(token))) return signInPage();
   if (req.method === 'POST' && !isOwnForm(req)) return refuse(siteOf(undefined));
   const has_form = req.method === 'POST' && !typeIs(req, ['multipart/form-data']);
   const form = has_form ? await readForm(req) : new URLSearchParams();
@@ -116,8 +118,6 @@ export async function visit(
   try {
     store = await client.store.get();
     const principal = await authenticate(token);
-    // Everybody can have the token of a public key.
-    if (principal.key_type !== 'secret') return signInPage();
     const shown = await page({ client, principal, store, id, query, form, req, fetchApi });
     return show(siteOf(store), shown, query);
   } catch (thrown) {
