@@ -1,4 +1,14 @@
-import { mkdirSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { findMedia } from '../../services/command/references';
 import { makePictures } from '../../services/media/make-pictures';
@@ -168,7 +178,7 @@ test('verify names a picture file that is missing', () =>
     expect(text).toMatchObject({ code: 1, stdout: expect.stringContaining(hash) });
   }));
 
-test('a back-up names a damaged picture file, fails on a damaged log, and refuses with servers', () =>
+test('a back-up names a damaged picture, fails on a damaged log, has no links, and refuses with servers', () =>
   withTempDir(async (parent) => {
     const folder = join(parent, 'data');
     const cli = new InProcessCli(folder);
@@ -180,8 +190,26 @@ test('a back-up names a damaged picture file, fails on a damaged log, and refuse
     expect(code).toBe(1);
     expect(JSON.parse(stdout).damaged).toEqual([`test/media/originals/ab/${hash}`]);
 
-    rmSync(join(parent, 'backup/live/events.sqlite'));
     const restored = new InProcessCli(join(parent, 'restored'));
+    const secret = join(parent, 'secret');
+    writeFileSync(secret, 'of another user');
+    const stored = hashOf(Buffer.from('of another user'));
+    for (const path of [
+      'jwt-keys.json',
+      `live/media/pictures/${stored}`,
+      'live/media/pictures/ab',
+      'control',
+    ]) {
+      const link = join(parent, 'backup', path);
+      const before = join(parent, 'moved');
+      if (existsSync(link)) renameSync(link, before);
+      symlinkSync(path === 'control' ? before : secret, link);
+      expectFailure(await restored.run('restore', join(parent, 'backup')), 1, `${link} is no file`);
+      expect(existsSync(join(parent, 'restored'))).toBe(false);
+      rmSync(link);
+      if (existsSync(before)) renameSync(before, link);
+    }
+    rmSync(join(parent, 'backup/live/events.sqlite'));
     expectFailure(await restored.run('restore', join(parent, 'backup')), 1, 'contains no complete back-up');
 
     // The end of the log is lost.

@@ -29,6 +29,7 @@ export function backupCommands(program: Command): void {
     .argument('<folder>', 'Folder that "catalog backup" filled')
     .action(async function restore(this: Command, folder: string) {
       const config = parseConfig(process.env);
+      await assertNoLinks(folder);
       const copied = await copyBetween(config, folder, config.DATA_DIR, 'complete back-up');
       await withRuntime(async ({ runtime, print }) => {
         const { realms, exit_code } = await rebuildRealms(runtime, {}, 'dead_letter');
@@ -37,6 +38,16 @@ export function backupCommands(program: Command): void {
         return exit_code || exitCodeOf(copied);
       }).call(this);
     });
+}
+
+/** Throws if the folder contains more than files and folders: a link would copy another file of this machine. */
+async function assertNoLinks(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const other = entries.find((entry) => !entry.isFile() && !entry.isDirectory());
+  if (other)
+    throw new CliError(
+      `${join(other.parentPath, other.name)} is no file, but a link or a device. A back-up has only files and folders. Remove it, or make a new back-up.`,
+    );
 }
 
 async function copyBetween(config: Config, from: string, to: string, what: string): Promise<CopiedData> {
