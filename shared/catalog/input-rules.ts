@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Condition } from '../kernel/errors';
+import { type Condition, FAULTS_MAX } from '../kernel/errors';
 import { isUuid } from '../kernel/ids';
 import { foldText } from '../kernel/text';
 
@@ -147,6 +147,26 @@ export function fewNames<Schema extends z.ZodRecord>(schema: Schema, max: number
       })
       .meta({ maxProperties: max }),
   );
+}
+
+/** How many faults were found in the lists of a parse with `stopAtFaults`. zod has one context for each parse. */
+const fault_counts = new WeakMap<object, number>();
+
+/**
+ * Returns the schema for the items of a long list. It does not check the rest of the list after `FAULTS_MAX` faults, which is
+ * as many as an answer names: to describe 45,000 faults takes 0.3 s.
+ */
+export function stopAtFaults<Item extends z.ZodType>(item: Item): Item {
+  const checked = item.clone();
+  const { run } = checked._zod;
+  checked._zod.run = (payload, context) => {
+    const before = fault_counts.get(context) ?? 0;
+    if (before >= FAULTS_MAX) return payload;
+    const result = run(payload, context) as typeof payload;
+    fault_counts.set(context, before + result.issues.length);
+    return result;
+  };
+  return checked;
 }
 
 /** Returns the schema of an object of at most `max` values, by name. A name is one line of at most `name_max` characters. */

@@ -11,6 +11,7 @@ import {
   fewNames,
   idField,
   lineField,
+  stopAtFaults,
 } from '../input-rules';
 import { parseBarcode } from './barcode';
 
@@ -168,7 +169,7 @@ export const optionsField = z
 
 /** The variants in a publication's body. `arrangeVariants` completes them, which is why the type says that they are complete. */
 export const variantsField = z
-  .array(listedVariantBody)
+  .array(stopAtFaults(listedVariantBody))
   .max(VARIANTS_MAX)
   .nullable()
   .transform((variants) => variants ?? []) as unknown as z.ZodType<Variant[]>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { newPublicationBody } from '../../../shared/api/requests/writes';
-import { fewNames } from '../../../shared/catalog/input-rules';
+import { fewNames, stopAtFaults } from '../../../shared/catalog/input-rules';
 import { parseBody } from '../../../shared/http/validation';
 import { CatalogError } from '../../../shared/kernel/errors';
 
@@ -52,4 +52,26 @@ test('names every invalid name of the attributes', () => {
     'attributes.b\n',
     `attributes.d${'x'.repeat(60)}`,
   ]);
+});
+
+test('of a list with many faults, the items after the first 50 faults are not checked, in each parse', () => {
+  let checked = 0;
+  const item = z.unknown().refine((value) => {
+    checked += 1;
+    return value !== 'wrong';
+  });
+  const list = z.object({ items: z.array(stopAtFaults(item)) });
+  const items = [...Array(100).fill('right'), ...Array(2_000).fill('wrong')];
+  for (let parses = 1; parses <= 2; parses++) {
+    expect(list.safeParse({ items }).error?.issues).toHaveLength(50);
+    expect(checked).toBe(150 * parses);
+  }
+  expect(list.safeParse({ items: ['right'] }).data).toEqual({ items: ['right'] });
+});
+
+test('names the first 50 faults of variants', () => {
+  const variants = Array.from({ length: 2_048 }, () => ({ attributes: named(45, [1]), position: 0 }));
+  const faults = faultsOf({ ...publication, variants });
+  expect(faults).toHaveLength(50);
+  expect(faults[0]).toEqual(['variants.0.position', 'at least 1']);
 });
