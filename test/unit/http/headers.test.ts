@@ -6,8 +6,8 @@ import { etagOf } from '../../../shared/http/respond';
 import { get, ITEM, startTinyApp, type TinyApp, write } from './tiny-app';
 
 const LONG = 'é'.repeat(2_000);
-/** Large enough to be rendered in pieces. */
-const LARGE = Array.from({ length: 40 }, (_, n) => ({ n, stats: { view_count: n }, text: LONG.repeat(5) }));
+/** Large enough to be rendered in pieces, and to be compressed with the least effort. */
+const LARGE = Array.from({ length: 60 }, (_, n) => ({ n, stats: { view_count: n }, text: LONG.repeat(5) }));
 const SHEET = assetRoute('sheet', 'css', 'p { margin: 0; }\n'.repeat(10_000));
 
 describe('headers', () => {
