@@ -160,14 +160,16 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
       : undefined;
   const { where: matching, terms } = placed ?? { where, terms: [] };
   const counted = listing === null ? undefined : { scope, where: matching, terms };
-  const counts = await facetsOf({ version, request }, query, counted);
-  if (listing === null) return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
-
   const total =
-    placed?.total ??
-    found?.total ??
-    counted_total ??
-    countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query));
+    listing === null
+      ? 0
+      : (placed?.total ??
+        found?.total ??
+        counted_total ??
+        countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query)));
+  const counts = await facetsOf({ version, request }, query, counted, total);
+  if (listing === null) return { data: [], meta: { ...pageMeta({ ...place, total }), ...counts } };
+
   // Nothing is looked for behind the last page, which may be far away.
   const is_empty = asked.skip >= total;
   const page = placed?.documents ?? found?.documents ?? first_page ?? (is_empty ? [] : await findPage());
@@ -320,7 +322,12 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
       ? await findPlaced(source, { ...asked, filters, query, mode: effective_sort_mode })
       : await findPage(source, asked, query, effective_sort_mode);
   const scope = wordScope(store_id, visibility);
-  const counts = await facetsOf(source, query, { scope, where: matching.where, terms: matching.terms });
+  const counts = await facetsOf(
+    source,
+    query,
+    { scope, where: matching.where, terms: matching.terms },
+    total,
+  );
   return {
     data: listedData(items, { default_sort_mode, effective_sort_mode }, { ...place, total }, end, counts),
   };

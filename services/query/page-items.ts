@@ -83,7 +83,7 @@ export async function withoutDeletedListings(
 
 export interface PageSource {
   readonly version: DocumentReader;
-  readonly request: Pick<ApiRequest, 'assertAwaited'>;
+  readonly request: Pick<ApiRequest, 'assertAwaited' | 'admitItems'>;
 }
 
 /**

@@ -69,7 +69,7 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   const tokens = queryTokens(query.q);
   const place = placeOf(request, query, 'search', query.sort && orderOf(sortModeOfSearch(query)));
   if (listing === null || tokens.length === 0) {
-    const counts = await facetsOf({ version, request }, query, undefined);
+    const counts = await facetsOf({ version, request }, query, undefined, 0);
     return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
   }
 
@@ -78,8 +78,8 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   const filter = filterOf(query, store_id, deps.now(), members.length > 0);
   const found = await firstMatching(version, query, place, filter, tokens, members);
   const terms = [...members, ...found.terms];
-  const counts = await facetsOf({ version, request }, query, { ...filter, terms });
   const { documents, total } = found;
+  const counts = await facetsOf({ version, request }, query, { ...filter, terms }, total);
   const answer = await pageAnswer({ version, request }, 'publication', documents, query, place, total);
   const is_complete = found.is_complete ? {} : { is_complete: false };
   return { ...answer, meta: { ...answer.meta, ...is_complete, ...counts } };

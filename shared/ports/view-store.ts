@@ -186,11 +186,11 @@ export interface MatchingWordsQuery extends Pick<WordSearch, 'scope'> {
   readonly limit: number;
 }
 
-/** Which documents to count, by each of their labels that begins with `prefix`. */
+/** Which documents to count, by each of their labels that begins with one of `prefixes`. No prefix begins with another. */
 export interface WordCountsQuery extends Pick<WordSearch, 'scope' | 'where'> {
   readonly terms: WordTerms;
-  readonly prefix: string;
-  /** How many labels to return: those that most documents have. */
+  readonly prefixes: readonly string[];
+  /** How many labels of each prefix to return: those that most documents have. */
   readonly limit: number;
   /** If there are many labels, a store may count this number of documents only, the newest ones. */
   readonly documents_max: number;
@@ -198,6 +198,7 @@ export interface WordCountsQuery extends Pick<WordSearch, 'scope' | 'where'> {
   readonly assertAwaited: () => void;
 }
 
+/** The labels with one prefix. */
 export interface WordCounts {
   readonly counts: readonly WordCount[];
   /** False if more than `documents_max` documents match and not all of them were counted. */
@@ -335,8 +336,8 @@ export interface CheckpointMove {
  * - `related` returns one page of the documents that match `where`, the ones that share the most words first.
  * - `matchingWords` returns those matches, in their order and at most `limit`, that some document of the scope has. Its
  *   time depends on the number of matches only.
- * - `countWords` returns the labels with the prefix that most matching documents have, each with the number of these
- *   documents. Sorts by number, then by label. A label is a word that begins with `==`.
+ * - `countWords` returns for each prefix, in their order, the labels that most matching documents have, each with the number
+ *   of these documents. Sorts by number, then by label. A label is a word that begins with `==`.
  *
  * `scan`
  * - Returns documents in order of id, with all parts and with tombstones.
@@ -384,7 +385,7 @@ export interface ViewVersion {
   search(collection: CollectionName, query: WordSearch): Promise<WordSearchResult>;
   related(collection: CollectionName, query: RelatedQuery): Promise<StoredDocument[]>;
   matchingWords(collection: CollectionName, query: MatchingWordsQuery): Promise<WordMatch[]>;
-  countWords(collection: CollectionName, query: WordCountsQuery): Promise<WordCounts>;
+  countWords(collection: CollectionName, query: WordCountsQuery): Promise<readonly WordCounts[]>;
   scan(
     collection: CollectionName,
     options: { where?: ViewQuery['where']; after_id?: string; limit: number },

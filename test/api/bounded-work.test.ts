@@ -123,16 +123,18 @@ describe('an export', () => {
     await waitFor(async () => (await here.send('GET', '/api/export')).status === 200);
   });
 
-  test('counts as a request for 50 publications', async () => {
+  test('counts as a request for 50 publications, and a listing as it was as one for each publication', async () => {
     const per_day = 500;
     const limited = await startHarness({
       environment: { RATE_LIMIT_SECRET: `100000/${per_day}/100000` },
     });
     try {
       const { secret } = await limited.newShop();
+      let id = '';
       const remaining = async (method: string, path: string, body?: object) => {
         const reply = await limited.request(method, path, { token: secret.token, ...(body && { body }) });
-        expect(reply.status).toBe(200);
+        expect([200, 201]).toContain(reply.status);
+        id = reply.body.data?.id;
         return Number(reply.headers.get('x-ratelimit-remaining'));
       };
       const items = Array.from({ length: 51 }, (_, n) => ({
@@ -141,6 +143,15 @@ describe('an export', () => {
       }));
       expect(await remaining('POST', '/api/publications/batch', { items })).toBe(per_day - 51);
       expect(await remaining('GET', '/api/export')).toBe(per_day - 53);
+      await remaining('POST', '/api/listing', { name: 'Teas' });
+      const listing_id = id;
+      const listed = Array.from({ length: 5 }, (_, n) => ({
+        action: 'create',
+        body: { ...TEA, title: `Mate ${n}`, listing_id },
+      }));
+      const before = await remaining('POST', '/api/publications/batch', { items: listed });
+      const path = `/api/listing/${listing_id}/publications?as_of=${new Date().toISOString()}`;
+      expect(await remaining('GET', path)).toBe(before - 5);
     } finally {
       await limited.close();
     }

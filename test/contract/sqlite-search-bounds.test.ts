@@ -181,7 +181,7 @@ describe('the entries that a search on SQLite reads', () => {
       documents_max: DOCUMENTS,
       assertAwaited,
     };
-    await expect(view.countWords('publications', { ...asked, prefix: 'frequent' })).rejects.toThrow(
+    await expect(view.countWords('publications', { ...asked, prefixes: ['frequent'] })).rejects.toThrow(
       'nobody waits',
     );
     expect(checks).toBe(3);

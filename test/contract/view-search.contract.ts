@@ -28,7 +28,7 @@ const starts = (text: string): WordMatch => ({ word: text, prefix: true });
 const STOREFRONT: WordScope = { store_id: 'store-1', visibility: 'public' };
 const BOTH: WordScope = { store_id: 'store-1', visibility: { in: ['public', 'private'] } };
 
-const ALL_TAGS = { prefix: '==tag=', limit: 1_000, documents_max: 100_000, assertAwaited: () => {} };
+const ALL_TAGS = { prefixes: ['==tag='], limit: 1_000, documents_max: 100_000, assertAwaited: () => {} };
 
 /** Tests of searches by words. */
 export function viewSearchContract(name: string, open: () => Promise<ViewStoreUnderTest>): void {
@@ -203,7 +203,8 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
         scope: WordScope = STOREFRONT,
         where: WordSearch['where'] = scope,
       ) => {
-        const found = await view.countWords('publications', { ...ALL_TAGS, scope, where, terms });
+        const [found] = await view.countWords('publications', { ...ALL_TAGS, scope, where, terms });
+        if (!found) throw new Error('the prefix has no counts');
         expect(found.is_complete).toBe(true);
         return Object.fromEntries(found.counts.map(({ word: one, count: of_word }) => [one, of_word]));
       };
@@ -231,8 +232,8 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       await publications(...items, { id: 'none', words: ['mug'] });
       const ask = async (asked: Partial<WordCountsQuery> = {}) => {
         const query = { ...ALL_TAGS, scope: STOREFRONT, where: STOREFRONT, terms: [], limit: 4, ...asked };
-        const { counts } = await view.countWords('publications', query);
-        return counts.map(({ word: one, count: of_word }) => [one, of_word]);
+        const [found] = await view.countWords('publications', query);
+        return found?.counts.map(({ word: one, count: of_word }) => [one, of_word]);
       };
       expect(await ask()).toEqual([
         ['==tag=odd=', 650],
@@ -259,8 +260,14 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
         limit: 1,
         documents_max: 10,
       };
-      const { counts, is_complete } = await view.countWords('publications', few);
-      expect(counts).toEqual([{ word: '==tag=odd=', count: is_complete ? 650 : 5 }]);
+      const [found] = await view.countWords('publications', few);
+      expect(found?.counts).toEqual([{ word: '==tag=odd=', count: found?.is_complete ? 650 : 5 }]);
+      const both = { ...few, documents_max: 2_000, prefixes: ['==none=', '==tags=', '==tag='] };
+      expect((await view.countWords('publications', both)).map(({ counts }) => counts)).toEqual([
+        [],
+        [{ word: '==tags=odd=', count: 650 }],
+        [{ word: '==tag=odd=', count: 650 }],
+      ]);
     });
 
     test('follows every change of a document, including its deletion', async () => {

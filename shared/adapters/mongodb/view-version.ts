@@ -335,9 +335,16 @@ export class MongoViewVersion implements ViewVersion {
     return matches.filter((match) => matched.has(match)).slice(0, limit);
   }
 
-  async countWords(
+  async countWords(collection: CollectionName, query: WordCountsQuery): Promise<readonly WordCounts[]> {
+    const found: WordCounts[] = [];
+    for (const prefix of query.prefixes) found.push(await this.countWith(prefix, collection, query));
+    return found;
+  }
+
+  private async countWith(
+    prefix: string,
     collection: CollectionName,
-    { terms, prefix, limit, ...query }: WordCountsQuery,
+    { terms, limit, ...query }: WordCountsQuery,
   ): Promise<WordCounts> {
     const has_prefix = { $and: [{ $gte: ['$$word', prefix] }, { $lt: ['$$word', `${prefix}\u{10ffff}`] }] };
     const pipeline = [

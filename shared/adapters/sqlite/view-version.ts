@@ -316,7 +316,7 @@ export class SqliteViewVersion implements ViewVersion {
     return matchingWords(this.connection, this.table(collection), query);
   }
 
-  async countWords(collection: CollectionName, query: WordCountsQuery): Promise<WordCounts> {
+  async countWords(collection: CollectionName, query: WordCountsQuery): Promise<readonly WordCounts[]> {
     await this.createIndexes();
     return countWords(this.connection, this.table(collection), query);
   }

@@ -60,6 +60,8 @@ const SCORED_AT_ONCE = 40;
 const COMPARED_MAX = 1_000;
 /** Up to this number of labels are counted one by one. If there are more, the labels of all matches are read and counted. */
 const LABELS_MAX = 200;
+/** What every label begins with. */
+const LABEL_START = '==';
 /** So many matches have their labels read by one statement: about 1 ms. */
 const LABELLED_AT_ONCE = 200;
 /**
@@ -108,14 +110,14 @@ export async function matchingWords(
   return index?.existing(query.matches, query.limit) ?? [];
 }
 
-/** Counts the documents that match, by each of their labels that begins with the prefix. */
+/** Counts the documents that match, by each of their labels that begins with one of the prefixes. */
 export async function countWords(
   connection: SqliteConnection,
   table: Table,
   query: WordCountsQuery,
-): Promise<WordCounts> {
+): Promise<readonly WordCounts[]> {
   const index = matchesNothing(query.where) ? undefined : await WordReader.open(connection, table, query);
-  return index?.counts(query) ?? { counts: [], is_complete: true };
+  return index?.counts(query) ?? query.prefixes.map(() => ({ counts: [], is_complete: true }));
 }
 
 function isByAge(table: Table, order: SortOrder, direction: SortDirection): boolean {
@@ -408,48 +410,64 @@ class WordReader {
     return existing;
   }
 
-  /** Counts the documents of the labels that begin with the prefix. The vocabulary may also have former labels. */
-  async counts(query: WordCountsQuery): Promise<WordCounts> {
-    const { terms, prefix, limit, documents_max, assertAwaited } = query;
+  /** Counts the documents of the labels that begin with the prefixes. The vocabulary may also have former labels. */
+  async counts(query: WordCountsQuery): Promise<WordCounts[]> {
+    const { terms, limit, documents_max, assertAwaited } = query;
+    const labels_of = new Map<string, readonly string[]>();
+    for (const prefix of query.prefixes) labels_of.set(prefix, await this.labelsOf(prefix));
+    const isLarge = (prefix: string): boolean => labels_of.get(prefix)!.length > LABELS_MAX;
+    const large = query.prefixes.filter(isLarge);
+    const all = large.length === 0 ? [] : await this.ranksWith(terms, documents_max + 1);
+    const of_large = await this.labelCounts(all.slice(0, documents_max), large, assertAwaited);
+    const found: WordCounts[] = [];
+    for (const [prefix, labels] of labels_of) {
+      if (isLarge(prefix)) {
+        const counts = await mostFrequent(of_large.get(prefix)!, limit);
+        found.push({ counts, is_complete: all.length <= documents_max });
+        continue;
+      }
+      const counts = new Map<string, number>();
+      for (const word of labels) {
+        assertAwaited();
+        const { length: count } = await this.ranksWith([[{ word }], ...terms], Number.POSITIVE_INFINITY);
+        if (count > 0) counts.set(word, count);
+      }
+      found.push({ counts: await mostFrequent(counts, limit), is_complete: true });
+    }
+    return found;
+  }
+
+  /** Returns the labels that begin with the prefix, at most `LABELS_MAX` and one more. */
+  private async labelsOf(prefix: string): Promise<string[]> {
     const sql = `SELECT DISTINCT word FROM ${this.names.vocabulary}
       WHERE tag IN (SELECT value FROM json_each(?)) AND word >= ? AND word < ? || char(1114111) LIMIT ?`;
     const parameters = [JSON.stringify(this.tags), checkWord(prefix), prefix, LABELS_MAX + 1];
-    const labels = await this.run(() => this.connection.all(sql, parameters));
-    if (labels.length > LABELS_MAX) {
-      const ranks = await this.matchesOf(terms, new Budget(Number.POSITIVE_INFINITY)).highest(
-        documents_max + 1,
-      );
-      const counts = await this.labelCounts(ranks.slice(0, documents_max), query);
-      return { counts: await mostFrequent(counts, limit), is_complete: ranks.length <= documents_max };
-    }
-    const counts = new Map<string, number>();
-    for (const [label] of labels) {
-      assertAwaited();
-      const word = String(label);
-      const matches = this.matchesOf([[{ word }], ...terms], new Budget(Number.POSITIVE_INFINITY));
-      const { length: count } = await matches.highest(Number.POSITIVE_INFINITY);
-      if (count > 0) counts.set(word, count);
-    }
-    return { counts: await mostFrequent(counts, limit), is_complete: true };
+    return (await this.run(() => this.connection.all(sql, parameters))).map(([word]) => String(word));
   }
 
-  /** Counts the labels of the documents at these ranks. */
+  private ranksWith(terms: WordTerms, max: number): Promise<readonly number[]> {
+    return this.matchesOf(terms, new Budget(Number.POSITIVE_INFINITY)).highest(max);
+  }
+
+  /** Counts the labels of the documents at these ranks, by prefix. Reads each document once for all prefixes. */
   private async labelCounts(
     ranks: readonly number[],
-    { prefix, assertAwaited }: WordCountsQuery,
-  ): Promise<Map<string, number>> {
+    prefixes: readonly string[],
+    assertAwaited: () => void,
+  ): Promise<Map<string, Map<string, number>>> {
     // Labels are after the text, which may be long and is not converted.
     const sql = `SELECT substr(words, at) FROM (
       SELECT ' ' || d.words AS words, instr(' ' || d.words, ?) AS at FROM json_each(?) AS page
         CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value
         CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row) WHERE at > 0`;
-    const counts = new Map<string, number>();
+    const counts = new Map(prefixes.map((prefix) => [prefix, new Map<string, number>()]));
     for (const some of inChunks(ranks, LABELLED_AT_ONCE)) {
       assertAwaited();
-      const rows = await this.run(() => this.connection.all(sql, [` ${prefix}`, JSON.stringify(some)]));
+      const rows = await this.run(() => this.connection.all(sql, [` ${LABEL_START}`, JSON.stringify(some)]));
       for (const [words] of rows)
         for (const word of String(words).split(' '))
-          if (word.startsWith(prefix)) counts.set(word, (counts.get(word) ?? 0) + 1);
+          for (const [prefix, of_prefix] of counts)
+            if (word.startsWith(prefix)) of_prefix.set(word, (of_prefix.get(word) ?? 0) + 1);
     }
     return counts;
   }
