@@ -21,6 +21,7 @@ import {
   parseRead,
   type ReadDeps,
   type ReadHandler,
+  refuseOthers,
   requireSecretKey,
   wordScope,
 } from './read';
@@ -45,7 +46,8 @@ export const publicationsOrAsOf =
 async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   requireSecretKey(request, 'as_of');
   const query = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
-  refuseFilters(request);
+  const constraint = 'none, because as_of takes no filters, facets or descendants';
+  refuseOthers(request, reads.listListingPublications.query, PARAMETERS, constraint);
   const until_ms = Date.parse(query.as_of!);
   const { ref, events, store_id } = await openStream(deps, request, 'listing', 'listing_not_found');
   const listing = (await stateAt(ref, until_ms)) as State<Listing>;
@@ -89,17 +91,6 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
     data: listedData(page, modes, { ...place, total: all.length }, end),
     headers: { 'Memento-Datetime': new Date(Math.min(until_ms, deps.now())).toUTCString() },
   };
-}
-
-function refuseFilters(request: ApiRequest): void {
-  const constraint = 'none, because as_of takes no filters, facets or descendants';
-  const filters = Object.keys(reads.listListingPublications.query.shape).filter(
-    (name) => !PARAMETERS.includes(name),
-  );
-  const faults = Object.keys(request.query)
-    .filter((name) => filters.includes(name) || /^(attributes|option)\./.test(name))
-    .map((field) => ({ condition: 'invalid_query', field, constraint }) as const);
-  if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 
 const isIn = ({ listing_id, listing_ids }: Publication, id: string): boolean =>

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { declaredName, shapeOf } from '../../shared/api/requests/parameters';
 import type { Expandable, VisibilityFilter } from '../../shared/api/requests/reads';
 import type { DocumentOf, StoredDocument } from '../../shared/catalog/documents';
 import type { Position } from '../../shared/catalog/events/envelope';
@@ -55,6 +56,21 @@ export function parseRead<Query extends ReadQuery>(
       });
   }
   return query;
+}
+
+/** Throws `invalid_query` if the request has parameters of the query other than those with these names. */
+export function refuseOthers(
+  request: ApiRequest,
+  query: z.ZodType,
+  names: readonly string[],
+  constraint: string,
+): void {
+  const declared = Object.keys(shapeOf(query));
+  const others = Object.keys(request.query).filter(
+    (name) => !names.includes(name) && (declared.includes(name) || declared.includes(declaredName(name))),
+  );
+  const faults = others.map((field) => ({ condition: 'invalid_query', field, constraint }) as const);
+  if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 
 /** Throws `insufficient_permissions` if the key is public. */

@@ -6,6 +6,7 @@ import { type Pictures, type Route, routeOf } from '../../shared/http/route';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
+import { orByIds } from './by-ids';
 import { readChanges } from './changes';
 import { orDeleted } from './deleted';
 import { exportSlots, readExport } from './export';
@@ -51,7 +52,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.getListing, orAsOf('listing', readListing)],
   [reads.getListingByHandle, byHandle('listing', readListing)],
   [reads.listListingPublications, publicationsOrAsOf(readListingPublications)],
-  [reads.listPublications, orDeleted('publication', readPublications)],
+  [reads.listPublications, orDeleted('publication', orByIds(readPublications))],
   [reads.getPublication, orAsOf('publication', readPublication)],
   [reads.getPublicationByHandle, byHandle('publication', readPublication)],
   [reads.listRelatedPublications, readRelated],

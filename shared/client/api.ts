@@ -875,6 +875,8 @@ export interface PublicationsQuery {
   sort?: 'created_at' | 'price' | 'name' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
+  /** Return these publications, in this order. Those that do not exist or are not visible are left out. Besides, only `store_id`, `visibility` and `expand` apply; other parameters are refused. */
+  ids?: readonly string[] | undefined;
   /** Return only publications of this listing. */
   listing_id?: string | undefined;
   /** Only the one with this external id. */

@@ -12,13 +12,18 @@ type Found<Name extends CollectionName> = StoredDocument<DocumentOf<Name>>;
 
 /** A view version with the document type of each collection. Read handlers use it. */
 export interface DocumentReader
-  extends Omit<ViewVersion, 'upToDate' | 'get' | 'find' | 'search' | 'related' | 'scan'> {
+  extends Omit<ViewVersion, 'upToDate' | 'get' | 'getMany' | 'find' | 'search' | 'related' | 'scan'> {
   readonly upToDate?: DocumentReader | undefined;
   get<Name extends CollectionName>(
     collection: Name,
     id: string,
     parts?: readonly DocumentPart[],
   ): Promise<Found<Name> | undefined>;
+  getMany<Name extends CollectionName>(
+    collection: Name,
+    ids: readonly string[],
+    parts?: readonly DocumentPart[],
+  ): Promise<Found<Name>[]>;
   find<Name extends CollectionName>(collection: Name, query: ViewQuery): Promise<Found<Name>[]>;
   search<Name extends CollectionName>(
     collection: Name,

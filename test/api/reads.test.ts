@@ -32,6 +32,22 @@ test.each(Object.entries(LISTS))('the list %s has the paginated envelope', async
   });
 });
 
+test('publications are read by their ids, in the order of the request', async () => {
+  const asked = [idOf('Wine'), idOf('Hidden wine'), idOf('Plain shirt')];
+  const ids = [...asked, shop.store_id, idOf('Wine').toUpperCase()].join(',');
+  expect(await names(`/api/publications?ids=${ids}`)).toEqual(['Wine', 'Plain shirt']);
+  const all = await read(`/api/publications?ids=${ids}&visibility=all&expand=media`);
+  expect(namesOf(all.data)).toEqual(['Wine', 'Hidden wine', 'Plain shirt']);
+  expect(all.data[0].media).toMatchObject({ object: 'collection' });
+  expect(all.meta.pagination).toEqual({ page: 1, total_pages: 1, total_items: 3, limit: 4 });
+  const path = (more: string) => `/api/publications?ids=${more}`;
+  expect(await errorOf(path('tea'))).toBe('INVALID_UUID');
+  const many = Array.from({ length: 51 }, (_, n) => `${idOf('Wine').slice(0, -2)}${n + 10}`);
+  expect(await errorOf(path(many.join(',')))).toBe('VALIDATION_ERROR');
+  for (const other of ['page=1', 'sort=name', 'tag=new', 'option.Size=M'])
+    expect([other, await errorOf(path(`${idOf('Wine')}&${other}`))]).toEqual([other, 'VALIDATION_ERROR']);
+});
+
 test('payment methods come in the order of the merchant, or sorted', async () => {
   expect((await read('/api/payment-methods')).data).toMatchObject([
     { object: 'payment_method', type: 'cash', name: 'Cash', position: 1 },

@@ -94,6 +94,28 @@ function listOfNames<Value extends string>(
   return schema;
 }
 
+/** Accepts a comma-separated list of ids, or a repeated parameter. Removes duplicates. */
+export function idList(max: number, description: string, example: readonly string[]) {
+  const schema = z
+    .string()
+    .transform((text) => [
+      ...new Set(
+        text
+          .toLowerCase()
+          .split(',')
+          .map((id) => id.trim()),
+      ),
+    ])
+    .refine((ids) => ids.every((id) => z.guid().safeParse(id).success), {
+      params: { condition: 'invalid_uuid' },
+      error: 'UUIDs, separated by commas',
+    })
+    .refine((ids) => ids.length <= max, { error: `at most ${max} ids` })
+    .meta({ type: 'array', items: { type: 'string', format: 'uuid' }, maxItems: max, description, example });
+  comma_lists.add(schema);
+  return schema.optional();
+}
+
 /** Whether a schema is a `commaList`, possibly inside wrappers such as `.optional()`. */
 export function isCommaList(parameter: z.core.$ZodType): boolean {
   if (comma_lists.has(parameter)) return true;

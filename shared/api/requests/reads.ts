@@ -6,6 +6,7 @@ import {
   anyNames,
   commaList,
   flag,
+  idList,
   nameList,
   paginationSchema,
   parameterList,
@@ -266,15 +267,25 @@ const facets = parameterList(
 
 const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds, facets };
 
+/** The most publications that a request can name by id. */
+const IDS_MAX = 50;
+
+const ids = idList(
+  IDS_MAX,
+  'Return these publications, in this order. Those that do not exist or are not visible are left out. Besides, only `store_id`, `visibility` and `expand` apply; other parameters are refused.',
+  [examples.ids.publication],
+);
+
 /** Parameters of a list of publications that exist: those of every list, and filters (docs/interface.md#filters). */
 export const existingPublicationsSchema = listSchema
-  .extend({ listing_id, ...publicationsShape })
+  .extend({ ids, listing_id, ...publicationsShape })
   .refine(areBoundsInOrder, BOUNDS_ERROR);
 
 /** Parameters of `GET /api/publications`. */
 export const publicationsSchema = listSchema
   .extend({
     visibility: withDeleted('publications'),
+    ids,
     listing_id,
     ...publicationsShape,
   })
