@@ -2,13 +2,14 @@ import { reads } from '../../shared/api/operations/reads';
 import { type ChangedCategory, changingAggregate } from '../../shared/catalog/changes';
 import { ABSENT, type State } from '../../shared/catalog/events/aggregate';
 import { type RecordedEvent, type StreamName, streamName } from '../../shared/catalog/events/envelope';
-import { type Listing, listingResource } from '../../shared/catalog/listing/listing';
+import { type Listing, listingAggregate, listingResource } from '../../shared/catalog/listing/listing';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { type Publication, publicationResource } from '../../shared/catalog/publication/publication';
 import type { SortOrder } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta, parseQuery } from '../../shared/http/validation';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
+import type { ListingId } from '../../shared/kernel/ids';
 import { readCorrected } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 import { loadReadable, type StreamRef, streamNameOf } from '../../shared/ports/stream-state';
@@ -105,8 +106,9 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest, category: DatedCate
   const { as_of = '', ...query } = parseRead(reads.getPublication, request, EXPANSIONS[category]);
   const { not_found } = CATEGORIES[category];
   const { ref, events, stream, revision } = await openStream(deps, request, category, not_found);
-  const event = await lastEventUntil(events, stream, revision, Date.parse(as_of));
-  return answerAfter(category, ref, event, query);
+  const until_ms = Date.parse(as_of);
+  const event = await lastEventUntil(events, stream, revision, until_ms);
+  return answerAfter(category, ref, event, query, until_ms);
 }
 
 /** Returns the handler of a resource as it was at a revision of its history, which counts from 1. */
@@ -127,17 +129,52 @@ export const readRevision =
     return answerAfter(category, ref, event?.revision === Number(asked) - 1 ? event : undefined, query);
   };
 
-/** Returns the resource as it was after the event. Throws `not_found` if there is none, or if the event deleted the resource. */
+/**
+ * Returns the resource as it was after the event, with the listings that existed at `at_ms`, by default the time of the
+ * event. Throws `not_found` if there is no event, or if it deleted the resource.
+ */
 async function answerAfter(
   category: DatedCategory,
   ref: StreamRef<Publication | Listing>,
   event: RecordedEvent | undefined,
   query: ReadQuery,
+  at_ms?: number,
 ): Promise<Answer> {
   const { state } = event ? await loadReadable(ref, event.revision) : { state: ABSENT };
   if (!event || state.tag !== 'present') throw new CatalogError(CATEGORIES[category].not_found);
-  const headers = { 'Memento-Datetime': new Date(event.metadata.occurred_at).toUTCString() };
-  return { data: presentAsOf(category, state.resource, query), headers };
+  const occurred_ms = Date.parse(event.metadata.occurred_at);
+  const withListings = listingsAt(ref, at_ms ?? occurred_ms);
+  const resource =
+    category === 'publication' ? await withListings(state.resource as Publication) : state.resource;
+  const headers = { 'Memento-Datetime': new Date(occurred_ms).toUTCString() };
+  return { data: presentAsOf(category, resource, query), headers };
+}
+
+/**
+ * Returns a function that leaves out the listings of a publication that did not exist at a time: a publication keeps the
+ * ids of deleted listings. It reads each listing once.
+ */
+export function listingsAt({ events, realm }: Pick<StreamRef<unknown>, 'events' | 'realm'>, at_ms: number) {
+  const states = new Map<string, Promise<State<Listing>>>();
+  const stateOf = (id: ListingId): Promise<State<Listing>> => {
+    const found = states.get(id) ?? stateAt({ aggregate: listingAggregate, events, realm, id }, at_ms);
+    states.set(id, found);
+    return found;
+  };
+  return async (publication: Publication): Promise<Publication> => {
+    const { listing_id, listing_ids, featured_positions } = publication;
+    const gone = new Set<string>();
+    for (const id of [...(listing_id === null ? [] : [listing_id]), ...listing_ids])
+      if ((await stateOf(id as ListingId)).tag !== 'present') gone.add(id);
+    if (gone.size === 0) return publication;
+    const positions = Object.entries(featured_positions).filter(([id]) => !gone.has(id));
+    return {
+      ...publication,
+      listing_id: listing_id !== null && gone.has(listing_id) ? null : listing_id,
+      listing_ids: listing_ids.filter((id) => !gone.has(id)),
+      featured_positions: Object.fromEntries(positions),
+    };
+  };
 }
 
 /** Returns the state of the stream at a time, after those events that this release can read. */

@@ -10,7 +10,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import { DELETED_LAST_FIRST } from './deleted';
-import { openStream, presentAsOf, stateAt } from './history';
+import { listingsAt, openStream, presentAsOf, stateAt } from './history';
 import { endOf, pageOf, placeOf } from './list-place';
 import { listedData, sortModeOf } from './lists';
 import { EXPANSIONS } from './present';
@@ -81,10 +81,13 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
     .sort((a, b) => compareByOrder(order, a, b));
   const { after, skip, limit } = pageOf(place);
   const rest = (after ? all.filter((one) => isAfter(order, one, after)) : all).slice(skip, skip + limit);
-  const page = rest.slice(0, place.limit).map(({ publication, ...item }) => ({
-    ...item,
-    resource: presentAsOf('publication', publication, query),
-  }));
+  const withListings = listingsAt(ref, until_ms);
+  const page = await Promise.all(
+    rest.slice(0, place.limit).map(async ({ publication, ...item }) => ({
+      ...item,
+      resource: presentAsOf('publication', await withListings(publication), query),
+    })),
+  );
   const end = endOf(place, page, rest.length > page.length);
   const modes = { default_sort_mode, effective_sort_mode };
   return {

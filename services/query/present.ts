@@ -100,13 +100,15 @@ export function presentListing(document: ListingDocument, query: ReadQuery): Pre
 
 function bodyOfListing(document: ListingDocument, query: ReadQuery): JsonObject {
   const filter = query.visibility;
-  const body = { ...document.body };
+  const { children_count, ...others } = document.body;
+  const body = { ...others };
+  // The numbers of children are absent in a document of an earlier release, which is read until a rebuild.
+  const { children } = document.state;
+  const counts_others = filter !== 'public' && children !== undefined;
+  Object.assign(body, childrenCount(counts_others ? countOf(children, filter) : (children_count ?? 0)));
   if (filter !== 'public') {
     const publication_count = publicationCount(document.state, visibilitiesOf(filter));
     body.stats = { ...body.stats, publication_count };
-    const { children } = document.state;
-    // Absent in a document of an earlier release, which is read until a rebuild.
-    if (children) Object.assign(body, childrenCount(countOf(children, filter)));
   }
   if (query.expand.includes('publication')) {
     const order = featuredFirst(body.default_sort_mode);

@@ -114,6 +114,35 @@ describe('as_of', () => {
     const path = `/api/listing/${listing_id}?as_of=${occurred_at}`;
     expectError(await send('GET', path, { token: here.shop.public.token }), 403, 'INSUFFICIENT_PERMISSIONS');
   });
+
+  test('leaves out listings that were deleted then', async () => {
+    const [drinks, cups, gifts] = [
+      await create('/api/listing', { name: 'Drinks' }),
+      await create('/api/listing', { name: 'Cups' }),
+      await create('/api/listing', { name: 'Gifts' }),
+    ];
+    const featured_positions = { [cups]: 1, [gifts]: 2 };
+    const placed = { listing_id: drinks, listing_ids: [cups, gifts], featured_positions };
+    const id = await create('/api/publication', { ...TEA, ...placed });
+    const moment = async (): Promise<string> => {
+      const now = Date.now();
+      await waitFor(() => Date.now() > now + 1);
+      return new Date(now + 1).toISOString();
+    };
+    const before = await moment();
+    for (const listing_id of [drinks, cups]) await send('DELETE', `/api/listing/${listing_id}`);
+    const after = await moment();
+    const then = async (at: string) => (await send('GET', `/api/publication/${id}?as_of=${at}`)).body.data;
+    expect(await then(before)).toMatchObject(placed);
+    const left = { listing_ids: [gifts], featured_positions: { [gifts]: 2 } };
+    const shown = await then(after);
+    expect(shown).toMatchObject(left);
+    expect(shown).not.toHaveProperty('listing_id');
+    const listed = await send('GET', `/api/listing/${gifts}/publications?as_of=${after}`);
+    expect(listed.body.data.featured[0]).toEqual(shown);
+    const created = await send('GET', `/api/publication/${id}/history/1`);
+    expect(created.body.data).toMatchObject(placed);
+  });
 });
 
 const CHANGES = runs(30, 60);

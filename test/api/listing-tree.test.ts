@@ -77,6 +77,8 @@ describe('a listing below another one', () => {
     expect((await read(`/api/listing/${home}`)).data).not.toHaveProperty('children_count');
     expect((await read(`/api/listing/${home}?visibility=all`)).data).toMatchObject({ children_count: 1 });
     expect((await read(`/api/listings?parent_id=${kitchen}`)).data).toEqual([]);
+    const kitchens = (await read(`/api/listings?visibility=private`)).data;
+    expect(kitchens.find(({ id }: { id: string }) => id === kitchen)).not.toHaveProperty('children_count');
   });
 
   test('can be changed by everything that an answer has', async () => {
