@@ -8,6 +8,7 @@ import {
   type PublicationDocument,
   publicationCollection,
   publicationKeys,
+  ratingOf,
 } from '../../shared/catalog/publication/document';
 import { facetKey } from '../../shared/catalog/publication/facets';
 import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
@@ -81,6 +82,7 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
     const is_current =
       body.listing_id === listing_id &&
       isSameValue(body.listing_ids ?? [], shownListingIds(document)) &&
+      isSameValue(body.stats.rating, ratingOf(document.state.reviews).rating) &&
       areIdsOf(body.media_ids, expansions.media);
     if (is_current) return document;
     return { ...document, body: bodyOf(publication, document) };
@@ -107,7 +109,8 @@ function bodyOf(publication: Publication, document: PublicationDocument): Public
     media_ids: idsOf(document.expansions.media),
   };
   const view_count = publication.view_count + document.state.page_views;
-  return publicationResource(publication, references, view_count) as PublicationBody;
+  const counts = { view_count, ...ratingOf(document.state.reviews) };
+  return publicationResource(publication, references, counts) as PublicationBody;
 }
 
 /** Returns the id of the listing if a storefront may see the listing. */

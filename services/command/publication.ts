@@ -3,7 +3,11 @@ import { writes } from '../../shared/api/operations/writes';
 import { newPublicationBody, publicationPatchBody } from '../../shared/api/requests/writes';
 import { fits } from '../../shared/catalog/input-rules';
 import { HTML_MAX, PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
-import { publicationAggregate, publicationResource } from '../../shared/catalog/publication/publication';
+import {
+  type PublicationCounts,
+  publicationAggregate,
+  publicationResource,
+} from '../../shared/catalog/publication/publication';
 import { faultsInSpans, SCHEDULE_SPAN } from '../../shared/catalog/schedule';
 import { existingReferences } from './references';
 import { defineResource } from './resource';
@@ -30,6 +34,8 @@ export type PublicationPatch = z.output<typeof publicationPatchSchema>;
 /** The fields with the start and the end of a span of time. */
 const SPANS = [['sale_from', 'sale_to'], SCHEDULE_SPAN] as const;
 
+const NO_COUNTS: PublicationCounts = { view_count: 0 };
+
 /** The writes of publications. */
 export const publications = defineResource({
   aggregate: publicationAggregate,
@@ -55,11 +61,11 @@ export const publications = defineResource({
   count: async (version, id) => {
     // There may be no document yet, and the body of a placeholder is empty.
     const stored = await version.get('publications', id);
-    return stored?.document?.body.stats?.view_count ?? 0;
+    return stored?.document?.body.stats ?? NO_COUNTS;
   },
-  counts_of_new: 0,
-  present: async (deps, environment, publication, view_count) =>
-    publicationResource(publication, await existingReferences(deps, environment, publication), view_count),
+  counts_of_new: NO_COUNTS,
+  present: async (deps, environment, publication, counts) =>
+    publicationResource(publication, await existingReferences(deps, environment, publication), counts),
 });
 
 export const {

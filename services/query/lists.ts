@@ -26,6 +26,7 @@ import {
   type ReviewCounts,
 } from '../../shared/catalog/publication/document';
 import { countFacets, FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
+import { averageOf } from '../../shared/catalog/publication/publication';
 import { possibleOwners, type Variant, variantResource } from '../../shared/catalog/publication/variants';
 import {
   compareByOrder,
@@ -697,7 +698,7 @@ function statusCondition(status: NonNullable<ReviewsQuery['status']>): ViewQuery
  * Returns the summary of all published reviews. `average` has two decimals, and is 0 if there are no reviews.
  */
 function summaryOf({ count, sum, distribution }: ReviewCounts): JsonObject {
-  const average = count === 0 ? 0 : Math.round((sum / count) * 100) / 100;
+  const average = averageOf({ count, sum });
   const ratings = [1, 2, 3, 4, 5].map((rating) => [String(rating), distribution[rating] ?? 0]);
   return { average, count, distribution: Object.fromEntries(ratings) };
 }

@@ -189,7 +189,7 @@ export interface Listing {
   stats?: {
     /** Number of media. */
     media_count: number;
-    /** Number of publications in the listing. */
+    /** Number of publications in the listing, without those of the listings below it. */
     publication_count: number;
   };
   /** The ids of all its media, in display order. Omitted, like `stats`, in a publication's `listing`. */
@@ -294,6 +294,13 @@ export interface Publication {
     media_count: number;
     /** How often customers opened the publication. Late by `VIEW_FLUSH_INTERVAL_S`, 60 seconds by default. */
     view_count: number;
+    /** The published reviews. Omitted if there are none. */
+    rating?: {
+      /** Average rating with two decimals. */
+      average: number;
+      /** Number of published reviews. */
+      count: number;
+    };
   };
   /** In what its variants differ. Omitted if it has no options. */
   options?: {
@@ -1426,7 +1433,7 @@ export interface PutListing {
   stats?: {
     /** Number of media. */
     media_count: number;
-    /** Number of publications in the listing. */
+    /** Number of publications in the listing, without those of the listings below it. */
     publication_count: number;
   };
   /** The ids of all its media, in display order. Omitted, like `stats`, in a publication's `listing`. */
@@ -1772,6 +1779,13 @@ export interface PutPublication {
     media_count: number;
     /** How often customers opened the publication. Late by `VIEW_FLUSH_INTERVAL_S`, 60 seconds by default. */
     view_count: number;
+    /** The published reviews. Omitted if there are none. */
+    rating?: {
+      /** Average rating with two decimals. */
+      average: number;
+      /** Number of published reviews. */
+      count: number;
+    };
   };
   /** In what its variants differ. Omitted if it has no options. */
   options?: {
@@ -2131,6 +2145,13 @@ export interface RevertedPublication {
     media_count: number;
     /** How often customers opened the publication. Late by `VIEW_FLUSH_INTERVAL_S`, 60 seconds by default. */
     view_count: number;
+    /** The published reviews. Omitted if there are none. */
+    rating?: {
+      /** Average rating with two decimals. */
+      average: number;
+      /** Number of published reviews. */
+      count: number;
+    };
   };
   /** In what its variants differ. Omitted if it has no options. */
   options?: {

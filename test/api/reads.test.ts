@@ -148,7 +148,8 @@ describe('by id', () => {
   test('a publication expands its media, and its listing if that is visible', async () => {
     const plain = await one('Plain shirt');
     expect(plain).not.toHaveProperty('listing');
-    expect(plain.stats).toEqual({ media_count: 0, view_count: 0 });
+    const rating = { average: 4.33, count: 3 };
+    expect(plain.stats).toEqual({ media_count: 0, view_count: 0, rating });
     const expanded = {
       ...plain,
       listing: expect.objectContaining({ id: shop.listings.Shirts, object: 'listing', name: 'Shirts' }),

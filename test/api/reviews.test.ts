@@ -25,6 +25,28 @@ const listed = async (query = '', token = here.shop.secret.token): Promise<Reply
 const idsOf = (reviews: readonly { id: string }[]): string[] => reviews.map(({ id }) => id);
 
 describe('a review', () => {
+  test('is in the rating of its publication, in every read and in answers to writes', async () => {
+    const { id: listing_id } = await merchant.listings.create({ name: 'Teas' });
+    await merchant.publications.update(publication_id, { listing_id });
+    const path = `/api/publication/${publication_id}`;
+    const ratings = async () => {
+      const paths = [path, '/api/publications?limit=1', `/api/listing/${listing_id}/publications`];
+      const [one, list, placed] = (await Promise.all(paths.map((each) => send('GET', each)))) as Reply[];
+      const shown = [one!.body.data, list!.body.data[0], placed!.body.data.others[0]];
+      return shown.map(({ stats }) => stats.rating);
+    };
+    expect(await ratings()).toEqual([undefined, undefined, undefined]);
+    await post(GOOD);
+    const last = await post({ ...GOOD, rating: 4 });
+    await post({ ...GOOD, rating: 1, status: 'pending' });
+    const rating = { average: 4.5, count: 2 };
+    expect(await ratings()).toEqual([rating, rating, rating]);
+    const renamed = await send('PATCH', path, { body: { title: 'Mate' } });
+    expect(renamed.body.data.stats.rating).toEqual(rating);
+    await send('DELETE', `/api/review/${last.body.data.id}`);
+    expect(await ratings()).toEqual(Array(3).fill({ average: 5, count: 1 }));
+  });
+
   test('is written by a secret key, and is published unless the store or the request says otherwise', async () => {
     const created = await post({ ...GOOD, title: 'Hot', verified_purchase: true });
     const { id, created_at } = created.body.data;

@@ -534,7 +534,8 @@ describe('a deleted publication', () => {
 
     const restored = await restore(id);
     const { updated_at } = restored.body.data;
-    expect([restored.status, restored.body.data]).toEqual([200, { ...created.body.data, updated_at }]);
+    const stats = { ...created.body.data.stats, rating: { average: 4, count: 1 } };
+    expect([restored.status, restored.body.data]).toEqual([200, { ...created.body.data, updated_at, stats }]);
     expect(restored.headers.get('etag')).toMatch(/^"3-/);
     const read = await publications.get(id);
     expect([read.body.data, read.headers.get('etag')]).toEqual([

@@ -84,12 +84,13 @@ function etagToday({ etag, body }: Answers['answers'][number], today: Json): str
 }
 
 /**
- * Returns the answer as JSON without what today's release has added (cursors, the ids of the listing and of the media) and
- * without the `url` of expanded media, for which the old release had no list.
+ * Returns the answer as JSON without what today's release has added (cursors, the ids of the listing and of the media,
+ * the rating of a publication) and without the `url` of expanded media, for which the old release had no list.
  */
 function withoutAdditions(body: string): Json {
   return JSON.parse(body, (key, value: Json) => {
     if (key === 'listing_id' || key === 'media_ids' || key === 'next_cursor') return undefined;
+    if (key === 'rating' && typeof value === 'object') return undefined;
     if (key === 'media' && value?.object === 'collection') return { ...value, url: undefined };
     return value;
   });

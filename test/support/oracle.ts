@@ -105,6 +105,12 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const shownMedia = (owner: Pick<Publication, 'media_ids' | 'store_id'>) =>
     mediaOf(owner).map((one) => mediaResource(one, 'live'));
   const mediaIds = (owner: Pick<Publication, 'media_ids' | 'store_id'>) => mediaOf(owner).map(({ id }) => id);
+  const reviewsOf = ({ id }: Publication) => {
+    const about = keptReviews.filter(
+      ([, { publication_id, status }]) => publication_id === id && status === 'published',
+    );
+    return { count: about.length, sum: about.reduce((sum, [, { rating }]) => sum + rating, 0) };
+  };
   const publicationBody = (publication: Publication) => {
     const { listing_id } = publication;
     const is_shown = listing_id !== null && listings.get(listing_id)?.visibility === 'public';
@@ -113,8 +119,13 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       ...{ listing_id: is_shown ? listing_id : null, listing_ids },
       media_ids: mediaIds(publication),
     };
-    const views = publication.view_count + (page_views.get(publication.id) ?? 0);
-    return publicationResource(publication, shown, views);
+    const view_count = publication.view_count + (page_views.get(publication.id) ?? 0);
+    const { count, sum } = reviewsOf(publication);
+    const average = Math.round((100 * sum) / count) / 100;
+    return publicationResource(publication, shown, {
+      view_count,
+      ...(count > 0 && { rating: { average, count } }),
+    });
   };
   const usesOf = (one: Media) => {
     const items = [...alive, ...listings.values()];
@@ -196,9 +207,6 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     }),
     publications: mapValues(new Map(alive.map((product) => [product.id as string, product])), (product) => {
       const listing = product.listing_id === null ? undefined : listings.get(product.listing_id);
-      const about = keptReviews.filter(
-        ([, { publication_id, status }]) => publication_id === product.id && status === 'published',
-      );
       return {
         body: publicationBody(product),
         labels: labelsOf(product),
@@ -208,7 +216,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         listings: product.listing_ids.filter((id) => listings.has(id)),
         due_at: dueAtOf(product),
         listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
-        reviews: { count: about.length, sum: about.reduce((sum, [, { rating }]) => sum + rating, 0) },
+        reviews: reviewsOf(product),
       };
     }),
     media: new Map(

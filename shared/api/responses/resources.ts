@@ -118,6 +118,16 @@ export const publicationSchema = z
         view_count: count.describe(
           'How often customers opened the publication. Late by `VIEW_FLUSH_INTERVAL_S`, 60 seconds by default.',
         ),
+        rating: z
+          .strictObject({
+            average: z.number().min(1).max(5).describe('Average rating with two decimals.'),
+            count: count.describe('Number of published reviews.'),
+          })
+          .optional()
+          .meta({
+            description: 'The published reviews. Omitted if there are none.',
+            example: { average: 4.33, count: 3 },
+          }),
       })
       .optional()
       .describe('Numbers of the publication.'),
@@ -189,7 +199,9 @@ export const listingSchema = z
     stats: z
       .strictObject({
         media_count,
-        publication_count: count.describe('Number of publications in the listing.'),
+        publication_count: count.describe(
+          'Number of publications in the listing, without those of the listings below it.',
+        ),
       })
       .optional()
       .describe('Numbers of the listing. Absent in the `listing` of a publication.'),

@@ -7,7 +7,7 @@ import { dueAt } from '../schedule';
 import type { CollectionSpec, Document, KeysOf } from '../stored-document';
 import { type Visibility, visibilitySchema } from '../vocabulary';
 import { publicationFields } from './fields';
-import type { Publication } from './publication';
+import { averageOf, type Publication, type PublicationCounts } from './publication';
 import { summaryOf, type Variant } from './variants';
 
 const keys = {
@@ -197,7 +197,7 @@ export type PublicationBody = JsonObject & {
   readonly listing_ids?: string[];
   /** The ids of the media in `expansions`. */
   readonly media_ids: string[];
-  readonly stats: { readonly media_count: number; readonly view_count: number };
+  readonly stats: PublicationCounts & { readonly media_count: number };
 };
 
 /** The counts from which the summary of reviews is computed (docs/interface.md#reviews). */
@@ -207,6 +207,10 @@ export interface ReviewCounts {
   /** Number of reviews by rating, `"1"` to `"5"`. Ratings without reviews are 0 or missing. */
   readonly distribution: Readonly<Record<string, number>>;
 }
+
+/** Returns the rating that a publication shows. No field without reviews. */
+export const ratingOf = (reviews: ReviewCounts): Pick<PublicationCounts, 'rating'> =>
+  reviews.count === 0 ? {} : { rating: { average: averageOf(reviews), count: reviews.count } };
 
 /**
  * The part of a publication's document that the projection needs for the next event.

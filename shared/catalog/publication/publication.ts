@@ -304,14 +304,24 @@ export interface ShownReferences {
   readonly media_ids: readonly string[];
 }
 
+/** What the document of a publication counts. `rating`: of the published reviews, absent if there are none. */
+export type PublicationCounts = {
+  readonly view_count: number;
+  readonly rating?: { readonly average: number; readonly count: number };
+};
+
+/** Returns the average with two decimals, 0 without reviews. */
+export const averageOf = ({ count, sum }: { readonly count: number; readonly sum: number }): number =>
+  count === 0 ? 0 : Math.round((sum / count) * 100) / 100;
+
 /**
- * Returns the resource with these references. If `view_count` is undefined, the resource has no `stats`. `listing_id` is
+ * Returns the resource with these references. If `counts` is undefined, the resource has no `stats`. `listing_id` is
  * the last field, so that code that reads a document without it can append it.
  */
 export function publicationResource(
   publication: Publication,
   { listing_id, listing_ids, media_ids }: ShownReferences,
-  view_count: number | undefined,
+  counts: PublicationCounts | undefined,
 ): JsonObject {
   const resource = resourceOf('publication', RESPONSE_NAMES, publication);
   const { options, variants } = publication;
@@ -322,7 +332,10 @@ export function publicationResource(
     const { price_range, variant_count, in_stock } = summary;
     Object.assign(resource, { price_range, variant_count, in_stock });
   }
-  if (view_count !== undefined) resource.stats = { media_count: media_ids.length, view_count };
+  if (counts) {
+    const { view_count, rating } = counts;
+    resource.stats = { media_count: media_ids.length, view_count, ...(rating && { rating }) };
+  }
   resource.media_ids = [...media_ids];
   Object.assign(resource, placesIn(listing_ids, publication.featured_positions));
   if (listing_id !== null) resource.listing_id = listing_id;

@@ -129,7 +129,7 @@ function listingDocument(listing: Listing, all: readonly Publication[]): Documen
   const items = contained.map((item) => ({
     id: item.id,
     keys: publicationKeys(item, listing),
-    body: publicationResource(item, item, item.view_count),
+    body: publicationResource(item, item, item),
   }));
   const document = {
     keys: listingKeys(listing),
@@ -146,7 +146,7 @@ function publicationDocument(item: Publication, listing: Listing | undefined): D
     body: publicationResource(
       item,
       { ...item, listing_id: listing?.visibility === 'public' ? listing.id : null },
-      item.view_count,
+      item,
     ),
     state: {
       publication: item as unknown as JsonObject,
