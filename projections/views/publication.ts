@@ -20,11 +20,11 @@ import {
 } from '../../shared/catalog/publication/publication';
 import { LISTED_VARIANTS_MAX } from '../../shared/catalog/publication/variants';
 import {
-  isTextWord,
   LABEL_FIELDS,
-  labelWords,
   publicationWords,
   TEXT_FIELDS,
+  termsOfTexts,
+  withLabels,
 } from '../../shared/catalog/search/words';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
@@ -145,7 +145,7 @@ function wordsAfter({ state, words }: PublicationDocument, after: Publication): 
   const isSame = (name: keyof Publication): boolean => isSameValue(before![name], after[name]);
   if (!before || !words || !TEXT_FIELDS.every(isSame)) return publicationWords(after);
   if (LABEL_FIELDS.every(isSame) && isSameValue(codesOf(before), codesOf(after))) return words;
-  return [...words.filter(isTextWord), ...labelWords(after)];
+  return withLabels(termsOfTexts(words), after);
 }
 
 /** Not all of the variants: their stock changes more often than anything else. */

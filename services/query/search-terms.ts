@@ -2,6 +2,7 @@ import {
   fullTitle,
   isPlainWord,
   TITLE_START_MAX,
+  termsOfTexts,
   titleStart,
   titleWord,
   titleWordsOf,
@@ -45,6 +46,18 @@ export function joinedTokens(tokens: readonly string[]): QueryToken[] | undefine
   });
 }
 
+/** The shortest part of a token that is taken for a word. */
+const PART_LENGTH_MIN = 2;
+
+/** Returns the two parts of a token at each place where it may be split, the most equal parts first. */
+export function partsOf(token: string): [left: string, right: string][] {
+  const letters = [...token];
+  const ends = letters.map((_, end) => end).slice(PART_LENGTH_MIN, 1 - PART_LENGTH_MIN);
+  return ends
+    .sort((a, b) => Math.abs(2 * a - letters.length) - Math.abs(2 * b - letters.length))
+    .map((end) => [letters.slice(0, end).join(''), letters.slice(end).join('')]);
+}
+
 /**
  * For a query with more tokens, only whether a token is in the title affects the rank, not how many are. To count them,
  * `atLeast` needs all combinations of tokens, whose number grows too fast.
@@ -59,36 +72,44 @@ const COUNTED_TOKENS_MAX = 4;
  * 2. the title begins with the query (with its first `TITLE_START_MAX` tokens, and it has the others as full words),
  * 3. the same, the last token possibly as a prefix,
  * 4. the title has all tokens, and the last one is a full word or the title begins with the query,
- * 5. the title has all tokens, the last one possibly as a prefix,
- * 6. all tokens are somewhere, and the title has at least n − 1 of them, then n − 2, and so on down to 1 (for long
+ * 5. the same, a token possibly with another ending (`endingsOf`),
+ * 6. the title has all tokens, the last one possibly as a prefix,
+ * 7. all tokens are somewhere (with another ending only in the title), and the title has at least n − 1 of them, then n − 2, and so on down to 1 (for long
  *    queries only 1, see `COUNTED_TOKENS_MAX`),
- * 7. all tokens are somewhere, and the last one is a full word or a token is in the title,
- * 8. all tokens are somewhere,
- * 9. the same, a token possibly with another ending (`inflectionsOf`),
- * 10. with `labels`: the same, or a token names a listing of the document.
+ * 8. the same, and the last one is a full word or a token is in the title,
+ * 9. the same,
+ * 10. all tokens are somewhere, possibly with another ending,
+ * 11. with `labels`: the same, or a token names a listing of the document.
  *
- * `labels`: those of the listings that each token names.
+ * `endingsOf` returns the other forms of a token. `labels`: those of the listings that each token names.
  */
 export function searchTiers(
   tokens: readonly string[],
   alternatives: readonly QueryToken[],
   labels?: readonly (readonly WordMatch[])[],
+  endingsOf: (token: string) => readonly string[] = inflectionsOf,
 ): WordTerms[] {
   const query = [...new Set(tokens)];
   const full_words = alternatives.map(({ words }) => ({ words, prefixes: [] }));
   const full_words_in_title = full_words.map((token) => matchesOf(token, titleWord));
-  const in_title = alternatives.map((token) => matchesOf(token, titleWord));
-  const anywhere = alternatives.map((token) => matchesOf(token));
+  const full_in_title = alternatives.map((token) => matchesOf(token, titleWord));
+  const endings = alternatives.map(({ words }) => endingsOf(words[0]!));
+  const other_in_title = endings.map((words) => matchesOf({ words, prefixes: [] }, titleWord));
+  const in_title = full_in_title.map((matches, index) => [...matches, ...other_in_title[index]!]);
+  const anywhere = alternatives.map((token, index) => [...matchesOf(token), ...other_in_title[index]!]);
   const starts = { word: titleStart(query.slice(0, TITLE_START_MAX)) };
   const is_long = query.length > TITLE_START_MAX;
   const starts_with_text = is_long ? starts : { ...starts, prefix: true as const };
-  const inflected = alternatives.map((token) => matchesOf(withInflections(token)));
+  const inflected = alternatives.map(({ words, prefixes }, index) =>
+    matchesOf({ words: [...words, ...endings[index]!], prefixes }),
+  );
   const last = <Item>(items: readonly Item[]): Item => items[items.length - 1]!;
   return [
     [[{ word: fullTitle(query) }]],
     [[starts], ...(is_long ? full_words_in_title : [])],
-    [[starts_with_text], ...in_title],
-    [...in_title, [...last(full_words_in_title), starts_with_text]],
+    [[starts_with_text], ...full_in_title],
+    [...full_in_title, [...last(full_words_in_title), starts_with_text]],
+    [...in_title, [...last(full_words_in_title), ...last(other_in_title), starts_with_text]],
     in_title,
     ...titleCounts(alternatives.length).map((count) => [...anywhere, ...atLeast(count, in_title)]),
     [...anywhere, [...in_title.flat(), ...matchesOf(last(full_words))]],
@@ -97,11 +118,6 @@ export function searchTiers(
     ...(labels ? [inflected.map((matches, index) => [...matches, ...labels[index]!])] : []),
   ];
 }
-
-const withInflections = ({ words, prefixes }: QueryToken): QueryToken => ({
-  words: [...words, ...inflectionsOf(words[0]!)],
-  prefixes,
-});
 
 /** Consecutive tokens of a query, and the names of listings that they may be, without case and accents. */
 export interface NamePhrase {
@@ -180,7 +196,7 @@ const STOP_WORDS = new Set(
  */
 export function comparedWords(words: readonly string[]): string[] {
   const in_title = titleWordsOf(words);
-  const in_description = words.filter((word) => isPlainWord(word) && !in_title.includes(word));
+  const in_description = termsOfTexts(words).filter((word) => isPlainWord(word) && !in_title.includes(word));
   return [...longestOf(in_title), ...longestOf(in_description)];
 }
 

@@ -3,7 +3,7 @@ import type { ListQuery, SearchQuery } from '../../shared/api/requests/reads';
 import type { StoredDocument } from '../../shared/catalog/documents';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { countFacets, type Facets } from '../../shared/catalog/publication/facets';
-import { queryTokens } from '../../shared/catalog/search/words';
+import { queryTokens, titleWord } from '../../shared/catalog/search/words';
 import { orderOf } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
@@ -17,6 +17,7 @@ import type {
   WordTerms,
 } from '../../shared/ports/view-store';
 import { facetsOf, labelTerms } from './facets';
+import { inflectionsOf } from './inflections';
 import { type ListPlace, pageOf, placeOf } from './list-place';
 import { filterKeys, sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
@@ -42,6 +43,7 @@ import {
   exactTokens,
   joinedTokens,
   namePhrases,
+  partsOf,
   type QueryToken,
   searchTiers,
 } from './search-terms';
@@ -139,7 +141,7 @@ async function labelsOfNamed(
 
 /**
  * Returns the page of the first attempt with a match. The attempts are: the tokens as typed, and with few matches also the
- * listings that they name; with adjacent tokens joined as alternatives; with terms at edit distance 1 as alternatives. A long query, or one whose words are so frequent that
+ * listings that they name; with adjacent tokens joined as alternatives; with a token as two words; with terms at edit distance 1 as alternatives. A long query, or one whose words are so frequent that
  * not all publications were looked at, has only the first attempt.
  */
 async function firstMatching(
@@ -156,11 +158,13 @@ async function firstMatching(
     order: orderOf(sortModeOfSearch(query)),
     parts: partsOfPage('publication', query),
   };
+  const endingsOf = await existingEndings(version, filter.scope, tokens);
   const find = async (
     alternatives: readonly QueryToken[],
     named?: readonly (readonly WordMatch[])[],
+    searched = tokens,
   ): Promise<Matching> => {
-    const all = searchTiers(tokens, alternatives, named);
+    const all = searchTiers(searched, alternatives, named, endingsOf);
     // The last tier contains all matches. It is enough for a query with `sort`, which ignores relevance.
     const tiers = (query.sort ? all.slice(-1) : all).map((terms) => [...labels, ...terms]);
     return { ...(await version.search('publications', { ...page, tiers })), terms: all.at(-1)! };
@@ -176,8 +180,52 @@ async function firstMatching(
   const joined = joinedTokens(tokens);
   const found_joined = joined && (await find(joined));
   if (found_joined && (found_joined.total > 0 || !found_joined.is_complete)) return found_joined;
+  const split = await splitTokens(version, filter.scope, tokens);
+  const found_split = split && (await find(exactTokens(split), undefined, split));
+  if (found_split && found_split.total > 0) return found_split;
   const fuzzy = await fuzzyTokens(version, filter.scope, tokens);
   return fuzzy ? find(fuzzy) : found;
+}
+
+/** Returns a function that returns those forms of a token with another ending that are words of the store. */
+async function existingEndings(
+  version: DocumentReader,
+  scope: WordScope,
+  tokens: readonly string[],
+): Promise<(token: string) => readonly string[]> {
+  const existing = await wordsIn(version, scope, tokens.flatMap(inflectionsOf));
+  return (token) => inflectionsOf(token).filter((form) => existing.has(form));
+}
+
+/** Returns those of the words that publications of the scope have. */
+async function wordsIn(
+  version: DocumentReader,
+  scope: WordScope,
+  words: readonly string[],
+): Promise<ReadonlySet<string>> {
+  if (words.length === 0) return new Set();
+  const matches = [...new Set(words)].map((word) => ({ word }));
+  const found = await version.matchingWords('publications', { scope, matches, limit: matches.length });
+  return new Set(found.map(({ word }) => word));
+}
+
+/**
+ * Returns the tokens, with two words of titles of the store instead of each token that is no word of the store: `airfryer`
+ * is `air`, `fryer`. Returns undefined if there is no such token.
+ */
+async function splitTokens(
+  version: DocumentReader,
+  scope: WordScope,
+  tokens: readonly string[],
+): Promise<string[] | undefined> {
+  const parts = tokens.flatMap(partsOf).flat().map(titleWord);
+  const existing = await wordsIn(version, scope, [...tokens, ...parts]);
+  const inTitles = (word: string): boolean => existing.has(titleWord(word));
+  const split = tokens.flatMap((token) => {
+    const found = existing.has(token) ? undefined : partsOf(token).find((words) => words.every(inTitles));
+    return found ?? [token];
+  });
+  return split.length > tokens.length ? split : undefined;
 }
 
 /**

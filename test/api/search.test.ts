@@ -22,13 +22,60 @@ const search = async (query: Record<string, string>, token?: string): Promise<st
   if (reply.status !== 200) throw new Error(`${reply.status} ${reply.text}`);
   return namesOf(reply.body.data);
 };
+/** Creates a store, and returns functions that create a publication in it and that search it. */
+async function openOwn() {
+  const own = await harness.newShop();
+  const { publications } = harness.client(own.secret);
+  const publish = async (title: string, fields: object = {}) =>
+    (await publications.create({ title, price_currency: 'PEN', price_amount: 1, ...fields })).id;
+  return { publications, publish, find: (q: string) => search({ q }, own.public.token) };
+}
+
 describe('GET /api/store/search', () => {
+  test('finds codes, vendor, type, tags, options and attributes, also by their beginning', async () => {
+    const { publications, publish, find } = await openOwn();
+    const id = await publish('Alpaca', {
+      ...{ vendor: 'Taller Rímac', product_type: 'Abrigo', tags: ['hecho a mano'] },
+      attributes: { lana: 'merino', care: ['lavado en frío'], grams: 73_331 },
+      options: [{ name: 'Color', values: ['Turquesa'] }],
+      variants: [{ sku: 'ALP-77-TQ', barcode: '7750182003834', option_values: { Color: 'Turquesa' } }],
+    });
+    const queries = ['ALP-77-TQ', 'alp-77', 'alp77t', '7750182003834', '77501820', 'rimac', 'abrigo', 'mano'];
+    for (const q of [...queries, 'turquesa', 'merino', 'alpaca frio'])
+      expect([q, await find(q)]).toEqual([q, ['Alpaca']]);
+    expect(await find('73331')).toEqual([]);
+    await publications.update(id, { vendor: 'Hilos', tags: [] });
+    expect([await find('rimac'), await find('hilos'), await find('alp-77')]).toEqual([
+      [],
+      ['Alpaca'],
+      ['Alpaca'],
+    ]);
+  });
+
+  test('finds a title of two words that the query has as one', async () => {
+    const { publish, find } = await openOwn();
+    await publish('Air Fryer digital');
+    await publish('iPhone 15');
+    await publish('Kaffee Maschine');
+    expect(await find('airfryer')).toEqual(['Air Fryer digital']);
+    expect(await find('iphone15')).toEqual(['iPhone 15']);
+    expect(await find('kaffeemaschine')).toEqual(['Kaffee Maschine']);
+    expect(await find('airfryer digital')).toEqual(['Air Fryer digital']);
+  });
+
+  test('finds a title with another number before a description, and before a longer word', async () => {
+    const { publish, find } = await openOwn();
+    await publish('Cuchara amancay');
+    await publish('Taza amancay');
+    await publish('Plato amancay', { description: 'Combina con las tazas' });
+    await publish('Tazaso amancay');
+    expect(await find('tazas amancay')).toEqual(['Taza amancay', 'Plato amancay']);
+    expect(await find('amancay tazas')).toEqual(['Taza amancay', 'Tazaso amancay', 'Plato amancay']);
+  });
+
   test('finds a word with another ending after the word as it is', async () => {
-    const own = await harness.newShop();
-    const { publications } = harness.client(own.secret);
-    for (const title of ['Caja roja', 'Cajas de regalo', 'Arboles', 'Cajero'])
-      await publications.create({ title, price_currency: 'PEN', price_amount: 1 });
-    const find = (q: string) => search({ q }, own.public.token);
+    const { publish, find } = await openOwn();
+    for (const title of ['Caja roja', 'Cajas de regalo', 'Arboles', 'Cajero']) await publish(title);
     expect(await find('cajas')).toEqual(['Cajas de regalo', 'Caja roja']);
     expect(await find('caja')).toEqual(['Caja roja', 'Cajas de regalo']);
     expect(await find('roja cajas')).toEqual(['Caja roja']);

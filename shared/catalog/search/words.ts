@@ -10,7 +10,8 @@ import { foldText } from '../../kernel/text';
  * `START`. One inverted index over the terms is then enough for every kind of match, in every view store. "Words" are
  * these terms in the API of the view stores.
  *
- * Labels, such as the vendor and the tags, are terms as well (`labelTerm`), by which lists are filtered.
+ * Labels, such as the vendor and the tags, are terms as well (`labelTerm`), by which lists are filtered. The words in them
+ * come last, so that the labels show where the terms of the texts end.
  */
 const TITLE = ':';
 const START = '=';
@@ -131,19 +132,36 @@ export const LABEL_FIELDS = [
   ...(['listing_id', 'listing_ids', 'featured_position', 'featured_positions', 'former_listings'] as const),
 ];
 
-/** Returns the terms of a publication: those of its texts, then its labels. */
-export const publicationWords = (publication: SearchedText & Labelled): string[] => [
-  ...textWords(publication),
-  ...labelWords(publication),
-];
+/** Returns the terms of a publication: those of its texts, then its labels and the words in them. */
+export function publicationWords(publication: SearchedText & Labelled): string[] {
+  return withLabels(textWords(publication), publication);
+}
 
-/** Returns the terms of the labels, without duplicates. */
-export const labelWords = (publication: Labelled): string[] => [
-  ...new Set(labelsOf(publication).map(([name, value]) => labelTerm(name, value))),
-];
+/** Returns the terms of a publication whose terms of the texts are known. */
+export function withLabels(of_texts: readonly string[], publication: Labelled): string[] {
+  const labels = new Set(labelsOf(publication).map(([name, value]) => labelTerm(name, value)));
+  const known = new Set(of_texts);
+  const in_labels = new Set(searchedValues(publication).flatMap(wordsOf));
+  return [...of_texts, ...labels, ...[...in_labels].filter((word) => !known.has(word))];
+}
 
-/** Returns whether the term is of a text. Otherwise it is of a label. */
-export const isTextWord = (term: string): boolean => !term.startsWith(START + START);
+/** Returns the values of labels that a search finds. */
+function searchedValues(publication: Labelled): string[] {
+  const { vendor, product_type, tags, attributes, options = [], variants = [] } = publication;
+  const of_attributes = Object.values(attributes ?? {}).flat();
+  const values = [
+    ...[vendor, product_type, ...(tags ?? []), ...options.flatMap(({ values }) => values)],
+    ...of_attributes.filter((value) => typeof value === 'string'),
+    ...variants.flatMap(({ sku, barcode }) => [sku, barcode]),
+  ];
+  return values.filter((value) => typeof value === 'string');
+}
+
+/** Returns those terms of a publication that are of its texts. */
+export function termsOfTexts(words: readonly string[]): readonly string[] {
+  const end = words.findIndex((term) => term.startsWith(START + START));
+  return end === -1 ? words : words.slice(0, end);
+}
 
 /** Returns the terms of the texts, without duplicates, in text order: title first, then description. */
 function textWords({ title, description, description_html }: SearchedText): string[] {

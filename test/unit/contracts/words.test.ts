@@ -105,7 +105,7 @@ test('splits a description of the maximum length without spaces', () => {
 });
 
 describe('the terms of labels', () => {
-  test('are those of the vendor, the type, each tag and each value of an attribute, once', () => {
+  test('are those of the vendor, the type, each tag and each value of an attribute, once, then the words in texts', () => {
     const labels = {
       ...{ vendor: 'Acme', product_type: null, tags: ['a', 'B'] },
       attributes: { size: ['M', 'L'], grams: 0.5, vegan: false, tag: 'a' },
@@ -116,6 +116,7 @@ describe('the terms of labels', () => {
       ...['==tag=a=', '==tag=:42='],
       ...['==attributes:2esize=:4d=', '==attributes:2esize=:4c=', '==attributes:2egrams=0:2e5='],
       ...['==attributes:2evegan=false=', '==attributes:2etag=a='],
+      ...['acme', 'a', 'b', 'm', 'l'],
     ]);
   });
 

@@ -21,7 +21,7 @@ const EXPECTED: readonly (readonly [query: string, ...first: string[]])[] = [
   ['cuaderno barr', 'Cuaderno Barranco'],
   ['quaderno', 'Cuaderno de ceviches'],
   ['alpaca bebe', 'Chalina de alpaca bebé'],
-  ['algodón', 'Camino de mesa de algodón nativo', 'Paño de cocina, par'],
+  ['algodón', 'Camino de mesa de algodón nativo', 'Bolso Lliclla'],
   ['ayacuho', 'Manta de Ayacucho'],
   ['ñata', 'Sello de la llama Ñata'],
   ['regalo', 'Envoltura para regalo'],

@@ -182,9 +182,9 @@ describe('a search', () => {
       ...['Plate', 'Blue plate', 'Kettle'],
     ]);
     expect(await titles('q=mug mug')).toEqual([
-      ...['Mug', 'Mug, blue', 'Blue mug', 'Plate', 'Blue plate'],
-      // Another form of the word comes last.
-      ...['Kettle', 'Mugs for two'],
+      // Another form of the word in the title comes before the word in the description.
+      ...['Mug', 'Mug, blue', 'Blue mug', 'Mugs for two'],
+      ...['Plate', 'Blue plate', 'Kettle'],
     ]);
     expect(await titles('q=lamp')).toEqual(['Lamp of oak', 'Lampada rossa', 'Red lamp']);
   });
