@@ -55,6 +55,8 @@ const MATCHES_MAX = 5_000;
 const RELATED_MAX = 1_000;
 /** Longer queries are only searched for as they are. */
 const ATTEMPTED_TOKENS_MAX = 8;
+/** How many tokens of a query are taken for two words. Each has up to 74 parts to look up. */
+const SPLIT_TOKENS_MAX = 2;
 /** Candidates (terms of the store at edit distance 1) that replace one token. */
 const CANDIDATES_MAX = 20;
 
@@ -218,12 +220,13 @@ async function splitTokens(
   scope: WordScope,
   tokens: readonly string[],
 ): Promise<string[] | undefined> {
-  const parts = tokens.flatMap(partsOf).flat().map(titleWord);
-  const existing = await wordsIn(version, scope, [...tokens, ...parts]);
-  const inTitles = (word: string): boolean => existing.has(titleWord(word));
+  const known = await wordsIn(version, scope, tokens);
+  const unknown = tokens.filter((token) => !known.has(token)).slice(0, SPLIT_TOKENS_MAX);
+  const in_titles = await wordsIn(version, scope, unknown.flatMap(partsOf).flat().map(titleWord));
+  const isInTitle = (word: string): boolean => in_titles.has(titleWord(word));
   const split = tokens.flatMap((token) => {
-    const found = existing.has(token) ? undefined : partsOf(token).find((words) => words.every(inTitles));
-    return found ?? [token];
+    const parts = unknown.includes(token) && partsOf(token).find((each) => each.every(isInTitle));
+    return parts || [token];
   });
   return split.length > tokens.length ? split : undefined;
 }
