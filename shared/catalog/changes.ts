@@ -89,6 +89,8 @@ export function changeOf(
   }
   if (after.tag === 'deleted')
     return before.tag === 'present' ? changeIn(category, id, 'deleted') : undefined;
+  // Another write has taken a name from a creation that did not end. The resource never existed.
+  if (after.tag === 'absent') return undefined;
   if (before.tag === 'deleted') return changeIn(category, id, 'restored');
   return changeIn(category, id, before.tag === 'absent' ? 'created' : 'updated', shown(before), shown(after));
 }

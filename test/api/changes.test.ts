@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { streamName } from '../../shared/catalog/events/envelope';
+import { CatalogError } from '../../shared/kernel/errors';
+import { breakNextAppend } from '../support/idempotent';
 import { runs, SEED } from '../support/long';
 import { Dice } from '../support/raw-requests';
 import { withTempDir } from '../support/temp-dir';
@@ -129,6 +131,26 @@ describe('GET /api/changes', () => {
       { ...own, type: 'variant.deleted', changed: {} },
     ]);
     expect(entries[2]!.changed).toEqual({ price_amount: { before: 5, after: 7 } });
+  });
+
+  test('a creation that never happened is in no change, also when its names are used next', async () => {
+    const { next } = await read('offset=now');
+    const external_id = 'erp-1';
+    const handle = 'tea';
+    const { live } = here.harness.deps.events;
+    breakNextAppend(live, 'before', new CatalogError('unavailable'));
+    expectError(
+      await send('POST', '/api/publication', { body: { ...TEA, external_id, handle } }),
+      503,
+      'SERVICE_UNAVAILABLE',
+    );
+    const id = await create('/api/publication', { ...TEA, handle });
+    await send('PATCH', `/api/publication/${id}`, { body: { external_id } });
+    const { entries } = await follow(next);
+    expect(entries.map(({ type, resource_id }) => [type, resource_id])).toEqual([
+      ['publication.created', id],
+      ['publication.updated', id],
+    ]);
   });
 
   test('filters by type, resource and field; the offset moves on', async () => {
