@@ -10,6 +10,7 @@ import {
 } from '../../shared/catalog/events/envelope';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import { longTurn } from '../../shared/kernel/async';
+import type { Decision } from '../../shared/kernel/decision';
 import { CatalogError, DeletedStreamError } from '../../shared/kernel/errors';
 import {
   type AccountId,
@@ -96,15 +97,20 @@ export interface Write<Resource, Command> extends StreamRef<Resource, Command> {
   /** Default: the owner of the resource after the write. */
   readonly owner?: Owner;
   /**
-   * True if the stream probably has no events, so the first attempt does not read it. If it has, that attempt loses the
-   * race for the first revision, and the next one reads the stream.
+   * The state of the stream if it was read before, or `NOTHING_LOADED` if the stream probably has no events. The first
+   * attempt does not read it. If it has other events, that attempt loses the race, and the next one reads the stream.
    */
-  readonly fresh?: boolean;
+  readonly loaded?: Loaded<Resource> | undefined;
   /**
    * Checks what is not part of the decision (references, `If-Match`, the `guard` of the target), and returns the command.
    * Throws if a precondition is not met. Called in every attempt.
    */
   readonly check: (state: State<Resource>) => Command | Promise<Command>;
+  /**
+   * Reserves the names that the command gives to the resource. Called when the command is accepted, before the append.
+   * Returns another command if it had to replace a name.
+   */
+  readonly reserve?: () => Promise<Command | undefined>;
 }
 
 /** How often a write that lost a race is retried (docs/interface.md#concurrent-writes). */
@@ -117,8 +123,9 @@ const RETRIES = 3;
  * 2. answers with the result of another run of the same operation, if the stream has its events,
  * 3. checks the preconditions,
  * 4. decides,
- * 5. appends the events at the loaded revision; if another writer was faster, starts again at step 1,
- * 6. answers with the state after the events.
+ * 5. reserves the names,
+ * 6. appends the events at the loaded revision; if another writer was faster, starts again at step 1,
+ * 7. answers with the state after the events.
  *
  * Throws a `CatalogError` with the condition of a rejected decision, errors of `check`, and `lost_race` after
  * `RETRIES` retries.
@@ -137,7 +144,7 @@ export async function executeUnqueued<Resource, Command>(
   write: Write<Resource, Command>,
 ): Promise<Written<State<Resource>>> {
   for (let attempt = 0; attempt <= RETRIES; attempt++) {
-    const loaded = write.fresh && attempt === 0 ? NOTHING_LOADED : await load(write);
+    const loaded = (attempt === 0 && write.loaded) || (await load<Resource>(write));
     const written = (await findOtherRun(write, loaded)) ?? (await attemptWrite(write, loaded));
     if (!written) continue;
     writeSnapshotIfDue(write, loaded);
@@ -154,12 +161,13 @@ export async function executeOn<Resource, Event extends DomainEvent, Id extends 
   context: WriteContext,
   command: Command,
   guard?: (resource: Resource) => void | Promise<void>,
+  reserve?: Write<Resource, Command>['reserve'],
 ): Promise<Written<Resource>> {
   const check = async (state: State<Resource>): Promise<Command> => {
     if (state.tag === 'present') await guard?.(state.resource);
     return command;
   };
-  return withResource(await execute({ ...ref, context, check }));
+  return withResource(await execute({ ...ref, context, check, ...(reserve && { reserve }) }));
 }
 
 /** Returns the result with the resource, which must exist after the write. */
@@ -180,23 +188,21 @@ async function attemptWrite<Resource, Command>(
   const command = await write.check(state);
   const turn_to_decide = longTurn();
   if (turn_to_decide) await turn_to_decide;
-  const decision = aggregate.decide(state, command);
-  if (!decision.ok) {
-    const { condition, message, faults } = decision;
-    if (faults) throw CatalogError.ofFaults(faults);
-    throw new CatalogError(condition, message === undefined ? {} : { message });
+  let decided = accepted(aggregate.decide(state, command));
+  if (decided.length === 0) return { value: state, position, revision, changed: false, created: false };
+  if (write.reserve && !context.dry_run) {
+    const other = await write.reserve();
+    if (other !== undefined) decided = accepted(aggregate.decide(state, other));
   }
-  if (decision.events.length === 0)
-    return { value: state, position, revision, changed: false, created: false };
 
   const occurred_at = timestamp(write.system.now());
   let value = state;
-  for (const event of decision.events) value = aggregate.evolve(value, event, id, occurred_at);
+  for (const event of decided) value = aggregate.evolve(value, event, id, occurred_at);
   if (context.dry_run) return { value, position, revision, changed: true, created: state.tag === 'absent' };
   const turn_to_encode = longTurn();
   if (turn_to_encode) await turn_to_encode;
   const metadata = metadataOf(context, write.owner ?? ownerOf(aggregate, value), occurred_at);
-  const encoded = decision.events.map((event, index) =>
+  const encoded = decided.map((event, index) =>
     encode(event, context, stream, revision + 1 + index, metadata),
   );
   const appended = await events.append(stream, revision, encoded, context.beforeSend).catch((error) => {
@@ -220,6 +226,14 @@ async function attemptWrite<Resource, Command>(
   const recorded = await events.readStream(stream, revision + 1, encoded.length);
   if (recorded[0]?.metadata.occurred_at === occurred_at) return result;
   return { ...result, value: fold(write, recorded, loaded).state, repeated: true };
+}
+
+/** Returns the events of a decision. Throws the condition of a rejection. */
+function accepted<Event>(decision: Decision<Event>): readonly Event[] {
+  if (decision.ok) return decision.events;
+  const { condition, message, faults } = decision;
+  if (faults) throw CatalogError.ofFaults(faults);
+  throw new CatalogError(condition, message === undefined ? {} : { message });
 }
 
 /** Whether no other run of the operation can have taken over the lock. */
@@ -323,8 +337,8 @@ function metadataOf(context: WriteContext, owner: Owner, occurred_at: string): E
 
 /**
  * Returns the id of a new resource: `given_id` if set; else an id that is derived from the operation, so that a
- * repetition writes to the same stream. With neither, generates an id. `fresh`: whether the stream of the id has no
- * events yet.
+ * repetition writes to the same stream. With neither, generates an id. `loaded`: `NOTHING_LOADED` if the stream of the id
+ * has no events yet.
  */
 export async function idForNew<Event extends DomainEvent, Id extends AnyId>(
   { system, events }: StoreDeps,
@@ -332,15 +346,15 @@ export async function idForNew<Event extends DomainEvent, Id extends AnyId>(
   { category }: Pick<Aggregate<unknown, Event, Id, never>, 'category' | 'evolve'>,
   { operation }: WriteContext,
   given_id?: Id,
-): Promise<{ readonly id: Id; readonly fresh: boolean }> {
-  if (given_id !== undefined) return { id: given_id, fresh: false };
-  if (operation === undefined) return { id: generateId<Id>(system.now(), system.random), fresh: true };
+): Promise<{ readonly id: Id; readonly loaded: Loaded<never> | undefined }> {
+  if (given_id !== undefined) return { id: given_id, loaded: undefined };
+  if (operation === undefined)
+    return { id: generateId<Id>(system.now(), system.random), loaded: NOTHING_LOADED };
   const ids = operationIds(operation).map((id) => deriveId<Id>(timeOfId(id), 'new', id));
   const firsts = await Promise.all(
     ids.map((id) => events[environment].readStream(streamName(environment, category, id), 0, 1)),
   );
   const earlier = firsts.findIndex(([first]) => first !== undefined && isOfOperation(first, operation));
-  return earlier === -1
-    ? { id: ids[0]!, fresh: firsts[0]!.length === 0 }
-    : { id: ids[earlier]!, fresh: false };
+  const is_new = earlier === -1 && firsts[0]!.length === 0;
+  return { id: ids[Math.max(0, earlier)]!, loaded: is_new ? NOTHING_LOADED : undefined };
 }

@@ -39,11 +39,11 @@ export async function uploadMedia(
   upload: Omit<MediaUpload, 'store_id'>,
 ): Promise<Written<Media>> {
   const { environment, store_id } = target;
-  const { id, fresh } = await idForNew(deps, environment, mediaAggregate, context, target.id);
+  const { id, loaded } = await idForNew(deps, environment, mediaAggregate, context, target.id);
   const written = await execute<Media, MediaCommand>({
     ...streamIn(deps, environment, mediaAggregate, id),
     context,
-    fresh,
+    loaded,
     check: async () => {
       await target.guard?.();
       return { type: 'UploadMedia', upload: { ...upload, store_id } };

@@ -2,22 +2,17 @@ import { TAKEN } from '../../shared/api/error-catalogue';
 import type { Aggregate } from '../../shared/catalog/events/aggregate';
 import type { DomainEvent } from '../../shared/catalog/events/codec';
 import { slugOf } from '../../shared/catalog/input-rules';
-import { type Name, nameAggregate, nameIdOf } from '../../shared/catalog/name/name';
+import { type Name, nameAggregate, nameIdOf, type ReservedName } from '../../shared/catalog/name/name';
 import type { Environment } from '../../shared/catalog/realm';
+import { allEnded, Semaphore } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { AnyId, StoreId } from '../../shared/kernel/ids';
-import { findInLog, streamIn } from '../../shared/ports/stream-state';
+import { findInLog, type Loaded, load, streamIn } from '../../shared/ports/stream-state';
 import { execute, executeUnqueued, type StoreDeps, type WriteContext } from './execute';
 
-type Owner<Resource, Event, Id extends AnyId, Field extends string> = Aggregate<
-  Resource,
-  Event,
-  Id,
-  { readonly type: 'Interrupt'; readonly field: Field }
->;
-
-/** How a resource shows that it has a name. */
-export interface Holding<Resource, Field extends string> {
+/** A name that a write gives to a resource, and how a resource shows that it has the name. */
+export interface WantedName<Resource, Field extends string> {
+  readonly name: Name;
   readonly has: (resource: Resource) => boolean;
   /** A field of the resource. An event of this field makes a write that is under way lose the race. */
   readonly interrupt: Field;
@@ -25,47 +20,95 @@ export interface Holding<Resource, Field extends string> {
   readonly at: string;
 }
 
-/** Of a name that is the value of a field. */
-export const heldIn = <Resource, Field extends string>(
-  field: Field,
-  value: string,
-): Holding<Resource, Field> => ({
-  has: (resource) => valueIn(resource, field) === value,
-  interrupt: field,
-  at: field,
-});
+/** The resource that a write gives names to. */
+export interface NameTaker<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string> {
+  readonly deps: StoreDeps;
+  readonly environment: Environment;
+  readonly aggregate: Aggregate<Resource, Event, Id, { readonly type: 'Interrupt'; readonly field: Field }>;
+  readonly id: Id;
+}
+
+/** A name with the state of its stream. Undefined if the stream was not read. */
+export type LookedUp<Resource, Field extends string> = WantedName<Resource, Field> & {
+  readonly loaded: Loaded<ReservedName> | undefined;
+};
+
+/** Names that are looked up or reserved at the same time, so that many of them share one commit of the log. */
+const AT_ONCE = 64;
 
 /**
- * Reserves a name for the resource `owner_id`, whose next append may then use it (docs/decisions/0030-names-are-reserved.md).
- * Throws `name_taken` if another resource has the name. If another resource has only reserved it, takes it over: that
- * resource never got the name, has another one now, or is deleted. With `only_free`, throws `name_taken` then, too.
+ * Reads the streams of names side by side. Throws `name_taken` if another resource has one of them. `reserveNames` reserves
+ * the result (docs/decisions/0030-names-are-reserved.md).
  */
-export async function reserveName<
+export function lookUpNames<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string>(
+  taker: NameTaker<Resource, Event, Id, Field>,
+  wanted: readonly WantedName<Resource, Field>[],
+): Promise<LookedUp<Resource, Field>[]> {
+  const { deps, environment, aggregate } = taker;
+  return forEachName(wanted, async (one) => {
+    const { looked_up, other_id } = await lookUp(taker, one);
+    const other = other_id && (await findInLog(deps, environment, aggregate, other_id));
+    if (other && one.has(other)) throw nameTaken(one.at);
+    return looked_up;
+  });
+}
+
+/** Reserves names side by side. Throws `name_taken` if another resource has one of them meanwhile. */
+export async function reserveNames<
   Resource,
   Event extends DomainEvent,
   Id extends AnyId,
   Field extends string,
 >(
-  deps: StoreDeps,
+  taker: NameTaker<Resource, Event, Id, Field>,
+  context: WriteContext,
+  names: readonly LookedUp<Resource, Field>[],
+): Promise<undefined> {
+  await forEachName(names, (one) => reserveName(taker, context, one));
+}
+
+const forEachName = <One, Result>(
+  names: readonly One[],
+  work: (one: One) => Promise<Result>,
+): Promise<Result[]> => {
+  const slots = new Semaphore(AT_ONCE);
+  return allEnded(names.map((one) => slots.run(() => work(one))));
+};
+
+/** Returns the name with its stream, and the other resource that reserved the name last. */
+async function lookUp<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string>(
+  { deps, environment, id }: NameTaker<Resource, Event, Id, Field>,
+  wanted: WantedName<Resource, Field>,
+) {
+  const loaded = await load<ReservedName>(streamIn(deps, environment, nameAggregate, nameIdOf(wanted.name)));
+  const owner_id = loaded.state.tag === 'present' ? (loaded.state.resource.owner_id as Id) : id;
+  return { looked_up: { ...wanted, loaded }, other_id: owner_id === id ? undefined : owner_id };
+}
+
+/**
+ * Reserves a name for the resource, whose next append may then use it. Throws `name_taken` if another resource has the name.
+ * If another resource has only reserved it, takes it over: that resource never got the name, has another one now, or is
+ * deleted. With `only_free`, throws `name_taken` then, too.
+ */
+async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string>(
+  taker: NameTaker<Resource, Event, Id, Field>,
   { operation, idempotency_key, ...context }: WriteContext,
-  environment: Environment,
-  aggregate: Owner<Resource, Event, Id, Field>,
-  name: Name,
-  owner_id: Id,
-  holding: Holding<Resource, Field>,
+  { loaded, ...wanted }: LookedUp<Resource, Field>,
   only_free = false,
 ): Promise<void> {
+  const { deps, environment, id } = taker;
+  const { name, at } = wanted;
   await execute({
     ...streamIn(deps, environment, nameAggregate, nameIdOf(name)),
     context,
+    loaded,
     check: async (state) => {
-      const other_id = state.tag === 'present' ? (state.resource.owner_id as Id) : owner_id;
-      if (other_id !== owner_id) {
-        if (only_free) throw nameTaken(holding.at);
-        const owner = { store_id: name.store_id as StoreId };
-        await release(deps, context, environment, aggregate, owner, other_id, holding);
+      const other_id = state.tag === 'present' ? (state.resource.owner_id as Id) : id;
+      if (other_id !== id) {
+        if (only_free) throw nameTaken(at);
+        await release({ ...taker, id: other_id }, context, wanted);
       }
-      return { ...name, owner_id };
+      return { ...name, owner_id: id };
     },
   });
 }
@@ -75,18 +118,14 @@ export async function reserveName<
  * has reserved the name and not yet appended it, it loses the race and must reserve the name again.
  */
 async function release<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string>(
-  deps: StoreDeps,
+  { deps, environment, aggregate, id }: NameTaker<Resource, Event, Id, Field>,
   context: WriteContext,
-  environment: Environment,
-  aggregate: Owner<Resource, Event, Id, Field>,
-  owner: { readonly store_id: StoreId },
-  id: Id,
-  { has, interrupt, at }: Holding<Resource, Field>,
+  { name, has, interrupt, at }: WantedName<Resource, Field>,
 ): Promise<void> {
   await executeUnqueued({
     ...streamIn(deps, environment, aggregate, id),
     context,
-    owner,
+    owner: { store_id: name.store_id as StoreId },
     check: (state) => {
       if (state.tag === 'present' && has(state.resource)) throw nameTaken(at);
       return { type: 'Interrupt', field: interrupt };
@@ -98,26 +137,51 @@ async function release<Resource, Event extends DomainEvent, Id extends AnyId, Fi
 const NUMBERS_MAX = 5;
 
 /**
- * Makes a handle from a title and reserves it: the letters and digits of the title with hyphens between the words. If
- * another resource has or had that handle, appends `-2`, `-3` and so on. `reserve` throws `name_taken` for such a handle.
+ * Returns the handles to try for a title, the best first: the letters and digits of the title with hyphens between the
+ * words. If another resource has or had that handle, leaves it out, and those with `-2`, `-3` and so on that are not free
+ * either. The last one contains the id. `wantedOf` returns the name of a handle.
  */
-export async function reserveHandle(
+export async function lookUpHandles<
+  Resource,
+  Event extends DomainEvent,
+  Id extends AnyId,
+  Field extends string,
+>(
+  taker: NameTaker<Resource, Event, Id, Field>,
   title: string,
-  id: AnyId,
-  reserve: (handle: string) => Promise<void>,
-): Promise<string> {
+  wantedOf: (handle: string) => WantedName<Resource, Field>,
+): Promise<LookedUp<Resource, Field>[]> {
   const slug = slugOf(title);
-  for (let number = 1; ; number++) {
-    const numbered = number === 1 ? slug : `${slug}-${number}`;
-    const handle = slug === '' ? id : number > NUMBERS_MAX ? `${slug}-${id}` : numbered;
+  if (slug === '') return [{ ...wantedOf(taker.id), loaded: undefined }];
+  const first = await lookUp(taker, wantedOf(slug));
+  const numbers = Array.from({ length: NUMBERS_MAX - 1 }, (_, index) => `${slug}-${index + 2}`);
+  const others = [...numbers, `${slug}-${taker.id}`].map(wantedOf);
+  if (!first.other_id) return [first.looked_up, ...others.map((one) => ({ ...one, loaded: undefined }))];
+  const found = await Promise.all(others.map((one) => lookUp(taker, one)));
+  return found.flatMap(({ looked_up, other_id }) => (other_id ? [] : [looked_up]));
+}
+
+/** Reserves the first of the handles that is still free. Returns it. */
+export async function reserveHandle<
+  Resource,
+  Event extends DomainEvent,
+  Id extends AnyId,
+  Field extends string,
+>(
+  taker: NameTaker<Resource, Event, Id, Field>,
+  context: WriteContext,
+  handles: readonly LookedUp<Resource, Field>[],
+): Promise<string> {
+  for (const [index, handle] of handles.entries()) {
     try {
-      await reserve(handle);
-      return handle;
+      await reserveName(taker, context, handle, true);
+      return handle.name.value;
     } catch (error) {
       const is_taken = error instanceof CatalogError && error.condition === 'name_taken';
-      if (!is_taken || handle.endsWith(id)) throw error;
+      if (!is_taken || index === handles.length - 1) throw error;
     }
   }
+  throw new Error('there is no handle to reserve');
 }
 
 /** Returns the id of the resource that reserved the name last. */

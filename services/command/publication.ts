@@ -12,7 +12,7 @@ import { faultsInSpans, SCHEDULE_SPAN } from '../../shared/catalog/schedule';
 import { existingReferences } from './references';
 import { defineResource } from './resource';
 import { type SafeHtml, sanitise } from './sanitise';
-import { reserveVariantNames } from './variant-names';
+import { variantNames } from './variant-names';
 
 /** Checks the length before and after sanitising, because sanitised HTML can be longer: `&` becomes `&amp;`. */
 const description_html = newPublicationBody.shape.description_html
@@ -54,8 +54,8 @@ export const publications = defineResource({
   },
   parts: {
     areIn: ({ variants = [] }: Pick<PublicationPatch, 'variants'>) => variants.length > 0,
-    reserve: (deps, context, target, { variants = [] }: Pick<PublicationPatch, 'variants'>, before) =>
-      reserveVariantNames(deps, context, target, variants, before),
+    namesIn: (store_id, { variants = [] }: Pick<PublicationPatch, 'variants'>, before) =>
+      variantNames(store_id, variants, before),
   },
   faultsOf: (valueAfter) => faultsInSpans(SPANS, valueAfter),
   count: async (version, id) => {

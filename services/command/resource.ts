@@ -11,11 +11,12 @@ import type { Visibility } from '../../shared/catalog/vocabulary';
 import { assertIfMatch } from '../../shared/http/respond';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
+import { allEnded } from '../../shared/kernel/async';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { AnyId, MediaId, StoreId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { Operation } from '../../shared/ports/idempotency-store';
-import { findInLog, load, streamIn } from '../../shared/ports/stream-state';
+import { findInLog, type Loaded, load, NOTHING_LOADED, streamIn } from '../../shared/ports/stream-state';
 import { derivedIdOf, type StoreIdentity } from './derived-ids';
 import {
   execute,
@@ -27,7 +28,16 @@ import {
   type Written,
   withResource,
 } from './execute';
-import { heldIn, ownerOfName, reserveHandle, reserveName, valueIn } from './names';
+import {
+  lookUpHandles,
+  lookUpNames,
+  type NameTaker,
+  ownerOfName,
+  reserveHandle,
+  reserveNames,
+  valueIn,
+  type WantedName,
+} from './names';
 import {
   addedMedia,
   assertSameStore,
@@ -71,6 +81,8 @@ interface PutTarget<Id, Resource, New> extends Omit<NewTarget<Id>, 'guard'> {
   readonly id: Id;
   /** Whether the resource probably does not exist. Saves reading its stream. */
   readonly is_probably_new?: boolean;
+  /** The state of its stream if it was read before. */
+  readonly loaded?: Loaded<Resource>;
   /** Whether a new resource without a handle gets one. */
   readonly makes_handle?: boolean;
   /** Throws if the client must not write to this version of the resource. Undefined: there is none yet. */
@@ -110,7 +122,7 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
   readonly derived_kind: string;
   /** The field that a handle is made from. */
   readonly handle_from: keyof F & string;
-  readonly parts?: NamedParts<Resource, Id>;
+  readonly parts?: NamedParts<Resource, keyof F & string>;
   /** Returns what is wrong with the values together. `valueAfter` returns a value as it is after the write. */
   readonly faultsOf?: (valueAfter: (name: keyof F & string) => unknown) => readonly Fault[];
   /** Returns the counts that only documents contain. Those of a new resource if there is no document yet. */
@@ -148,17 +160,21 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
 }
 
 /** Parts of a resource that have names of their own, such as the SKUs of variants. */
-interface NamedParts<Resource, Id> {
+interface NamedParts<Resource, Field extends string> {
   /** Whether the write may add such a name. */
   readonly areIn: (changes: object) => boolean;
-  /** Reserves the names that the write adds. */
-  readonly reserve: (
-    deps: StoreDeps,
-    context: WriteContext,
-    target: { readonly environment: Environment; readonly store_id: StoreId; readonly id: Id },
+  /** Returns the names that the write adds. */
+  readonly namesIn: (
+    store_id: StoreId,
     changes: object,
     before: Resource | undefined,
-  ) => Promise<void>;
+  ) => WantedName<Resource, Field>[];
+}
+
+/** The changes of a write whose names were looked up. */
+interface LookedUpChanges<Wanted> {
+  readonly changes: Wanted;
+  readonly reserve: (context: WriteContext) => Promise<Wanted | undefined>;
 }
 
 /** Returns a function that throws if the resource must not be deleted. It returns further fields of the answer. */
@@ -183,43 +199,47 @@ export function defineResource<
   const unique = Object.keys(fields).filter((name) => fields[name]!.unique);
 
   /**
-   * Reserves the names that the write gives to the resource. Returns the changes with a handle if it has to be made: if
-   * the client sends null, and with `makes_handle` for a new resource without one.
+   * Looks up the names that the write gives to the resource. Throws `name_taken` if another resource has one of them. Returns
+   * the changes with a handle if it has to be made: if the client sends null, and with `makes_handle` for a new resource
+   * without one. `reserve` reserves the names. It returns other changes if it had to make another handle.
    */
-  async function withNames<Wanted extends object>(
+  async function lookUp<Wanted extends object>(
     deps: StoreDeps,
-    context: WriteContext,
-    target: Pick<PutTarget<Id, Resource, New>, 'environment' | 'store_id' | 'id'>,
+    { environment, store_id, id }: Pick<PutTarget<Id, Resource, New>, 'environment' | 'store_id' | 'id'>,
     state: State<Resource>,
     changes: Wanted,
     makes_handle = false,
-  ): Promise<Wanted> {
-    const { environment, store_id, id } = target;
+  ): Promise<LookedUpChanges<Wanted>> {
     const before = state.tag === 'present' ? state.resource : undefined;
-    const reserve = (field: string, value: string, only_free?: boolean): Promise<void> =>
-      reserveName(
-        deps,
-        context,
-        environment,
-        aggregate,
-        { store_id, kind: category, field, value },
-        id,
-        heldIn(field, value),
-        only_free,
-      );
-    for (const field of unique) {
-      const value = valueIn(changes, field);
-      if (typeof value === 'string' && value !== valueIn(before, field)) await reserve(field, value);
-    }
-    if (parts?.areIn(changes)) await parts.reserve(deps, context, target, changes, before);
-    const is_wanted = 'handle' in changes && changes.handle !== undefined;
-    if (is_wanted ? changes.handle !== null : before || !makes_handle) return changes;
-    const title = valueIn(changes, handle_from) ?? valueIn(before, handle_from);
-    const current = valueIn(before, 'handle');
-    const handle = await reserveHandle(String(title), id, async (made) => {
-      if (made !== current) await reserve('handle', made, true);
+    const taker: NameTaker<Resource, Event, Id, keyof F & string> = { deps, environment, aggregate, id };
+    const wantedOf = (field: string, value: string): WantedName<Resource, keyof F & string> => ({
+      name: { store_id, kind: category, field, value },
+      has: (resource) => valueIn(resource, field) === value,
+      interrupt: field,
+      at: field,
     });
-    return { ...changes, handle };
+    const named = unique.flatMap((field) => {
+      const value = valueIn(changes, field);
+      return typeof value === 'string' && value !== valueIn(before, field) ? [wantedOf(field, value)] : [];
+    });
+    const has_handle = 'handle' in changes && changes.handle !== undefined;
+    const makes = has_handle ? changes.handle === null : !before && makes_handle;
+    const title = String(valueIn(changes, handle_from) ?? valueIn(before, handle_from));
+    const [names, handles] = await allEnded([
+      lookUpNames(taker, [...named, ...(parts?.namesIn(store_id, changes, before) ?? [])]),
+      makes ? lookUpHandles(taker, title, (handle) => wantedOf('handle', handle)) : [],
+    ]);
+    const first = handles[0]?.name.value;
+    return {
+      changes: first === undefined ? changes : { ...changes, handle: first },
+      reserve: async (context) => {
+        const [, handle] = await allEnded([
+          reserveNames(taker, context, names),
+          makes ? reserveHandle(taker, context, handles) : undefined,
+        ]);
+        return handle === first ? undefined : { ...changes, handle };
+      },
+    };
   }
 
   /** Runs a write. Those of this process that need a turn follow each other, so that they do not interrupt each other. */
@@ -260,18 +280,27 @@ export function defineResource<
     input: New,
   ): Promise<Written<Resource>> {
     const { environment, store_id } = target;
-    const { id, fresh } = await idForNew(deps, environment, aggregate, context, target.id);
+    const { id, loaded } = await idForNew(deps, environment, aggregate, context, target.id);
+    let named: LookedUpChanges<New> | undefined;
+    const commandOf = (input: New) => ({ type: 'Create', store_id, id, input }) as const;
     const written = await execute<Resource, FieldCommand<F>>({
       ...streamIn(deps, environment, aggregate, id),
       context,
-      fresh,
+      loaded,
       check: async (state) => {
-        await target.guard?.();
-        await checkContent(deps, environment, store_id, input);
         const made = state.tag === 'present' && { handle: valueIn(state.resource, 'handle') };
         const wanted = made && input.handle == null ? { ...input, ...made } : input;
-        const named = await withNames(deps, context, { environment, store_id, id }, state, wanted, true);
-        return { type: 'Create', store_id, id, input: named };
+        // Reads of a server take as long as each other, so they run side by side.
+        [, , named] = await allEnded([
+          Promise.resolve(target.guard?.()),
+          checkContent(deps, environment, store_id, input),
+          lookUp(deps, { environment, store_id, id }, state, wanted, true),
+        ]);
+        return commandOf(named.changes);
+      },
+      reserve: async () => {
+        const renamed = await named?.reserve(context);
+        return renamed && commandOf(renamed);
       },
     });
     return withResource(written);
@@ -287,20 +316,28 @@ export function defineResource<
     { environment, id, guard, revise }: Target<Id, Resource> & { readonly revise?: Revise<Resource, Patch> },
     patch: Patch,
   ): Promise<Written<Resource>> {
+    let named: LookedUpChanges<Patch> | undefined;
+    const commandOf = (changes: Patch) => ({ type: 'Update', changes }) as const;
     const check = async (state: State<Resource>): Promise<FieldCommand<F>> => {
-      if (state.tag !== 'present') return { type: 'Update', changes: patch };
+      if (state.tag !== 'present') return commandOf(patch);
       const before = state.resource;
       await guard?.(before);
       assertSameStore(before.store_id, patch.store_id);
       const changes = await revised(deps, environment, before, patch, revise);
       const { store_id } = before;
       await turns?.take(deps, context, environment, before, changes);
-      await checkContent(deps, environment, store_id, changes, before);
-      const named = await withNames(deps, context, { environment, store_id, id }, state, changes);
-      return { type: 'Update', changes: named };
+      [, named] = await allEnded([
+        checkContent(deps, environment, store_id, changes, before),
+        lookUp(deps, { environment, store_id, id }, state, changes),
+      ]);
+      return commandOf(named.changes);
+    };
+    const reserve = async () => {
+      const renamed = await named?.reserve(context);
+      return renamed && commandOf(renamed);
     };
     const ref = streamIn(deps, environment, aggregate, id);
-    const write = () => execute<Resource, FieldCommand<F>>({ ...ref, context, check });
+    const write = () => execute<Resource, FieldCommand<F>>({ ...ref, context, check, reserve });
     return withResource(await inTurn(deps, environment, patch, write));
   }
 
@@ -316,22 +353,30 @@ export function defineResource<
     input: New,
   ): Promise<PutResult<Resource>> {
     const { environment, store_id, id, revise, guard, is_probably_new = false, makes_handle } = target;
+    // Reserving a name appends an event, so it must be known whether the resource has the name.
+    const has_names = unique.some((field) => valueIn(input, field) !== null) || parts?.areIn(input);
+    let named: LookedUpChanges<New> | undefined;
+    const commandOf = (input: New) => ({ type: 'Put', store_id, id, input }) as const;
     const write = () =>
       execute<Resource, FieldCommand<F>>({
         ...streamIn(deps, environment, aggregate, id),
         context,
-        // Reserving a name appends an event, so it must be known whether the resource has the name.
-        fresh:
-          is_probably_new && !unique.some((field) => valueIn(input, field) !== null) && !parts?.areIn(input),
+        loaded: target.loaded ?? (is_probably_new && !has_names ? NOTHING_LOADED : undefined),
         check: async (state) => {
-          if (state.tag === 'deleted') return { type: 'Put', store_id, id, input };
+          if (state.tag === 'deleted') return commandOf(input);
           const before = state.tag === 'present' ? state.resource : undefined;
           await guard?.(before);
           if (before) await turns?.take(deps, context, environment, before, input);
-          await checkContent(deps, environment, store_id, input, before);
           const changes = before ? await revised(deps, environment, before, input, revise) : input;
-          const named = await withNames(deps, context, target, state, changes, makes_handle);
-          return { type: 'Put', store_id, id, input: named };
+          [, named] = await allEnded([
+            checkContent(deps, environment, store_id, input, before),
+            lookUp(deps, target, state, changes, makes_handle),
+          ]);
+          return commandOf(named.changes);
+        },
+        reserve: async () => {
+          const renamed = await named?.reserve(context);
+          return renamed && commandOf(renamed);
         },
       });
     const written = await inTurn(deps, environment, input, write);
@@ -391,28 +436,28 @@ export function defineResource<
     store: StoreIdentity,
     external_id: string,
     operation?: Operation,
-  ): Promise<{ readonly id: Id; readonly is_new: boolean }> {
-    const lookUp = async (id: Id) => {
+  ): Promise<{ readonly id: Id; readonly is_new: boolean; readonly loaded: Loaded<Resource> }> {
+    const loadOne = async (id: Id) => {
       const ref = streamIn(deps, environment, aggregate, id);
       const loaded = await load<Resource>(ref);
       const event = operation && (await findEventOf<Resource>(operation, ref, loaded));
-      return { state: loaded.state, is_written_before: event !== undefined };
+      return { loaded, state: loaded.state, is_written_before: event !== undefined };
     };
     const name = { store_id: store.id, kind: category, field: 'external_id', value: external_id };
     const owner_id = (await ownerOfName(deps, environment, name)) as Id | undefined;
     if (owner_id !== undefined) {
-      const { state, is_written_before } = await lookUp(owner_id);
-      if (state.tag === 'absent') return { id: owner_id, is_new: true };
+      const { loaded, state, is_written_before } = await loadOne(owner_id);
+      if (state.tag === 'absent') return { id: owner_id, is_new: true, loaded };
       const has_name = state.tag === 'present' && valueIn(state.resource, 'external_id') === external_id;
-      if (has_name || is_written_before) return { id: owner_id, is_new: false };
+      if (has_name || is_written_before) return { id: owner_id, is_new: false, loaded };
     }
     for (let generation = 1; ; generation++) {
       const id = derivedIdOf<Id>(store, derived_kind, external_id, generation);
-      const { state, is_written_before } = await lookUp(id);
-      if (state.tag === 'absent') return { id, is_new: true };
+      const { loaded, state, is_written_before } = await loadOne(id);
+      if (state.tag === 'absent') return { id, is_new: true, loaded };
       // An import has created it under this name.
       const is_imported = state.tag === 'present' && valueIn(state.resource, 'external_id') === null;
-      if (is_imported || is_written_before) return { id, is_new: false };
+      if (is_imported || is_written_before) return { id, is_new: false, loaded };
     }
   }
 
@@ -432,12 +477,13 @@ export function defineResource<
       if (before) await beforeUpdate?.(deps, request, before, parseBody(patch, request.body));
     };
     for (let attempt = 1; ; attempt++) {
-      const { id, is_new } = await idOfExternal(deps, environment, store, external_id, request.operation);
+      const found = await idOfExternal(deps, environment, store, external_id, request.operation);
+      const { id, is_new, loaded } = found;
       const input = {
         ...parseBody<object>(is_new ? body : patch, request.body),
         external_id,
       } as unknown as New;
-      const target = { environment, store_id: store.id, id, guard, makes_handle: true };
+      const target = { environment, store_id: store.id, id, loaded, guard, makes_handle: true };
       try {
         const written = await put(deps, writeContextOf(request), target, input);
         if (written.outcome !== 'deleted') return written;
@@ -484,6 +530,7 @@ export function defineResource<
     const { environment } = request.principal;
     const id = request.params.id as Id;
     const guard = accessGuardFor(request, deps.stores, aggregate.not_found);
+    let named: LookedUpChanges<object> | undefined;
     const written = withResource(
       await execute<Resource, FieldCommand<F>>({
         ...streamIn(deps, environment, aggregate, id),
@@ -494,13 +541,11 @@ export function defineResource<
             if (state.resource) await beforeRestore?.(deps, environment, state.resource);
             const names = unique.map((field) => [field, valueIn(state.resource, field) ?? undefined]);
             const target = { environment, store_id: state.store_id, id };
-            await withNames(deps, context, target, state, {
-              ...state.resource,
-              ...Object.fromEntries(names),
-            });
+            named = await lookUp(deps, target, state, { ...state.resource, ...Object.fromEntries(names) });
           }
           return { type: 'Restore', now_ms: deps.system.now() };
         },
+        reserve: async () => void (await named?.reserve(context)),
       }),
     );
     return answerAfter(deps, request, written);

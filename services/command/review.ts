@@ -113,12 +113,12 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const publication_id = request.params.id as PublicationId;
   const guard = accessGuardFor(request, deps.stores, 'publication_not_found');
   const { verified_purchase, ...input } = parseBody(newReviewBody, request.body);
-  const { id, fresh } = await idForNew(deps, environment, reviewAggregate, context);
+  const { id, loaded } = await idForNew(deps, environment, reviewAggregate, context);
   const written = withResource(
     await execute<Review, ReviewCommand>({
       ...streamIn(deps, environment, reviewAggregate, id),
       context,
-      fresh,
+      loaded,
       check: async () => {
         const publication = await findInLog(deps, environment, publicationAggregate, publication_id);
         if (!publication) throw new CatalogError('publication_not_found');

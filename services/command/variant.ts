@@ -1,5 +1,6 @@
 import { writes } from '../../shared/api/operations/writes';
 import { newVariantBody, variantPatchBody } from '../../shared/api/requests/writes';
+import type { publicationFields } from '../../shared/catalog/publication/fields';
 import {
   type Publication,
   type PublicationCommand,
@@ -14,9 +15,10 @@ import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { executeOn, type Written } from './execute';
+import { type LookedUp, lookUpNames, reserveNames } from './names';
 import { existingMedia } from './references';
 import { awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
-import { reserveVariantNames } from './variant-names';
+import { variantNames } from './variant-names';
 
 /** Returns the routes of the writes of single variants, which are parts of publications. */
 export function variantRoutes(deps: RouteDeps): Route[] {
@@ -78,19 +80,23 @@ async function write(
   const assertAllowed = guardFor(request, deps.stores, not_found);
   const { environment } = request.principal;
   const context = writeContextOf(request);
+  const taker = { deps, environment, aggregate: publicationAggregate, id };
+  let names: LookedUp<Publication, keyof typeof publicationFields>[] = [];
   const guard = async (publication: Publication): Promise<void> => {
     await assertAllowed(publication);
-    const target = { environment, store_id: publication.store_id, id };
-    await reserveVariantNames(deps, context, target, sentTo(publication, command), publication, () => '');
+    const sent = sentTo(publication, command);
+    names = await lookUpNames(
+      taker,
+      variantNames(publication.store_id, sent, publication, () => ''),
+    );
   };
-  return executeOn(streamIn(deps, environment, publicationAggregate, id), context, command, guard);
+  const reserve = () => reserveNames(taker, context, names);
+  const ref = streamIn(deps, environment, publicationAggregate, id);
+  return executeOn(ref, context, command, guard, reserve);
 }
 
 /** Returns the values that the command gives to a variant of the publication. */
-function sentTo(
-  { variants }: Publication,
-  command: PublicationCommand,
-): Parameters<typeof reserveVariantNames>[3] {
+function sentTo({ variants }: Publication, command: PublicationCommand): Parameters<typeof variantNames>[1] {
   if (command.type === 'AddVariant') return [command.variant];
   const is_found = command.type === 'ChangeVariant' && variants.some(({ id }) => id === command.variant_id);
   return is_found ? [command.changes] : [];

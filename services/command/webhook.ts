@@ -66,7 +66,7 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const { environment } = request.principal;
   const { store_id: sent_store_id, description, events = [], url } = parseBody(newWebhookBody, request.body);
   const store_id = storeForNew(request, sent_store_id);
-  const { id, fresh } = await idForNew(deps, environment, webhookAggregate, context);
+  const { id, loaded } = await idForNew(deps, environment, webhookAggregate, context);
   const after = offsetOf(await tailOf(deps.events[environment]));
   const check = async (): Promise<WebhookCommand> => {
     await deps.stores.require(environment, store_id);
@@ -74,7 +74,7 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
     return { type: 'Create', webhook };
   };
   const ref = streamIn(deps, environment, webhookAggregate, id);
-  const written = withResource(await execute<Webhook, WebhookCommand>({ ...ref, context, fresh, check }));
+  const written = withResource(await execute<Webhook, WebhookCommand>({ ...ref, context, loaded, check }));
   const answer = await answerAfter(deps, request, written, true);
   return { ...answer, status: 201, headers: { ...answer.headers, Location: `/api/webhook/${id}` } };
 }

@@ -11,7 +11,9 @@ export async function pause(
 }
 
 /** Waits until all promises have ended. Then resolves to their values, or rejects as the first of them that has failed. */
-export async function allEnded<Value>(promises: readonly Promise<Value>[]): Promise<Value[]> {
+export async function allEnded<Promises extends readonly unknown[] | []>(
+  promises: Promises,
+): Promise<{ -readonly [Index in keyof Promises]: Awaited<Promises[Index]> }> {
   await Promise.allSettled(promises);
   return Promise.all(promises);
 }

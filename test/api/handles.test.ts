@@ -47,6 +47,16 @@ describe.each([
     expect(await handleAfter({ handle: 'first' })).toBe('first');
   });
 
+  test('is not used up by a creation that is refused', async () => {
+    await post({ handle: 'green', external_id: `${kind}-1` });
+    expectError(await post({ external_id: `${kind}-1` }), 409, 'CONFLICT', 'external_id');
+    if (kind === 'publication') {
+      const variants = [{ sku: 'S' }, { sku: 'M' }];
+      expectError(await post({ variants }), 400, 'FIELD_INVALID', 'variants.1.option_values');
+    }
+    expect(await handleAfter({})).toBe('te-verde');
+  });
+
   test('of twenty-five resources that are created at once is another one for each', async () => {
     const replies = await Promise.all(Array.from({ length: 25 }, () => post()));
     expect(replies.map(({ status }) => status)).toEqual(Array(25).fill(201));

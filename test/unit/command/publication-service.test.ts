@@ -2,9 +2,11 @@ import { createListing, deleteListing } from '../../../services/command/listing'
 import { deleteMedia, uploadMedia } from '../../../services/command/media';
 import type { NewPublication } from '../../../services/command/publication';
 import { createPublication, putPublication, updatePublication } from '../../../services/command/publication';
+import { ActiveStores } from '../../../services/command/request';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../../shared/kernel/ids';
+import { Rounds } from '../../support/rounds';
 import { anUpload, errorOf, faultsOf, newId, World } from './support';
 
 const input: NewPublication = { title: 'Tea', price_currency: 'USD', price_amount: 1_250 };
@@ -78,6 +80,34 @@ describe('a publication', () => {
     const failure = await errorOf(() => shop.update(value.id, { title: 'X', listing_id: newId() }, guard));
     expect(failure.condition).toBe('precondition_failed');
     expect(shop.written).toBe(1);
+  });
+});
+
+describe('the calls of a creation to the log, one after the other', () => {
+  const named = {
+    external_id: 'erp-1',
+    handle: 'tea',
+    variants: ['S', 'M'].map((Size) => ({ sku: `TEA-${Size}`, option_values: { Size } })),
+  };
+
+  test.each([
+    ['a handle of its title', {}, 0, 3],
+    ['a handle of a title that three others have', {}, 3, 4],
+    ['an external id, a handle and two SKUs', named as object, 0, 3],
+  ])('with %s', async (_what, body, others, rounds) => {
+    const world = new World();
+    const { id: store_id } = await world.store();
+    const target = { environment: 'live', store_id } as const;
+    const create = (body: Partial<NewPublication> = {}) => {
+      const guard = () => new ActiveStores(world).require('live', store_id);
+      return createPublication(world, world.context(), { ...target, guard }, { ...input, ...body });
+    };
+    for (let n = 0; n < others; n++) await create();
+    const { id: listing_id } = (await createListing(world, world.context(), target, { name: 'Teas' })).value;
+    const { id } = (await uploadMedia(world, world.context(), target, anUpload())).value;
+    const calls = new Rounds(world.events.live);
+    const about = { ...body, listing_id, media_ids: [id] };
+    expect(await calls.of(() => create(about))).toMatchObject({ rounds });
   });
 });
 
