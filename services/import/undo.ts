@@ -1,4 +1,5 @@
 import { parseStreamName, START, type StreamName, streamName } from '../../shared/catalog/events/envelope';
+import { isIdle } from '../../shared/catalog/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -58,7 +59,7 @@ export async function undoImport(
     const keep = (reason: string) => kept.push({ id, title: state.resource.title, reason });
     const stream = streamName(environment, 'publication', id);
     const since = (await deps.events[environment].readStream(stream, first))
-      .filter(({ type }) => !HARMLESS.includes(type))
+      .filter((event) => !HARMLESS.includes(event.type) && !isIdle(event))
       .map(({ metadata }) => metadata.request_id ?? '');
     if (since.some((request_id) => ![run, undone_by].includes(request_id))) return void keep('changed since');
     if (since.at(-1) === undone_by) return;

@@ -6,13 +6,13 @@ import { isSameValue } from '../kernel/same-value';
 import { type Aggregate, type Deleted, present, type State } from './events/aggregate';
 import type { Category } from './events/envelope';
 import type { EventDefinition } from './events/event-definition';
-import { type Changes, changesOf, dataOfNew, type Fields, type Input, initialValues } from './fields';
+import { type Changes, changesOf, dataOfNew, type Fields, type Input, initialValues, isIdle } from './fields';
 
 /** A resource of a store whose content are declared fields. */
 export interface FieldResource<Id> {
   readonly id: Id;
   readonly store_id: StoreId;
-  /** Number of events so far, except views. `If-Match` compares it with the version in the ETag. */
+  /** Number of events so far, except views and idle ones. `If-Match` compares it with the version in the ETag. */
   readonly version: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -103,7 +103,7 @@ export function fieldAggregate<
         version: state.resource.version + 2,
         updated_at: occurred_at,
       });
-    if (state.tag !== 'present') return state;
+    if (state.tag !== 'present' || isIdle(event)) return state;
     const before = state.resource;
     if (event.type === deleted) {
       const { store_id } = before;
@@ -154,7 +154,7 @@ export function fieldAggregate<
         return change(state.resource, command.changes);
       case 'Interrupt': {
         const { type, schema } = changes.find(({ schema }) => command.field in schema.shape)!;
-        return accept(eventOf(type, schema.parse(state.resource)));
+        return accept(eventOf(type, { ...schema.parse(state.resource), idle: true }));
       }
       case 'Delete':
         return accept(eventOf(deleted, {}));

@@ -196,6 +196,15 @@ type ChangeEvent<F extends Fields, Type extends string> = EventDefinition<
   z.ZodObject<StoredShape<F, Type>>
 >;
 
+/**
+ * Marks an event that changes nothing, not even the version: it repeats the values of its fields. It makes a write that is
+ * under way lose the race. An earlier release ignores the mark, and counts the event in the version.
+ */
+const IDLE = z.literal(true).optional();
+
+/** Whether the event changes nothing. */
+export const isIdle = ({ data }: { readonly data: object }): boolean => 'idle' in data;
+
 /** Defines an event for each of `types`, in their order. */
 export function changeEvents<F extends Fields, const Types extends readonly F[keyof F]['event'][]>(
   fields: F,
@@ -203,7 +212,7 @@ export function changeEvents<F extends Fields, const Types extends readonly F[ke
 ): { readonly [Index in keyof Types]: ChangeEvent<F, Types[Index]> } {
   const definitionOf = (type: string): EventDefinition => {
     const fields_of_type = Object.entries(fields).filter(([, declaration]) => declaration.event === type);
-    return defineEvent(type, z.object(shape(fields_of_type, storedSchema)));
+    return defineEvent(type, z.object({ ...shape(fields_of_type, storedSchema), idle: IDLE }));
   };
   return types.map(definitionOf) as { readonly [Index in keyof Types]: ChangeEvent<F, Types[Index]> };
 }
@@ -220,7 +229,7 @@ export function changesOf<const Definitions extends readonly EventDefinition<str
   const changed = changes as Record<string, unknown>;
   const events: { type: string; data: Record<string, unknown> }[] = [];
   for (const { type, schema } of definitions) {
-    const names = Object.keys(schema.shape);
+    const names = Object.keys(schema.shape).filter((name) => name !== 'idle');
     const valueAfter = (name: string) => (changed[name] === undefined ? old[name] : changed[name]);
     if (names.every((name) => isSameValue(valueAfter(name), old[name]))) continue;
     events.push({ type, data: Object.fromEntries(names.map((name) => [name, valueAfter(name)])) });

@@ -1,3 +1,5 @@
+import { CatalogError } from '../../shared/kernel/errors';
+import { breakNextAppend } from '../support/idempotent';
 import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
@@ -42,6 +44,21 @@ describe.each([
     expect((await take()).body.data.external_id).toBe('erp-1');
     await send('DELETE', `${path}/${second}`);
     expect((await post({ external_id: 'erp-1' })).status).toBe(201);
+  });
+
+  test('can be taken from a resource that gave it up, which keeps its version and its time', async () => {
+    const { id } = (await post({ external_id: 'erp-1' })).body.data;
+    const given_up = await send('PATCH', `${path}/${id}`, { body: { external_id: 'erp-2' } });
+    await post({ external_id: 'erp-1' });
+    const { live } = here.harness.deps.events;
+    breakNextAppend(live, 'before', new CatalogError('unavailable'), kind);
+    const failed = await send('PATCH', `${path}/${id}`, { body: { external_id: 'erp-3' } });
+    expectError(failed, 503, 'SERVICE_UNAVAILABLE');
+    await post({ external_id: 'erp-3' });
+    const shown = await send('GET', `${path}/${id}`);
+    expect(shown.body.data.updated_at).toBe(given_up.body.data.updated_at);
+    const headers = { 'If-Match': given_up.headers.get('etag')! };
+    expect((await send('PATCH', `${path}/${id}`, { body: other, headers })).status).toBe(200);
   });
 
   test('is free in another store and for the other kind', async () => {

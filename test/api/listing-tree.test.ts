@@ -121,6 +121,19 @@ describe('a parent_id is refused', () => {
       expectError(await move(home, parent), 400, 'FIELD_INVALID', 'parent_id');
   });
 
+  test('which leaves its version as it is, also after the next move of another one', async () => {
+    const [home, kitchen] = (await createChain('Home', 'Kitchen')) as [string, string];
+    const { headers } = await send('GET', `/api/listing/${home}`);
+    expectError(await move(home, kitchen), 400, 'FIELD_INVALID', 'parent_id');
+    const other = (await create('Cups')).body.data.id;
+    expect((await move(other, kitchen)).status).toBe(200);
+    const renamed = await send('PATCH', `/api/listing/${home}`, {
+      body: { name: 'House' },
+      headers: { 'If-Match': headers.get('etag')! },
+    });
+    expect([renamed.status, renamed.headers.get('etag')]).toEqual([200, expect.stringMatching(/^"2-/)]);
+  });
+
   test('if the listings below would be on a seventh level', async () => {
     const upper = await createChain('1', '2', '3', '4');
     const lower = await createChain('a', 'b', 'c');

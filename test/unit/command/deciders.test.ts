@@ -18,6 +18,7 @@ import {
 import { type MediaEvent, mediaAggregate } from '../../../shared/catalog/media/media';
 import { publicationFields } from '../../../shared/catalog/publication/fields';
 import {
+  type Publication,
   type PublicationChanges,
   type PublicationEvent,
   type PublicationFields,
@@ -38,7 +39,7 @@ import {
   storeAggregate,
 } from '../../../shared/catalog/store/store';
 import type { Condition } from '../../../shared/kernel/errors';
-import type { AnyId } from '../../../shared/kernel/ids';
+import type { AnyId, PublicationId } from '../../../shared/kernel/ids';
 import { AT, anUpload, NOW_MS, newId, somePictures } from './support';
 
 /** The events that a command appends after the given ones, or the condition that rejects it. */
@@ -261,16 +262,29 @@ describe('a publication', () => {
     ['a second deletion', [created, deleted], remove, 'publication_not_found'],
   ]);
 
+  const publication_id = newId<PublicationId>();
+  const LATER = '2026-02-01T00:00:00.000Z';
+  const stateAfter = (events: readonly PublicationEvent[]): State<Publication> =>
+    events.reduce<State<Publication>>(
+      (before, event) => publicationAggregate.evolve(before, event, publication_id, AT),
+      ABSENT,
+    );
+
   test.each<[string, PublicationEvent[], PublicationEvent]>([
-    ['repeats its names', [full], { type: 'PublicationNamed', data: { external_id: null, handle: null } }],
+    [
+      'repeats its names',
+      [full],
+      { type: 'PublicationNamed', data: { external_id: null, handle: null, idle: true } as never },
+    ],
     ['is a deletion without effect if there is none', [], deleted],
     ['is a second deletion if it is deleted', [created, deleted], deleted],
   ])('interrupted %s, each time', (_, given, event) => {
     expect(decide(given, interrupt)).toEqual([event]);
     expect(decide([...given, event], interrupt)).toEqual([event]);
+    const before = stateAfter(given);
+    expect(publicationAggregate.evolve(before, event, publication_id, LATER)).toEqual(before);
   });
 
-  const publication_id = newId();
   const variant = (n: number, data: Partial<Variant> = {}): Variant => ({
     ...(initialValues(variantFields) as unknown as Variant),
     ...{ id: variantId(publication_id, 0, n), option_values: { Size: String(n) }, price_amount: 1_250 },
