@@ -1,7 +1,8 @@
 import { writes } from '../../shared/api/operations/writes';
 import { featuredOrderBody } from '../../shared/api/requests/writes';
 import { greatest } from '../../shared/catalog/events/positions';
-import { type Listing, listingAggregate } from '../../shared/catalog/listing/listing';
+import type { Idle } from '../../shared/catalog/fields';
+import { type Listing, type ListingCommand, listingAggregate } from '../../shared/catalog/listing/listing';
 import type { Publication } from '../../shared/catalog/publication/publication';
 import { featuredIn } from '../../shared/catalog/search/words';
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
@@ -10,8 +11,8 @@ import { parseBody } from '../../shared/http/validation';
 import { allEnded } from '../../shared/kernel/async';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
-import { load, streamIn } from '../../shared/ports/stream-state';
-import type { Written } from './execute';
+import { streamIn, streamNameOf } from '../../shared/ports/stream-state';
+import { execute, type WriteContext, type Written, withResource } from './execute';
 import { findPublication, updatePublication } from './publication';
 import { awaitProjection, guardFor, type RouteDeps, readCount, writeContextOf } from './request';
 
@@ -27,21 +28,56 @@ export const featuredRoutes = (deps: RouteDeps): Route[] => [
 /**
  * Handles `POST /api/listing/:id/featured`: gives the publications the positions 1, 2, 3 …, and takes the position of
  * all others of the listing. Each publication is a stream of its own, so there is an append for each one that changes.
- * If some of them fail, sending the request again does the rest.
+ * If some of them fail, sending the request again does the rest. With an `Idempotency-Key`, the stream of the listing gets
+ * an event at the end, which changes nothing. A repetition finds it there and changes no publication.
  */
 async function arrangeFeatured(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const { publication_ids } = parseBody(featuredOrderBody, request.body);
-  const { environment } = request.principal;
   const listing_id = request.params.id as ListingId;
-  const listing = await load(streamIn(deps, environment, listingAggregate, listing_id));
-  if (listing.state.tag !== 'present') throw new CatalogError('listing_not_found');
-  const { resource } = listing.state;
-  await guardFor(request, deps.stores, 'listing_not_found')(resource);
+  const context = writeContextOf(request);
+  const guard = guardFor(request, deps.stores, 'listing_not_found');
+  const ref = streamIn(deps, request.principal.environment, listingAggregate, listing_id);
+  let written: Written<Publication>[] | undefined;
+  let changed_count = 0;
+  const writing = execute<Listing, ListingCommand>({
+    ...ref,
+    context,
+    check: async (state) => {
+      if (state.tag !== 'present') throw new CatalogError('listing_not_found');
+      if (!written) {
+        await guard(state.resource);
+        written = await placeAll(deps, request, context, state.resource, publication_ids);
+        changed_count = written.filter(({ changed }) => changed).length;
+      }
+      if (!context.operation) return { type: 'Update', changes: {} };
+      return { type: 'Interrupt', field: 'handle', idle: { changed_count } };
+    },
+  });
+  const end = withResource(await writing);
+  if (end.repeated) {
+    const [event] = await ref.events.readStream(streamNameOf(ref), end.revision, 1);
+    changed_count = (event?.data as { readonly idle?: Idle } | undefined)?.idle?.changed_count ?? 0;
+  }
+  const position = greatest([end, ...(written ?? [])].map((one) => one.position));
+  const repeated = [end, ...(written ?? [])].some((one) => one.repeated === true);
+  const data = { object: 'featured_order', listing_id, publication_ids: [...publication_ids], changed_count };
+  return { data, headers: await awaitProjection(deps, request, end.value.store_id, { position, repeated }) };
+}
+
+/** Places the publications, and takes the positions of the others. Throws `field_invalid` if one is not in the listing. */
+async function placeAll(
+  deps: RouteDeps,
+  request: ApiRequest,
+  context: WriteContext,
+  listing: Listing,
+  publication_ids: readonly string[],
+): Promise<Written<Publication>[]> {
+  const { environment } = request.principal;
+  const { id: listing_id } = listing;
   await checkPublications(deps, request, publication_ids);
   const wanted = new Map(publication_ids.map((id, index) => [id, index + 1]));
-  for (const id of await featuredOf(deps, request, resource)) if (!wanted.has(id)) wanted.set(id, 0);
+  for (const id of await featuredOf(deps, request, listing)) if (!wanted.has(id)) wanted.set(id, 0);
 
-  const context = writeContextOf(request);
   const place = async ([id, position]: readonly [string, number]): Promise<Written<Publication>[]> => {
     const revise = async (before: Publication) => {
       if (before.listing_id === listing_id) return { featured_position: position || null };
@@ -66,11 +102,7 @@ async function arrangeFeatured(deps: RouteDeps, request: ApiRequest): Promise<An
   const places = [...wanted];
   for (let start = 0; start < places.length; start += CONCURRENCY)
     written.push(...(await allEnded(places.slice(start, start + CONCURRENCY).map(place))).flat());
-  const changed_count = written.filter(({ changed }) => changed).length;
-  const data = { object: 'featured_order', listing_id, publication_ids: [...publication_ids], changed_count };
-  const position = greatest([listing, ...written].map((one) => one.position));
-  const repeated = written.some((one) => one.repeated === true);
-  return { data, headers: await awaitProjection(deps, request, resource.store_id, { position, repeated }) };
+  return written;
 }
 
 const CHANGED = 'A publication was moved or deleted at the same time. Send the request again';

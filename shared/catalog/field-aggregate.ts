@@ -6,7 +6,16 @@ import { isSameValue } from '../kernel/same-value';
 import { type Aggregate, type Deleted, present, type State } from './events/aggregate';
 import type { Category } from './events/envelope';
 import type { EventDefinition } from './events/event-definition';
-import { type Changes, changesOf, dataOfNew, type Fields, type Input, initialValues, isIdle } from './fields';
+import {
+  type Changes,
+  changesOf,
+  dataOfNew,
+  type Fields,
+  type Idle,
+  type Input,
+  initialValues,
+  isIdle,
+} from './fields';
 
 /** A resource of a store whose content are declared fields. */
 export interface FieldResource<Id> {
@@ -24,8 +33,8 @@ export type FieldCommand<F extends Fields> =
   /** Creates the resource if it does not exist, otherwise patches it. An import sends one per row. */
   | { readonly type: 'Put'; readonly store_id: string; readonly id?: string; readonly input: Input<F> }
   | { readonly type: 'Update'; readonly changes: Changes<F> }
-  /** Changes nothing, but appends an event, so that a write that is under way loses the race. */
-  | { readonly type: 'Interrupt'; readonly field: keyof F & string }
+  /** Changes nothing, but appends an event, so that a write that is under way loses the race. `idle`: what it records. */
+  | { readonly type: 'Interrupt'; readonly field: keyof F & string; readonly idle?: Idle }
   | { readonly type: 'Delete' }
   | EraseCommand
   /** Undoes a deletion of the last `RESTORABLE_DAYS`. Changes nothing if the resource is not deleted. */
@@ -154,7 +163,7 @@ export function fieldAggregate<
         return change(state.resource, command.changes);
       case 'Interrupt': {
         const { type, schema } = changes.find(({ schema }) => command.field in schema.shape)!;
-        return accept(eventOf(type, { ...schema.parse(state.resource), idle: true }));
+        return accept(eventOf(type, { ...schema.parse(state.resource), idle: command.idle ?? {} }));
       }
       case 'Delete':
         return accept(eventOf(deleted, {}));

@@ -198,9 +198,11 @@ type ChangeEvent<F extends Fields, Type extends string> = EventDefinition<
 
 /**
  * Marks an event that changes nothing, not even the version: it repeats the values of its fields. It makes a write that is
- * under way lose the race. An earlier release ignores the mark, and counts the event in the version.
+ * under way lose the race, or records that an operation has changed other streams. An earlier release ignores the mark, and
+ * counts the event in the version.
  */
-const IDLE = z.literal(true).optional();
+const idleSchema = z.object({ changed_count: z.int().min(0).optional() });
+export type Idle = z.output<typeof idleSchema>;
 
 /** Whether the event changes nothing. */
 export const isIdle = ({ data }: { readonly data: object }): boolean => 'idle' in data;
@@ -212,7 +214,10 @@ export function changeEvents<F extends Fields, const Types extends readonly F[ke
 ): { readonly [Index in keyof Types]: ChangeEvent<F, Types[Index]> } {
   const definitionOf = (type: string): EventDefinition => {
     const fields_of_type = Object.entries(fields).filter(([, declaration]) => declaration.event === type);
-    return defineEvent(type, z.object({ ...shape(fields_of_type, storedSchema), idle: IDLE }));
+    return defineEvent(
+      type,
+      z.object({ ...shape(fields_of_type, storedSchema), idle: idleSchema.optional() }),
+    );
   };
   return types.map(definitionOf) as { readonly [Index in keyof Types]: ChangeEvent<F, Types[Index]> };
 }

@@ -143,6 +143,37 @@ export function lostRecordsStories(name: string, open: () => Promise<ForgetfulSe
       expectReplay(restored, await send('POST', `${path}/restore`, restore_key));
     });
 
+    test('a featured order is set once, also if others have changed it or the listing since', async () => {
+      const listing = await harness.request('POST', '/api/listing', { token, body: { name: 'Teas' } });
+      const { id: listing_id } = listing.body.data;
+      const path = `/api/listing/${listing_id}`;
+      const create = async (title: string): Promise<string> =>
+        (await post(newKey(), { ...TEA, title, listing_id, featured_position: 1 })).body.data.id;
+      const [green, black] = [await create('Green tea'), await create('Black tea')];
+      await harness.settled();
+      const key = newKey();
+      const arrange = () =>
+        harness.request('POST', `${path}/featured`, {
+          ...{ token, body: { publication_ids: [green] } },
+          headers: { 'idempotency-key': key, 'if-match': listing.headers.get('etag')! },
+        });
+      const first = await arrange();
+      // The other one is not featured any more.
+      expect([first.status, first.body.data.changed_count]).toEqual([200, 1]);
+      await harness.request('POST', `${path}/featured`, { token, body: { publication_ids: [black, green] } });
+      await harness.request('PATCH', path, { token, body: { name: 'Tea' } });
+      const before = await eventsOf(green);
+      await lose();
+      expectReplay(first, await arrange());
+      await harness.request('PATCH', `/api/publication/${green}`, { token, body: { listing_id: null } });
+      await harness.request('DELETE', path, { token });
+      await lose();
+      expectReplay(first, await arrange());
+      const { body } = await harness.request('GET', `/api/publication/${black}`, { token });
+      expect(body.data.featured_position).toBe(1);
+      expect(await eventsOf(green)).toEqual([...before, 'PublicationMovedToListing']);
+    });
+
     test('a put is done once, also if its resource was deleted since', async () => {
       const path = '/api/publication/by-external-id/ERP-7';
       const [created_by, changed_by] = [newKey(), newKey()];

@@ -274,7 +274,7 @@ describe('a publication', () => {
     [
       'repeats its names',
       [full],
-      { type: 'PublicationNamed', data: { external_id: null, handle: null, idle: true } as never },
+      { type: 'PublicationNamed', data: { external_id: null, handle: null, idle: {} } as never },
     ],
     ['is a deletion without effect if there is none', [], deleted],
     ['is a second deletion if it is deleted', [created, deleted], deleted],
