@@ -293,6 +293,25 @@ describe('a publication with variants', () => {
     expect((await patch(id, { price_amount: 5_000, price_active: false })).status).toBe(200);
   });
 
+  test('keeps its price and stock, in the feed too, or gets those that are sent, if all variants are removed', async () => {
+    const variants = [
+      { option_values: { Size: 'S' }, price_amount: 8_900, quantity_available: 3 },
+      { option_values: { Size: 'M' }, price_amount: 9_900, quantity_available: 12 },
+    ];
+    for (const [sent, price_amount, quantity_available] of [
+      [{}, 8_900, 15],
+      [{ price_amount: 8_900 }, 8_900, 15],
+      [{ price_amount: 700, quantity_available: null }, 700, undefined],
+    ] as const) {
+      const id = await make({ variants });
+      const { data } = (await patch(id, { variants: [], ...sent })).body;
+      expect([data.price_amount, data.quantity_available]).toEqual([price_amount, quantity_available]);
+      const history = (await send('GET', `/api/publication/${id}/history`)).body.data;
+      const told = history.find(({ changed }: { changed: object }) => 'price_amount' in changed);
+      expect(told.changed.price_amount.after).toBe(price_amount);
+    }
+  });
+
   test.each([
     ['the same values twice', sizes('S', 'S'), 'FIELD_INVALID', 'variants.1.option_values'],
     ['no value of an option', [...sizes('S'), {}], 'FIELD_REQUIRED', 'variants.1.option_values.Size'],

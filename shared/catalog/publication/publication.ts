@@ -7,7 +7,15 @@ import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { ERASED, type FieldCommand, type FieldResource, fieldAggregate } from '../field-aggregate';
-import { type Changes, changeEvents, type Input, resourceOf, responseNames, storedShape } from '../fields';
+import {
+  type Changes,
+  changeEvents,
+  changesOf,
+  type Input,
+  resourceOf,
+  responseNames,
+  storedShape,
+} from '../fields';
 import { withInitialVisibility } from '../schedule';
 import { PUBLICATION_CHANGES, publicationFields } from './fields';
 import {
@@ -151,11 +159,31 @@ function decideFields(
   const decision = withFields.decide(state, command);
   if (!decision.ok || state.tag !== 'present') return decision;
   const { variants } = state.resource;
-  return accept(
-    ...decision.events.flatMap((event) =>
-      event.type === 'VariantsReplaced' ? changesOfVariants(variants, event) : [event],
-    ),
+  const events = decision.events.flatMap((event) =>
+    event.type === 'VariantsReplaced' ? changesOfVariants(variants, event) : [event],
   );
+  const loses_variants = decision.events.some(
+    (event) => event.type === 'VariantsReplaced' && event.data.variants.length === 0,
+  );
+  return accept(...(loses_variants ? withOwnPrice(state.resource, events) : events));
+}
+
+/**
+ * Returns the events, which remove all variants, with the price and the stock of the publication: those that were sent, or
+ * those that it had. Without this, each removed variant would change them, and those of the last variant would stay.
+ */
+function withOwnPrice(before: Publication, events: readonly PublicationEvent[]): PublicationEvent[] {
+  const isOwn = ({ type }: PublicationEvent): boolean =>
+    type === 'PublicationPriced' || type === 'PublicationStocked';
+  const others = events.filter((event) => !isOwn(event));
+  const after = others.reduce<State<Publication>>(
+    (state, event) => publicationAggregate.evolve(state, event, before.id, before.updated_at),
+    present(before),
+  );
+  const { price_amount, quantity_available } = before;
+  const sent = events.filter(isOwn).map(({ data }) => data);
+  const wanted = Object.assign({ price_amount, quantity_available }, ...sent) as PublicationChanges;
+  return [...others, ...(after.tag === 'present' ? changesOf(fieldEvents, after.resource, wanted) : [])];
 }
 
 /** Decides a command for one variant: as an update with the whole list, whose faults name only the field. */
