@@ -3,7 +3,7 @@ import type { ApiOperation } from '../../shared/api/operations/operation';
 import { externalIdPath } from '../../shared/api/requests/writes';
 import type { Aggregate, State } from '../../shared/catalog/events/aggregate';
 import type { DomainEvent } from '../../shared/catalog/events/codec';
-import type { JsonObject, StreamName } from '../../shared/catalog/events/envelope';
+import { type JsonObject, type StreamName, streamName } from '../../shared/catalog/events/envelope';
 import type { FieldCommand, FieldResource } from '../../shared/catalog/field-aggregate';
 import type { Changes, Fields, Input } from '../../shared/catalog/fields';
 import type { Environment } from '../../shared/catalog/realm';
@@ -455,10 +455,22 @@ export function defineResource<
       const id = derivedIdOf<Id>(store, derived_kind, external_id, generation);
       const { loaded, state, is_written_before } = await loadOne(id);
       if (state.tag === 'absent') return { id, is_new: true, loaded };
-      // An import has created it under this name.
-      const is_imported = state.tag === 'present' && valueIn(state.resource, 'external_id') === null;
+      const has_none = state.tag === 'present' && valueIn(state.resource, 'external_id') === null;
+      // An import has created it under this name. A resource that had the name gave it up.
+      const is_imported = has_none && !(await hadExternalId(deps, environment, id, external_id));
       if (is_imported || is_written_before) return { id, is_new: false, loaded };
     }
+  }
+
+  /** Whether an event of the resource has the external id. */
+  async function hadExternalId(
+    deps: StoreDeps,
+    environment: Environment,
+    id: Id,
+    external_id: string,
+  ): Promise<boolean> {
+    const recorded = await deps.events[environment].readStream(streamName(environment, category, id));
+    return recorded.some(({ data }) => data.external_id === external_id);
   }
 
   /**

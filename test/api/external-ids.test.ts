@@ -118,6 +118,20 @@ describe.each([
     expect((await put('erp-2', least)).body.data).toMatchObject({ id, result: 'unchanged' });
   });
 
+  test('in a PUT does not touch a resource that gave it up', async () => {
+    const clear = (id: string) => send('PATCH', `${path}/${id}`, { body: { external_id: null } });
+    const ids: string[] = [];
+    for (const _ of [1, 2, 3]) {
+      const { status, body } = await put('erp-1', least);
+      expect(status).toBe(201);
+      ids.push(body.data.id);
+      await clear(body.data.id);
+    }
+    expect(new Set(ids).size).toBe(3);
+    expect((await put('erp-1', { ...least, ...other })).status).toBe(201);
+    for (const id of ids) expect((await send('GET', `${path}/${id}`)).body.data).toMatchObject(least);
+  });
+
   test('in a PUT with If-Match changes only that version', async () => {
     expectError(await put('erp-1', least, { 'If-Match': '*' }), 412, 'CONFLICT');
     const etag = (await put('erp-1', least)).headers.get('etag')!;
