@@ -7,8 +7,10 @@ import {
   type PublicationBatchItem,
   publicationBatchBody,
 } from '../../shared/api/requests/writes';
+import { present, type State } from '../../shared/catalog/events/aggregate';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { greatest } from '../../shared/catalog/events/positions';
+import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import { storeAggregate } from '../../shared/catalog/store/store';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody, parseQuery } from '../../shared/http/validation';
@@ -18,7 +20,7 @@ import { deriveId, timeOfId } from '../../shared/kernel/ids';
 import { load, streamIn } from '../../shared/ports/stream-state';
 import type { StoreIdentity } from './derived-ids';
 import { listings } from './listing';
-import { publications } from './publication';
+import { publicationPatchSchema, publications } from './publication';
 import { awaitProjection, type RouteDeps, storeForNew } from './request';
 
 /** The answer to an item, or its error. */
@@ -84,12 +86,18 @@ export function batchRoute(deps: RouteDeps): Route {
     for (const [index, listing] of (batch.listings ?? []).entries())
       of_listings.push(await run(writes.putListing, () => requestOf(request, listing, `listing ${index}`)));
     const ids = await listingIds(request, store, batch, of_listings);
+    const runItem = (of_batch: ApiRequest, item: PublicationBatchItem, index: number): Promise<Outcome> =>
+      run(OPERATIONS[item.action], () => requestOf(of_batch, inListing(item, ids), String(index)));
+    const to_check = { ...request, dry_run: true, planned: plannedBy(batch.items) };
+    const planned = plannedBy(
+      batch.items,
+      async (item, index) => !((await runItem(to_check, item, index)) instanceof CatalogError),
+    );
     const carryOut = async (item: PublicationBatchItem, index: number): Promise<Outcome> => {
       const turn = longTurn();
       if (turn) await turn;
       if (performance.now() > until_ms) return NOT_BEGUN;
-      const operation = OPERATIONS[item.action];
-      const outcome = await run(operation, () => requestOf(request, inListing(item, ids), String(index)));
+      const outcome = await runItem({ ...request, planned }, item, index);
       const moves = ids.get(item.listing_external_id ?? '') === null;
       return moves ? movedToNew(outcome) : outcome;
     };
@@ -183,6 +191,38 @@ function movedToNew(outcome: Outcome): Outcome {
     changed: true,
     data: data.result === 'unchanged' ? { ...data, result: 'updated' } : { ...data },
   };
+}
+
+/**
+ * Returns a function for `ApiRequest.planned`: it returns a publication as the item that writes it leaves it, if `isValid`.
+ * So publications of one batch can exchange their names.
+ */
+function plannedBy(
+  items: readonly PublicationBatchItem[],
+  isValid: (item: PublicationBatchItem, index: number) => Promise<boolean> = async () => true,
+): (resource: object) => Promise<object | undefined> {
+  const by_name = new Map(items.map(({ id, external_id }, index) => [id ?? external_id, index]));
+  return async (resource) => {
+    const before = resource as Publication;
+    const index = by_name.get(before.id) ?? by_name.get(before.external_id ?? undefined);
+    const item = index === undefined ? undefined : items[index];
+    const after = item && publicationAfter(before, item);
+    return after && (await isValid(item, index!)) ? after : undefined;
+  };
+}
+
+/** Returns the publication as the item leaves it, undefined if the item is not valid. A deleted one has no names. */
+function publicationAfter(before: Publication, { action, body }: PublicationBatchItem): object | undefined {
+  if (action === 'delete') return { ...before, external_id: null, handle: null, variants: [] };
+  const { success, data } = publicationPatchSchema.safeParse(body ?? {});
+  if (!success) return undefined;
+  const decision = publicationAggregate.decide(present(before), { type: 'Update', changes: data });
+  if (!decision.ok) return undefined;
+  const after = decision.events.reduce<State<Publication>>(
+    (state, event) => publicationAggregate.evolve(state, event, before.id, before.updated_at),
+    present(before),
+  );
+  return after.tag === 'present' ? after.resource : undefined;
 }
 
 /** Returns the request of an item. With an `Idempotency-Key`, each item is an operation of its own. */

@@ -68,6 +68,11 @@ export interface WriteContext {
   readonly api_key_id?: ApiKeyId;
   /** Called right before an append is sent. If it rejects, nothing is sent. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
+  /**
+   * Of an item of a batch: returns a resource as another item leaves it, undefined if no other item can write it. A name
+   * that the resource then does not have any more can be taken before.
+   */
+  readonly planned?: ((resource: object) => Promise<object | undefined>) | undefined;
   /** If true, the write ends before its append, with the result that the append would have. */
   readonly dry_run?: boolean | undefined;
 }
@@ -133,6 +138,8 @@ const RETRIES = 3;
 export async function execute<Resource, Command>(
   write: Write<Resource, Command>,
 ): Promise<Written<State<Resource>>> {
+  // A write of a batch checks another one in a dry run, which must not wait for it.
+  if (write.context.dry_run) return executeUnqueued(write);
   return serialiseByStream(write.events, streamNameOf(write), () => executeUnqueued(write));
 }
 

@@ -11,25 +11,27 @@ import { findInLog, type Loaded, load, streamIn } from '../../shared/ports/strea
 import { execute, executeUnqueued, type StoreDeps, type WriteContext } from './execute';
 
 /** A name that a write gives to a resource, and how a resource shows that it has the name. */
-export interface WantedName<Resource, Field extends string> {
+export interface WantedName<Resource, Command> {
   readonly name: Name;
   readonly has: (resource: Resource) => boolean;
-  /** A field of the resource. An event of this field makes a write that is under way lose the race. */
-  readonly interrupt: Field;
+  /** Makes a write that is under way lose the race. */
+  readonly interrupt: Command;
+  /** Returns the command that takes the name from a resource that has it. */
+  readonly giveUp: (resource: Resource) => Command;
   /** The field that the error names. */
   readonly at: string;
 }
 
 /** The resource that a write gives names to. */
-export interface NameTaker<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string> {
+export interface NameTaker<Resource, Event extends DomainEvent, Id extends AnyId, Command> {
   readonly deps: StoreDeps;
   readonly environment: Environment;
-  readonly aggregate: Aggregate<Resource, Event, Id, { readonly type: 'Interrupt'; readonly field: Field }>;
+  readonly aggregate: Aggregate<Resource, Event, Id, Command>;
   readonly id: Id;
 }
 
 /** A name with the state of its stream. Undefined if the stream was not read. */
-export type LookedUp<Resource, Field extends string> = WantedName<Resource, Field> & {
+export type LookedUp<Resource, Command> = WantedName<Resource, Command> & {
   readonly loaded: Loaded<ReservedName> | undefined;
 };
 
@@ -37,32 +39,39 @@ export type LookedUp<Resource, Field extends string> = WantedName<Resource, Fiel
 const AT_ONCE = 64;
 
 /**
- * Reads the streams of names side by side. Throws `name_taken` if another resource has one of them. `reserveNames` reserves
- * the result (docs/decisions/0030-names-are-reserved.md).
+ * Reads the streams of names side by side. Throws `name_taken` if another resource has one of them, unless another write of
+ * the same batch takes the name from that resource. `reserveNames` reserves the result
+ * (docs/decisions/0030-names-are-reserved.md).
  */
-export function lookUpNames<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string>(
-  taker: NameTaker<Resource, Event, Id, Field>,
-  wanted: readonly WantedName<Resource, Field>[],
-): Promise<LookedUp<Resource, Field>[]> {
+export function lookUpNames<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  taker: NameTaker<Resource, Event, Id, Command>,
+  context: WriteContext,
+  wanted: readonly WantedName<Resource, Command>[],
+): Promise<LookedUp<Resource, Command>[]> {
   const { deps, environment, aggregate } = taker;
   return forEachName(wanted, async (one) => {
     const { looked_up, other_id } = await lookUp(taker, one);
     const other = other_id && (await findInLog(deps, environment, aggregate, other_id));
-    if (other && one.has(other)) throw nameTaken(one.at);
+    if (other && one.has(other)) await assertGivenUp(context, one, other);
     return looked_up;
   });
 }
 
+/** Throws `name_taken` unless another write of the same batch takes the name from this resource. */
+async function assertGivenUp<Resource>(
+  { planned }: WriteContext,
+  { has, at }: WantedName<Resource, unknown>,
+  resource: Resource,
+): Promise<void> {
+  const after = (await planned?.(resource as object)) as Resource | undefined;
+  if (after === undefined || has(after)) throw nameTaken(at);
+}
+
 /** Reserves names side by side. Throws `name_taken` if another resource has one of them meanwhile. */
-export async function reserveNames<
-  Resource,
-  Event extends DomainEvent,
-  Id extends AnyId,
-  Field extends string,
->(
-  taker: NameTaker<Resource, Event, Id, Field>,
+export async function reserveNames<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  taker: NameTaker<Resource, Event, Id, Command>,
   context: WriteContext,
-  names: readonly LookedUp<Resource, Field>[],
+  names: readonly LookedUp<Resource, Command>[],
 ): Promise<undefined> {
   await forEachName(names, (one) => reserveName(taker, context, one));
 }
@@ -76,9 +85,9 @@ const forEachName = <One, Result>(
 };
 
 /** Returns the name with its stream, and the other resource that reserved the name last. */
-async function lookUp<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string>(
-  { deps, environment, id }: NameTaker<Resource, Event, Id, Field>,
-  wanted: WantedName<Resource, Field>,
+async function lookUp<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  { deps, environment, id }: NameTaker<Resource, Event, Id, Command>,
+  wanted: WantedName<Resource, Command>,
 ) {
   const loaded = await load<ReservedName>(streamIn(deps, environment, nameAggregate, nameIdOf(wanted.name)));
   const owner_id = loaded.state.tag === 'present' ? (loaded.state.resource.owner_id as Id) : id;
@@ -90,10 +99,10 @@ async function lookUp<Resource, Event extends DomainEvent, Id extends AnyId, Fie
  * If another resource has only reserved it, takes it over: that resource never got the name, has another one now, or is
  * deleted. With `only_free`, throws `name_taken` then, too.
  */
-async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string>(
-  taker: NameTaker<Resource, Event, Id, Field>,
+async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  taker: NameTaker<Resource, Event, Id, Command>,
   { operation, idempotency_key, ...context }: WriteContext,
-  { loaded, ...wanted }: LookedUp<Resource, Field>,
+  { loaded, ...wanted }: LookedUp<Resource, Command>,
   only_free = false,
 ): Promise<void> {
   const { deps, environment, id } = taker;
@@ -115,20 +124,22 @@ async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId
 
 /**
  * Throws `name_taken` if the resource has the name. Otherwise appends an event to its stream. If a write of the resource
- * has reserved the name and not yet appended it, it loses the race and must reserve the name again.
+ * has reserved the name and not yet appended it, it loses the race and must reserve the name again. If another write of the
+ * same batch takes the name from the resource, that event takes it already.
  */
-async function release<Resource, Event extends DomainEvent, Id extends AnyId, Field extends string>(
-  { deps, environment, aggregate, id }: NameTaker<Resource, Event, Id, Field>,
+async function release<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  { deps, environment, aggregate, id }: NameTaker<Resource, Event, Id, Command>,
   context: WriteContext,
-  { name, has, interrupt, at }: WantedName<Resource, Field>,
+  wanted: WantedName<Resource, Command>,
 ): Promise<void> {
-  await executeUnqueued({
+  await executeUnqueued<Resource, Command>({
     ...streamIn(deps, environment, aggregate, id),
     context,
-    owner: { store_id: name.store_id as StoreId },
-    check: (state) => {
-      if (state.tag === 'present' && has(state.resource)) throw nameTaken(at);
-      return { type: 'Interrupt', field: interrupt };
+    owner: { store_id: wanted.name.store_id as StoreId },
+    check: async (state) => {
+      if (state.tag !== 'present' || !wanted.has(state.resource)) return wanted.interrupt;
+      await assertGivenUp(context, wanted, state.resource);
+      return wanted.giveUp(state.resource);
     },
   });
 }
@@ -141,16 +152,11 @@ const NUMBERS_MAX = 5;
  * words. If another resource has or had that handle, leaves it out, and those with `-2`, `-3` and so on that are not free
  * either. The last one contains the id. `wantedOf` returns the name of a handle.
  */
-export async function lookUpHandles<
-  Resource,
-  Event extends DomainEvent,
-  Id extends AnyId,
-  Field extends string,
->(
-  taker: NameTaker<Resource, Event, Id, Field>,
+export async function lookUpHandles<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  taker: NameTaker<Resource, Event, Id, Command>,
   title: string,
-  wantedOf: (handle: string) => WantedName<Resource, Field>,
-): Promise<LookedUp<Resource, Field>[]> {
+  wantedOf: (handle: string) => WantedName<Resource, Command>,
+): Promise<LookedUp<Resource, Command>[]> {
   const slug = slugOf(title);
   if (slug === '') return [{ ...wantedOf(taker.id), loaded: undefined }];
   const first = await lookUp(taker, wantedOf(slug));
@@ -162,15 +168,10 @@ export async function lookUpHandles<
 }
 
 /** Reserves the first of the handles that is still free. Returns it. */
-export async function reserveHandle<
-  Resource,
-  Event extends DomainEvent,
-  Id extends AnyId,
-  Field extends string,
->(
-  taker: NameTaker<Resource, Event, Id, Field>,
+export async function reserveHandle<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  taker: NameTaker<Resource, Event, Id, Command>,
   context: WriteContext,
-  handles: readonly LookedUp<Resource, Field>[],
+  handles: readonly LookedUp<Resource, Command>[],
 ): Promise<string> {
   for (const [index, handle] of handles.entries()) {
     try {

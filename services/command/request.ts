@@ -40,8 +40,9 @@ export interface RouteDeps extends StoreDeps, ProjectionDeps, MediaDeps {
 /** Returns the context of a request, which becomes metadata of its events. */
 export function writeContextOf(request: ApiRequest): WriteContext {
   const { account_id, api_key_id } = request.principal;
-  const { request_id, beforeSend, dry_run } = request;
-  const context: WriteContext = { source: 'api', request_id, account_id, api_key_id, beforeSend, dry_run };
+  const { request_id, beforeSend, dry_run, planned } = request;
+  const requester = { source: 'api', request_id, account_id, api_key_id } as const;
+  const context: WriteContext = { ...requester, beforeSend, dry_run, planned };
   if (request.operation === undefined) return context;
   const { idempotency_key, ...operation } = request.operation;
   return { ...context, idempotency_key, operation };

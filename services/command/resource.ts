@@ -122,7 +122,7 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
   readonly derived_kind: string;
   /** The field that a handle is made from. */
   readonly handle_from: keyof F & string;
-  readonly parts?: NamedParts<Resource, keyof F & string>;
+  readonly parts?: NamedParts<Resource, FieldCommand<F>>;
   /** Returns what is wrong with the values together. `valueAfter` returns a value as it is after the write. */
   readonly faultsOf?: (valueAfter: (name: keyof F & string) => unknown) => readonly Fault[];
   /** Returns the counts that only documents contain. Those of a new resource if there is no document yet. */
@@ -160,7 +160,7 @@ interface Definition<F extends Fields, Resource, Event, Id extends AnyId, New, P
 }
 
 /** Parts of a resource that have names of their own, such as the SKUs of variants. */
-interface NamedParts<Resource, Field extends string> {
+interface NamedParts<Resource, Command> {
   /** Whether the write may add such a name. */
   readonly areIn: (changes: object) => boolean;
   /** Returns the names that the write adds. */
@@ -168,7 +168,7 @@ interface NamedParts<Resource, Field extends string> {
     store_id: StoreId,
     changes: object,
     before: Resource | undefined,
-  ) => WantedName<Resource, Field>[];
+  ) => WantedName<Resource, Command>[];
 }
 
 /** The changes of a write whose names were looked up. */
@@ -205,17 +205,19 @@ export function defineResource<
    */
   async function lookUp<Wanted extends object>(
     deps: StoreDeps,
+    context: WriteContext,
     { environment, store_id, id }: Pick<PutTarget<Id, Resource, New>, 'environment' | 'store_id' | 'id'>,
     state: State<Resource>,
     changes: Wanted,
     makes_handle = false,
   ): Promise<LookedUpChanges<Wanted>> {
     const before = state.tag === 'present' ? state.resource : undefined;
-    const taker: NameTaker<Resource, Event, Id, keyof F & string> = { deps, environment, aggregate, id };
-    const wantedOf = (field: string, value: string): WantedName<Resource, keyof F & string> => ({
+    const taker: NameTaker<Resource, Event, Id, FieldCommand<F>> = { deps, environment, aggregate, id };
+    const wantedOf = (field: string, value: string): WantedName<Resource, FieldCommand<F>> => ({
       name: { store_id, kind: category, field, value },
       has: (resource) => valueIn(resource, field) === value,
-      interrupt: field,
+      interrupt: { type: 'Interrupt', field },
+      giveUp: () => ({ type: 'Update', changes: { [field]: null } as Changes<F> }),
       at: field,
     });
     const named = unique.flatMap((field) => {
@@ -226,7 +228,7 @@ export function defineResource<
     const makes = has_handle ? changes.handle === null : !before && makes_handle;
     const title = String(valueIn(changes, handle_from) ?? valueIn(before, handle_from));
     const [names, handles] = await allEnded([
-      lookUpNames(taker, [...named, ...(parts?.namesIn(store_id, changes, before) ?? [])]),
+      lookUpNames(taker, context, [...named, ...(parts?.namesIn(store_id, changes, before) ?? [])]),
       makes ? lookUpHandles(taker, title, (handle) => wantedOf('handle', handle)) : [],
     ]);
     const first = handles[0]?.name.value;
@@ -294,7 +296,7 @@ export function defineResource<
         [, , named] = await allEnded([
           Promise.resolve(target.guard?.()),
           checkContent(deps, environment, store_id, input),
-          lookUp(deps, { environment, store_id, id }, state, wanted, true),
+          lookUp(deps, context, { environment, store_id, id }, state, wanted, true),
         ]);
         return commandOf(named.changes);
       },
@@ -328,7 +330,7 @@ export function defineResource<
       await turns?.take(deps, context, environment, before, changes);
       [, named] = await allEnded([
         checkContent(deps, environment, store_id, changes, before),
-        lookUp(deps, { environment, store_id, id }, state, changes),
+        lookUp(deps, context, { environment, store_id, id }, state, changes),
       ]);
       return commandOf(named.changes);
     };
@@ -370,7 +372,7 @@ export function defineResource<
           const changes = before ? await revised(deps, environment, before, input, revise) : input;
           [, named] = await allEnded([
             checkContent(deps, environment, store_id, input, before),
-            lookUp(deps, target, state, changes, makes_handle),
+            lookUp(deps, context, target, state, changes, makes_handle),
           ]);
           return commandOf(named.changes);
         },
@@ -553,7 +555,10 @@ export function defineResource<
             if (state.resource) await beforeRestore?.(deps, environment, state.resource);
             const names = unique.map((field) => [field, valueIn(state.resource, field) ?? undefined]);
             const target = { environment, store_id: state.store_id, id };
-            named = await lookUp(deps, target, state, { ...state.resource, ...Object.fromEntries(names) });
+            named = await lookUp(deps, context, target, state, {
+              ...state.resource,
+              ...Object.fromEntries(names),
+            });
           }
           return { type: 'Restore', now_ms: deps.system.now() };
         },

@@ -1,7 +1,11 @@
+import type { FieldCommand } from '../../shared/catalog/field-aggregate';
+import type { publicationFields } from '../../shared/catalog/publication/fields';
 import type { Publication } from '../../shared/catalog/publication/publication';
 import { VARIANT_NAMES } from '../../shared/catalog/publication/variants';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { WantedName } from './names';
+
+type PublicationFieldCommand = FieldCommand<typeof publicationFields>;
 
 type Named = { readonly [Name in (typeof VARIANT_NAMES)[number]]?: string | null | undefined };
 
@@ -15,17 +19,28 @@ export function variantNames(
   variants: readonly Named[],
   before: Publication | undefined,
   at = (index: number): string => `variants.${index}.`,
-): WantedName<Publication, 'handle'>[] {
+): WantedName<Publication, PublicationFieldCommand>[] {
   return VARIANT_NAMES.flatMap((field) => {
     const held = new Set(before?.variants.map((variant) => variant[field]));
-    return variants.flatMap(({ [field]: value }, index) => {
-      if (!value || held.has(value)) return [];
-      return {
-        name: { store_id, kind: 'variant', field, value },
-        has: (publication: Publication) => publication.variants.some((variant) => variant[field] === value),
-        interrupt: 'handle' as const,
-        at: at(index) + field,
-      };
-    });
+    return variants.flatMap(
+      ({ [field]: value }, index): WantedName<Publication, PublicationFieldCommand>[] => {
+        if (!value || held.has(value)) return [];
+        return [
+          {
+            name: { store_id, kind: 'variant', field, value },
+            has: (publication: Publication) =>
+              publication.variants.some((variant) => variant[field] === value),
+            interrupt: { type: 'Interrupt', field: 'handle' },
+            giveUp: (publication: Publication) => {
+              const variants = publication.variants.map((variant) =>
+                variant[field] === value ? { ...variant, [field]: null } : variant,
+              );
+              return { type: 'Update', changes: { variants } };
+            },
+            at: at(index) + field,
+          },
+        ];
+      },
+    );
   });
 }

@@ -1,6 +1,5 @@
 import { writes } from '../../shared/api/operations/writes';
 import { newVariantBody, variantPatchBody } from '../../shared/api/requests/writes';
-import type { publicationFields } from '../../shared/catalog/publication/fields';
 import {
   type Publication,
   type PublicationCommand,
@@ -81,12 +80,13 @@ async function write(
   const { environment } = request.principal;
   const context = writeContextOf(request);
   const taker = { deps, environment, aggregate: publicationAggregate, id };
-  let names: LookedUp<Publication, keyof typeof publicationFields>[] = [];
+  let names: readonly LookedUp<Publication, PublicationCommand>[] = [];
   const guard = async (publication: Publication): Promise<void> => {
     await assertAllowed(publication);
     const sent = sentTo(publication, command);
     names = await lookUpNames(
       taker,
+      context,
       variantNames(publication.store_id, sent, publication, () => ''),
     );
   };

@@ -51,6 +51,8 @@ export interface ApiRequest {
   readonly dry_run?: boolean;
   /** If true, the request is an item of a batch, whose answer shows nothing of the resource but its id. */
   readonly is_item?: boolean;
+  /** Of an item: returns a resource as another item of the batch leaves it, undefined if no other item can write it. */
+  readonly planned?: (resource: object) => Promise<object | undefined>;
   /** For a write with an `Idempotency-Key`. `resumed` says that an earlier attempt may have appended its events. */
   readonly operation?: Operation & { readonly idempotency_key: string };
   /** Returns a request header by its name in lower case. */

@@ -150,6 +150,67 @@ describe('POST /api/publications/batch', () => {
     expect(await titles()).toEqual(expected);
   });
 
+  describe('exchanges names between its publications', () => {
+    const variant = (size: string, fields: object) => ({ option_values: { Size: size }, ...fields });
+    const namesOf = async (id: string) => {
+      const { data } = (await send('GET', `/api/publication/${id}?expand=variants`)).body;
+      const skus = data.variants?.data.map(({ sku }: { sku: string }) => sku);
+      return { handle: data.handle, external_id: data.external_id, skus };
+    };
+
+    test.each(['skip_failed', 'reject_all'])('with %s', async (on_error) => {
+      const [one, two] = ids;
+      await batch([
+        put('erp-1', { handle: 'one', variants: [variant('S', { sku: 'A' }), variant('M', { sku: 'B' })] }),
+        put('erp-2', { handle: 'two', variants: [variant('S', { sku: 'C' })] }),
+      ]);
+      const items = [
+        put('erp-1', { variants: [variant('S', { sku: 'C' }), variant('M', {})] }),
+        put('erp-2', { variants: [variant('S', { sku: 'A' })] }),
+      ];
+      const exchanged = await batch(items, `?on_error=${on_error}`);
+      expect(resultsOf(exchanged)).toEqual(['updated', 'updated']);
+      expect(await namesOf(one!)).toMatchObject({ skus: ['C', 'B'] });
+      expect(await namesOf(two!)).toMatchObject({ skus: ['A'] });
+      expect(resultsOf(await batch(items))).toEqual(['unchanged', 'unchanged']);
+
+      const update = (id: string, body: object) => ({ action: 'update', id, body });
+      const renamed = await batch(
+        [
+          update(one!, { external_id: 'erp-2', handle: 'two' }),
+          update(two!, { external_id: 'erp-1', handle: 'one' }),
+        ],
+        `?on_error=${on_error}`,
+      );
+      expect(resultsOf(renamed)).toEqual(['updated', 'updated']);
+      expect(await namesOf(one!)).toMatchObject({ external_id: 'erp-2', handle: 'two' });
+      expect(await namesOf(two!)).toMatchObject({ external_id: 'erp-1', handle: 'one' });
+    });
+
+    test('but takes none from one that keeps it, or whose item is refused', async () => {
+      const [one, two] = ids;
+      await batch([
+        put('erp-1', { variants: [variant('S', { sku: 'A' })] }),
+        put('erp-2', { variants: [variant('S', { sku: 'C' })] }),
+      ]);
+      const take = put('erp-1', { variants: [variant('S', { sku: 'C' })] });
+      for (const refused of [
+        { title: 'Keeps it' },
+        { variants: [variant('S', { sku: 'A' })], price_amount: -1 },
+        { variants: [variant('S', { sku: 'A' })], listing_id: UNKNOWN },
+      ]) {
+        const reply = await batch([take, put('erp-2', refused)], '?on_error=skip_failed');
+        expect(resultsOf(reply)[0]).toBe('CONFLICT');
+        expect(await namesOf(one!)).toMatchObject({ skus: ['A'] });
+        expect(await namesOf(two!)).toMatchObject({ skus: ['C'] });
+      }
+      // A deleted one has none.
+      const items = [take, { action: 'delete', id: two }];
+      expect(resultsOf(await batch(items))).toEqual(['updated', 'deleted']);
+      expect(await namesOf(one!)).toMatchObject({ skus: ['C'] });
+    });
+  });
+
   test('accepts 500 items', async () => {
     const items = Array.from({ length: 500 }, (_, index) =>
       put(`new-${index}`, { ...TEA, title: `Cup ${index}` }),
