@@ -1856,7 +1856,7 @@ export interface PublicationBatchItem {
   id?: string | undefined;
   /** External id of the publication, for `put`. */
   external_id?: string | undefined;
-  /** The body that the action has as a request of its own. */
+  /** The body that the action has as a request of its own. None for `delete`. */
   body?: Readonly<Record<string, unknown>> | undefined;
   /** External id of the main listing, which may be among `listings`. Instead of `listing_id` in the body. */
   listing_external_id?: string | undefined;

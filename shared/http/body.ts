@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import typeIs from 'type-is';
+import { UNKNOWN_FIELD } from '../api/error-catalogue';
 import type { JsonObject, JsonValue } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
 import type { HttpRequest } from './request';
@@ -70,8 +71,9 @@ function parseJson({ method }: HttpRequest, bytes: Buffer): JsonValue {
   try {
     const value = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text) as JsonValue;
     // Schemas leave out this name silently.
-    if (text.includes(PROTO) && hasName(value, PROTO))
-      throw new CatalogError('malformed_request', { message: `No field can have the name ${PROTO}` });
+    const field = text.includes(PROTO) ? pathOf(value, PROTO) : undefined;
+    if (field !== undefined)
+      throw CatalogError.ofFaults([{ condition: 'field_invalid', field, constraint: UNKNOWN_FIELD }]);
     return value;
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
@@ -81,10 +83,15 @@ function parseJson({ method }: HttpRequest, bytes: Buffer): JsonValue {
 
 const PROTO = '__proto__';
 
-/** Whether an object in the value has a field of this name. The value is nested at most `DEPTH_MAX` deep. */
-function hasName(value: JsonValue, name: string): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.hasOwn(value, name) || Object.values(value).some((inner) => hasName(inner, name));
+/** Returns the path of a field with this name, undefined if there is none. The value is nested at most `DEPTH_MAX` deep. */
+function pathOf(value: JsonValue, name: string): string | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Object.hasOwn(value, name)) return name;
+  for (const [key, inner] of Object.entries(value)) {
+    const path = pathOf(inner, name);
+    if (path !== undefined) return `${key}.${path}`;
+  }
+  return undefined;
 }
 
 /**

@@ -180,7 +180,14 @@ function parseUncached<Output>(schema: z.ZodType<Output>, query: QueryParameters
   }
   const parsed = schema.safeParse(input, { error: describeConstraint });
   if (parsed.success) return parsed.data;
-  throw toError(parsed.error, (issue) => conditionOf(issue) ?? 'invalid_query');
+  throw toError(parsed.error, (issue) => conditionOf(issue) ?? 'invalid_query', parameterOf);
+}
+
+/** Returns the name of the parameter that the issue is about, without the place of a value among its values. */
+function parameterOf({ path }: Issue): string[] {
+  const [declared = 'query', name] = path.map(String);
+  const prefix = prefixOf(declared);
+  return [prefix === undefined || name === undefined ? declared : prefix + name];
 }
 
 function valuesOf(query: QueryParameters, name: string): readonly string[] | undefined {
@@ -204,11 +211,15 @@ export function pageMeta(
 // --- Faults ---
 
 /** Returns an error with the first `FAULTS_MAX` faults (docs/interface.md#errors). */
-function toError(error: z.ZodError, condition: (issue: Issue) => Condition): CatalogError {
+function toError(
+  error: z.ZodError,
+  condition: (issue: Issue) => Condition,
+  namesOf: (issue: Issue) => string[] = fieldsOf,
+): CatalogError {
   const faults = error.issues
     .slice(0, FAULTS_MAX)
     .flatMap((issue): Fault[] =>
-      fieldsOf(issue).map((field) => ({ condition: condition(issue), field, constraint: issue.message })),
+      namesOf(issue).map((field) => ({ condition: condition(issue), field, constraint: issue.message })),
     );
   return CatalogError.ofFaults(faults);
 }

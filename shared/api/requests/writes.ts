@@ -140,7 +140,7 @@ export const publicationBatchItem = z
       .record(z.string(), z.unknown())
       .optional()
       .meta({
-        description: 'The body that the action has as a request of its own.',
+        description: 'The body that the action has as a request of its own. None for `delete`.',
         example: { price_amount: 3600 },
       }),
     listing_external_id: lineField(255).optional().meta({
@@ -160,6 +160,10 @@ export const publicationBatchItem = z
   .refine(({ action, external_id }) => (action === 'put') === (external_id !== undefined), {
     path: ['external_id'],
     error: 'an external id for put, and none for other actions',
+  })
+  .refine(({ action, body }) => (action === 'delete') === (body === undefined), {
+    path: ['body'],
+    error: 'a body, and none for delete',
   });
 export type PublicationBatchItem = z.output<typeof publicationBatchItem>;
 
