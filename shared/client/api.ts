@@ -261,7 +261,7 @@ export interface Publication {
   attributes?: Record<string, string | number | boolean | string[]>;
   /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
   compare_at_amount?: number;
-  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`. */
+  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. Not above `price_amount`, which it does not change. */
   sale_price_amount?: number;
   /** When the sale begins. */
   sale_from?: string;
@@ -435,6 +435,8 @@ export interface Variant {
   price_amount: number;
   /** The price before a discount, in hundredths of the major unit. */
   compare_at_amount?: number;
+  /** The price in hundredths during a sale, which begins and ends as that of the publication. Not above `price_amount`. Without it, the variant has the `sale_price_amount` of the publication. */
+  sale_price_amount?: number;
   /** Number of units in stock. Below 0 only with `allow_backorder`. Omitted if stock is not tracked. */
   quantity_available?: number;
   /** Whether customers can order more than is in stock. */
@@ -1554,7 +1556,7 @@ export interface NewPublication {
   attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
   /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
   compare_at_amount?: number | null | undefined;
-  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`. */
+  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. Not above `price_amount`, which it does not change. */
   sale_price_amount?: number | null | undefined;
   /** When the sale begins. */
   sale_from?: string | null | undefined;
@@ -1607,6 +1609,8 @@ export interface ListedVariant {
   price_amount?: number | undefined;
   /** The price before a discount, in hundredths of the major unit. */
   compare_at_amount?: number | null | undefined;
+  /** The price in hundredths during a sale, which begins and ends as that of the publication. Not above `price_amount`. Without it, the variant has the `sale_price_amount` of the publication. */
+  sale_price_amount?: number | null | undefined;
   /** Number of units in stock. Below 0 only with `allow_backorder`. Omitted if stock is not tracked. */
   quantity_available?: number | null | undefined;
   /** Whether customers can order more than is in stock. */
@@ -1671,7 +1675,7 @@ export interface PublicationPatch {
   attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
   /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
   compare_at_amount?: number | null | undefined;
-  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`. */
+  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. Not above `price_amount`, which it does not change. */
   sale_price_amount?: number | null | undefined;
   /** When the sale begins. */
   sale_from?: string | null | undefined;
@@ -1746,7 +1750,7 @@ export interface PutPublication {
   attributes?: Record<string, string | number | boolean | string[]>;
   /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
   compare_at_amount?: number;
-  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`. */
+  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. Not above `price_amount`, which it does not change. */
   sale_price_amount?: number;
   /** When the sale begins. */
   sale_from?: string;
@@ -1985,6 +1989,8 @@ export interface NewVariant {
   price_amount?: number | undefined;
   /** The price before a discount, in hundredths of the major unit. */
   compare_at_amount?: number | null | undefined;
+  /** The price in hundredths during a sale, which begins and ends as that of the publication. Not above `price_amount`. Without it, the variant has the `sale_price_amount` of the publication. */
+  sale_price_amount?: number | null | undefined;
   /** Number of units in stock. Below 0 only with `allow_backorder`. Omitted if stock is not tracked. */
   quantity_available?: number | null | undefined;
   /** Whether customers can order more than is in stock. */
@@ -2023,6 +2029,8 @@ export interface VariantPatch {
   price_amount?: number | undefined;
   /** The price before a discount, in hundredths of the major unit. */
   compare_at_amount?: number | null | undefined;
+  /** The price in hundredths during a sale, which begins and ends as that of the publication. Not above `price_amount`. Without it, the variant has the `sale_price_amount` of the publication. */
+  sale_price_amount?: number | null | undefined;
   /** Number of units in stock, or `{"adjust": n}` to add n to it, so that two sales at once are both counted. An adjustment below 0 is refused without `allow_backorder`. */
   quantity_available?: {
     /** Number of units to add, below 0 to subtract. */
@@ -2112,7 +2120,7 @@ export interface RevertedPublication {
   attributes?: Record<string, string | number | boolean | string[]>;
   /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
   compare_at_amount?: number;
-  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`. */
+  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. Not above `price_amount`, which it does not change. */
   sale_price_amount?: number;
   /** When the sale begins. */
   sale_from?: string;

@@ -286,6 +286,42 @@ describe('a publication with variants', () => {
     );
   });
 
+  test('has a sale price of its own, which is a discount and not above its price', async () => {
+    const merchant = harness.client(shop.secret);
+    const variants = [
+      { option_values: { Size: 'S' }, price_amount: 9_000, sale_price_amount: 8_000 },
+      { option_values: { Size: 'M' }, price_amount: 9_500 },
+    ];
+    const id = await make({ variants, vendor: 'Sale' });
+    const discounted = async () =>
+      (await send('GET', '/api/publications?vendor=Sale&has_discount=true')).body.meta.item_count;
+    expect(await discounted()).toBe(1);
+    const [small, medium] = (await variantsOf(id)) as [Variant, Variant];
+    expect([small.sale_price_amount, medium.sale_price_amount]).toEqual([8_000, undefined]);
+    expectError(
+      await patchVariant(small.id, { price_amount: 7_999 }),
+      400,
+      'FIELD_INVALID',
+      'sale_price_amount',
+    );
+    expectError(
+      await patchVariant(medium.id, { sale_price_amount: 9_501 }),
+      400,
+      'FIELD_INVALID',
+      'sale_price_amount',
+    );
+    expect((await patchVariant(small.id, { price_amount: 7_999, sale_price_amount: null })).status).toBe(200);
+    expect(await discounted()).toBe(0);
+    const [, listed] =
+      (await patchVariant(medium.id, { sale_price_amount: 9_500 })) && (await variantsOf(id));
+    expect(listed!.sale_price_amount).toBe(9_500);
+    // Of the publication: not above the lowest price.
+    expectError(await patch(id, { sale_price_amount: 8_000 }), 400, 'FIELD_INVALID', 'sale_price_amount');
+    expect((await patch(id, { sale_price_amount: 7_000 })).status).toBe(200);
+    expectError(await patchVariant(small.id, { price_amount: 6_999 }), 400, 'FIELD_INVALID', 'price_amount');
+    await merchant.publications.delete(id);
+  });
+
   test('refuses a price or a stock of its own', async () => {
     const id = await make({ variants: sizes('S') });
     expectError(await patch(id, { price_amount: 1 }), 400, 'FIELD_INVALID', 'price_amount');
@@ -332,6 +368,12 @@ describe('a publication with variants', () => {
       [{ option_values: { constructor: 'x' } }, {}],
       'FIELD_REQUIRED',
       'variants.1.option_values.constructor',
+    ],
+    [
+      'a sale price above its price',
+      [{ price_amount: 900, sale_price_amount: 901 }],
+      'FIELD_INVALID',
+      'variants.0.sale_price_amount',
     ],
     ['a stock below zero', [{ quantity_available: -1 }], 'FIELD_INVALID', 'variants.0.quantity_available'],
     ['an unknown id', [{ id: UNKNOWN }], 'FIELD_INVALID', 'variants.0.id'],

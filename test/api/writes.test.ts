@@ -170,6 +170,14 @@ describe.each([
 });
 
 describe('fields', () => {
+  test('of a publication: rejects a price below its sale price, unless the sale is cleared', async () => {
+    const { id } = (await publications.post({ ...TEA, sale_price_amount: TEA.price_amount })).body.data;
+    const lower = { price_amount: TEA.price_amount - 1 };
+    expectError(await publications.patch(id, lower), 400, 'FIELD_INVALID', 'price_amount');
+    const { data } = (await publications.patch(id, { ...lower, sale_price_amount: null })).body;
+    expect(data).toMatchObject(lower);
+  });
+
   test.each([
     ['title', '', 'FIELD_TOO_SHORT'],
     // `&` becomes `&amp;`.
@@ -179,6 +187,7 @@ describe('fields', () => {
     ['product_type', '', 'FIELD_TOO_SHORT'],
     ['compare_at_amount', -1, 'FIELD_INVALID'],
     ['sale_price_amount', '900', 'FIELD_INVALID'],
+    ['sale_price_amount', TEA.price_amount + 1, 'FIELD_INVALID'],
     ['sale_from', 'tomorrow', 'FIELD_INVALID'],
     ['publish_at', '2026-13-01', 'FIELD_INVALID'],
     ['tags', Array.from({ length: 251 }, (_, n) => `tag ${n}`), 'FIELD_TOO_LONG'],
@@ -260,6 +269,7 @@ describe('fields', () => {
   test('that are optional are cleared with null', async () => {
     const values: Record<string, unknown> = {
       ...{ description: 'Hot', description_html: '<b>Hot</b>', free_shipping: true, quantity_available: 1 },
+      sale_price_amount: TEA.price_amount,
       ...{ featured_position: 1, listing_id: await listings.make(), media_ids: [] },
       ...{ listing_ids: [await listings.make()], featured_positions: {} },
       // Without prices, so that the publication keeps its own.

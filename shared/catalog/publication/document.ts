@@ -121,9 +121,12 @@ const TIME_MAX = 8_640_000_000_000_000;
 
 /** Returns when the publication has a discount (docs/interface.md#sales). It has none in an empty span. */
 function discountOf(publication: Publication): { discount_from: number; discount_until: number } {
-  const { price_active, price_amount, sale_price_amount, sale_from, sale_to, variants } = publication;
-  const always = [publication, ...variants].some((one) => (one.compare_at_amount ?? 0) > one.price_amount);
-  const in_sale = sale_price_amount !== null && sale_price_amount < price_amount;
+  const { price_active, sale_from, sale_to, variants } = publication;
+  const all = [publication, ...variants];
+  const always = all.some((one) => (one.compare_at_amount ?? 0) > one.price_amount);
+  const in_sale = all.some(
+    (one) => one.sale_price_amount !== null && one.sale_price_amount < one.price_amount,
+  );
   if (!price_active || !(always || in_sale)) return { discount_from: TIME_MAX, discount_until: TIME_MIN };
   return {
     discount_from: always || sale_from === null ? TIME_MIN : Date.parse(sale_from),

@@ -217,7 +217,7 @@ export const publicationFields = {
     input: amountField.nullable(),
     initial: null,
     added: true,
-    doc: 'The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. It does not change `price_amount`.',
+    doc: 'The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. Not above `price_amount`, which it does not change.',
     example: 2900,
   }),
   sale_from: field(z.string().nullable(), {

@@ -104,7 +104,8 @@ const withFields = fieldAggregate<typeof publicationFields, Publication, Publica
       : undefined,
   complete: (sent, id, before) => {
     const placed = completePlaces(before ? sent : withInitialVisibility(sent), before);
-    return 'ok' in placed ? placed : completeVariants(placed, id, before);
+    const completed = 'ok' in placed ? placed : completeVariants(placed, id, before);
+    return 'ok' in completed ? completed : checkedSale(completed, before);
   },
 });
 
@@ -284,6 +285,26 @@ function completeVariants(
     ? { price_amount: undefined, quantity_available: undefined }
     : { price_amount: summary.price_range.min, quantity_available: summary.quantity_available };
   return { ...sent, ...arranged, ...derived };
+}
+
+/**
+ * Rejects a sale price above the price, which is the lowest one of the variants if there are any. An earlier release
+ * accepted such prices, so those that the write leaves as they are stay.
+ */
+function checkedSale(values: PublicationChanges, before?: Publication): PublicationChanges | Rejection {
+  const old_sale = before?.sale_price_amount ?? null;
+  const { sale_price_amount: sale = old_sale, variants = before?.variants ?? [] } = values;
+  if (sale === null) return values;
+  const own_price = values.price_amount ?? before?.price_amount ?? 0;
+  const price = summaryOf(variants)?.price_range.min ?? own_price;
+  const is_new_sale = sale !== old_sale;
+  const is_unchanged = !is_new_sale && price === before?.price_amount;
+  if (sale <= price || is_unchanged) return values;
+  return rejectFaults([
+    is_new_sale
+      ? fault('sale_price_amount', 'at most price_amount')
+      : fault('price_amount', 'at least sale_price_amount, which can be cleared'),
+  ]);
 }
 
 /** Returns an event for each changed variant, or `replaced` if that are too many. */

@@ -22,6 +22,8 @@ export const LISTED_VARIANTS_MAX = 50;
 export const SHOWN_VARIANTS_MAX = 250;
 /** Maximum size of all variants as JSON, so that one event can contain them (`APPEND_BYTES_MAX`). */
 const VARIANTS_BYTES_MAX = 900_000;
+/** Not counted: releases before variants had a sale price have stored as many bytes without it. */
+const NO_SALE_BYTES = '"sale_price_amount":null,'.length;
 const COUNT_MAX = 1_000_000_000;
 const POSITION_MAX = 1_000_000;
 
@@ -77,6 +79,14 @@ export const variantFields = {
     initial: null,
     doc: 'The price before a discount, in hundredths of the major unit.',
     example: 9900,
+  }),
+  sale_price_amount: field(z.int().min(0).nullable(), {
+    event,
+    input: amountField.nullable(),
+    initial: null,
+    added: true,
+    doc: 'The price in hundredths during a sale, which begins and ends as that of the publication. Not above `price_amount`. Without it, the variant has the `sale_price_amount` of the publication.',
+    example: 7900,
   }),
   quantity_available: field(z.int().nullable(), {
     event,
@@ -265,12 +275,17 @@ export function arrangeVariants(
         fault(at(name), 'another one than every other variant');
     if ((variant.quantity_available ?? 0) < 0 && !variant.allow_backorder)
       fault(at('quantity_available'), 'at least 0 without allow_backorder');
+    const { price_amount: price, sale_price_amount: sale } = variant;
+    const has_old_prices = before?.price_amount === price && before.sale_price_amount === sale;
+    if (sale !== null && sale > price && !has_old_prices)
+      fault(at('sale_price_amount'), 'at most price_amount');
     const is_new_picture = variant.media_id !== null && variant.media_id !== before?.media_id;
     if (is_new_picture && !owner.media_ids.includes(variant.media_id!))
       fault(at('media_id'), 'one of the media_ids of the publication');
     return before && isSameValue(before, variant) ? before : variant;
   });
-  if (Buffer.byteLength(JSON.stringify(variants)) > VARIANTS_BYTES_MAX)
+  const without_sale = variants.filter((variant) => variant.sale_price_amount === null).length;
+  if (Buffer.byteLength(JSON.stringify(variants)) - without_sale * NO_SALE_BYTES > VARIANTS_BYTES_MAX)
     fault('variants', 'at most 900,000 bytes of JSON in all variants together', 'field_too_long');
   if (faults.length > 0) return { faults };
   const options = names.map((name) => {

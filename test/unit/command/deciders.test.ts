@@ -169,10 +169,10 @@ describe('a publication', () => {
     ],
     [
       'its sale',
-      { sale_price_amount: 900 },
+      { sale_price_amount: 0 },
       {
         type: 'PublicationSaleSet',
-        data: { compare_at_amount: null, sale_price_amount: 900, sale_from: null, sale_to: null },
+        data: { compare_at_amount: null, sale_price_amount: 0, sale_from: null, sale_to: null },
       },
     ],
     [
