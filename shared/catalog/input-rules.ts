@@ -257,6 +257,17 @@ const CURRENCIES: ReadonlySet<string> = new Set(`${ACTIVE} ${WITHDRAWN}`.trim().
 /** Whether the text is an accepted currency code, in upper case. */
 export const isCurrency = (code: string): boolean => CURRENCIES.has(code);
 
+/** The codes without a minor unit. */
+const WHOLE: ReadonlySet<string> = new Set(
+  'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' '),
+);
+
+/**
+ * Returns the smallest amount in a currency, in hundredths of its major unit (docs/interface.md#money): 100 for one without a
+ * minor unit. Amounts in a currency with thousandths are stored in hundredths, too.
+ */
+export const smallestAmount = (currency: string): number => (WHOLE.has(currency) ? 100 : 1);
+
 /** A currency code. */
 export const currencyField = z
   .string()

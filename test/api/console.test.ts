@@ -204,7 +204,7 @@ describe('a product', () => {
     for (const id of ids) selected.append('id', id);
     const preview = await open('/bulk', { form: selected });
     expect(preview.html).toMatch(
-      /Tea<\/td><td>Price<\/td><td class="number"><del>12\.50<\/del><\/td><td class="number"><ins>13\.75/,
+      /Tea<\/td><td>Price<\/td><td class="number"><del>\$12\.50<\/del><\/td><td class="number"><ins>\$13\.75/,
     );
     expect((await product(ids[0]!)).price_amount).toBe(1_250);
     const planIn = (html: string): string => /name="plan" value="([^"]*)"/.exec(html)![1]!;
@@ -230,6 +230,17 @@ describe('a product', () => {
     expect((await product(ids[0]!)).price_amount).toBe(777);
     selected.set('price', 'free');
     expect((await open('/bulk', { form: selected })).html).toContain('expected an amount such as 12.50');
+  });
+
+  test('a percentage gives a whole price in yen, which is shown without decimals', async () => {
+    const yen = { ...TEA, title: 'Sencha', price_currency: 'JPY', price_amount: 55_000 };
+    const { id } = await client().publications.create(yen);
+    const selected = new URLSearchParams({ price: '+1%', stock: '', visibility: '', id });
+    const { html } = await open('/bulk', { form: selected });
+    expect(html).toMatch(/<del>¥550<\/del>.*<ins>¥556<\/ins>/);
+    selected.set('plan', /name="plan" value="([^"]*)"/.exec(html)![1]!);
+    expect((await open('/bulk', { form: selected })).location).toContain('1+changed');
+    expect((await product(id)).price_amount).toBe(55_600);
   });
 
   test('a difference of the stock keeps what is not tracked, and back-orders', async () => {

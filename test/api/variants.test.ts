@@ -322,6 +322,23 @@ describe('a publication with variants', () => {
     await merchant.publications.delete(id);
   });
 
+  test('in a currency without a minor unit has whole amounts only', async () => {
+    const YEN = { price_currency: 'JPY', price_amount: 50_000 };
+    const variants = [{ option_values: { Size: 'S' }, price_amount: 50_000, compare_at_amount: 60_000 }];
+    const id = await make({ ...YEN, variants });
+    const [{ id: variant_id }] = (await variantsOf(id)) as [Variant];
+    for (const name of ['price_amount', 'compare_at_amount', 'sale_price_amount']) {
+      expectError(await post({ ...YEN, [name]: 49_950 }), 400, 'FIELD_INVALID', name);
+      expectError(await patchVariant(variant_id, { [name]: 49_950 }), 400, 'FIELD_INVALID', name);
+    }
+    const fraction = await make({ price_amount: 1_250 });
+    expectError(await patch(fraction, { price_currency: 'JPY' }), 400, 'FIELD_INVALID', 'price_amount');
+    const cents = [{ option_values: { Size: 'S' }, price_amount: 1_250 }];
+    const with_cents = await make({ variants: cents });
+    expectError(await patch(with_cents, { price_currency: 'KRW' }), 400, 'FIELD_INVALID', 'price_currency');
+    expect((await patch(with_cents, { price_currency: 'KWD' })).status).toBe(200);
+  });
+
   test('refuses a price or a stock of its own', async () => {
     const id = await make({ variants: sizes('S') });
     expectError(await patch(id, { price_amount: 1 }), 400, 'FIELD_INVALID', 'price_amount');

@@ -1,4 +1,6 @@
+import { smallestAmount } from '../../../shared/catalog/input-rules';
 import type { BodyOf, CatalogClient, Publication, Variant } from '../../../shared/client';
+import { formatAmount } from '../shop/parts';
 import { type FormField, InvalidText, parseText } from './fields';
 
 type Item = BodyOf<'batchPublications'>['items'][number];
@@ -15,7 +17,7 @@ const STOCK: FormField = { name: 'stock', label: 'Stock', kind: 'count' };
 /** Products with more variants are left out, because a page of the interface has no more. */
 const VARIANTS_MAX = 250;
 
-type Change = (value: number | null, of: Publication | Variant) => number | null;
+type Change = (value: number | null, of: Publication | Variant, currency: string) => number | null;
 
 /** Parses a new price: an amount, or a percentage such as `+10%`. */
 function priceChange(text: string): Change | undefined {
@@ -26,7 +28,10 @@ function priceChange(text: string): Change | undefined {
   }
   const factor = 1 + Number(percent[1]!.replace(',', '.')) / 100;
   if (factor < 0) throw new InvalidText('price', 'Price: at most −100 %');
-  return (value) => Math.round((value ?? 0) * factor);
+  return (value, _, currency) => {
+    const unit = smallestAmount(currency);
+    return Math.round(((value ?? 0) * factor) / unit) * unit;
+  };
 }
 
 /** Parses a new stock: a number, or a difference such as `+5`. A stock that is not tracked has no difference. */
@@ -59,11 +64,12 @@ export async function planBulk(client: CatalogClient, form: URLSearchParams): Pr
       const change = (field: 'price_amount' | 'quantity_available', what: string, by: Change | undefined) => {
         if (!by) return;
         const before = one[field] ?? null;
-        const after = by(before, one);
+        const after = by(before, one, product.price_currency);
         if (after === before) return;
         changes[field] = after;
-        const show = (value: number | null) =>
-          value === null ? '—' : field === 'price_amount' ? (value / 100).toFixed(2) : String(value);
+        const shown = (value: number): string =>
+          field === 'price_amount' ? formatAmount('en', value, product.price_currency) : String(value);
+        const show = (value: number | null): string => (value === null ? '—' : shown(value));
         rows.push({ what: `${what}${name}`, before: show(before), after: show(after) });
       };
       change('price_amount', 'Price', price);

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { smallestAmount } from '../../../shared/catalog/input-rules';
 import type { Listing, Media, Publication } from '../../../shared/client';
 import type { Texts } from './texts';
 
@@ -11,9 +12,18 @@ export interface Localized {
 export const productPath = ({ handle, id }: Publication): string => `/p/${handle ?? id}`;
 export const listingPath = ({ handle, id }: { handle?: string; id: string }): string => `/c/${handle ?? id}`;
 
-/** Formats an amount in hundredths (docs/interface.md#money). */
+/**
+ * Formats an amount in hundredths (docs/interface.md#money), with the decimals of the currency. An amount of an earlier
+ * release may have more.
+ */
 export function formatAmount(language: string, amount: number, currency: string): string {
-  return new Intl.NumberFormat(language, { style: 'currency', currency }).format(amount / 100);
+  const is_whole = amount % 100 === 0;
+  const format = new Intl.NumberFormat(language, {
+    style: 'currency',
+    currency,
+    ...(!is_whole && smallestAmount(currency) > 1 && { minimumFractionDigits: 2 }),
+  });
+  return format.format(amount / 100);
 }
 
 /** The price as the customer pays it now, with the one before if it is reduced. */

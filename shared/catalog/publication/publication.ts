@@ -20,6 +20,7 @@ import { withInitialVisibility } from '../schedule';
 import { PUBLICATION_CHANGES, publicationFields } from './fields';
 import {
   arrangeVariants,
+  faultsOfAmounts,
   inOrder,
   summaryOf,
   type Variant,
@@ -105,7 +106,9 @@ const withFields = fieldAggregate<typeof publicationFields, Publication, Publica
   complete: (sent, id, before) => {
     const placed = completePlaces(before ? sent : withInitialVisibility(sent), before);
     const completed = 'ok' in placed ? placed : completeVariants(placed, id, before);
-    return 'ok' in completed ? completed : checkedSale(completed, before);
+    if ('ok' in completed) return completed;
+    const faults = faultsOfPrices(completed, before);
+    return faults.length > 0 ? rejectFaults(faults) : checkedSale(completed, before);
   },
 });
 
@@ -274,6 +277,7 @@ function completeVariants(
       options: before?.options ?? [],
       variants: before?.variants ?? [],
       price_amount: price_amount ?? before?.price_amount ?? 0,
+      price_currency: currencyAfter(sent, before),
       media_ids: media_ids ?? before?.media_ids ?? [],
       version: before?.version ?? 0,
     },
@@ -285,6 +289,23 @@ function completeVariants(
     ? { price_amount: undefined, quantity_available: undefined }
     : { price_amount: summary.price_range.min, quantity_available: summary.quantity_available };
   return { ...sent, ...arranged, ...derived };
+}
+
+const currencyAfter = (sent: PublicationChanges, before?: Publication): string =>
+  sent.price_currency ?? before?.price_currency ?? '';
+
+/** Returns what is wrong with the amounts in their currency. With another currency, all of them count as new. */
+function faultsOfPrices(values: PublicationChanges, before?: Publication): Fault[] {
+  const currency = currencyAfter(values, before);
+  const { variants = before?.variants ?? [] } = values;
+  const has_new_currency = before !== undefined && currency !== before.price_currency;
+  const { price_amount = before?.price_amount ?? 0 } = values;
+  const { compare_at_amount = before?.compare_at_amount ?? null } = values;
+  const { sale_price_amount = before?.sale_price_amount ?? null } = values;
+  const own = { compare_at_amount, sale_price_amount, ...(variants.length === 0 && { price_amount }) };
+  const faults = faultsOfAmounts(currency, own, has_new_currency ? {} : before);
+  const are_whole = !has_new_currency || variants.every((one) => faultsOfAmounts(currency, one).length === 0);
+  return are_whole ? faults : [...faults, fault('price_currency', 'one that has the prices of the variants')];
 }
 
 /**

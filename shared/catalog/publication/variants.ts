@@ -11,6 +11,7 @@ import {
   fewNames,
   idField,
   lineField,
+  smallestAmount,
   stopAtFaults,
 } from '../input-rules';
 import { parseBarcode } from './barcode';
@@ -199,6 +200,7 @@ interface Owner {
   readonly options: readonly Option[];
   readonly variants: readonly Variant[];
   readonly price_amount: number;
+  readonly price_currency: string;
   readonly media_ids: readonly string[];
   readonly version: number;
 }
@@ -279,6 +281,8 @@ export function arrangeVariants(
     const has_old_prices = before?.price_amount === price && before.sale_price_amount === sale;
     if (sale !== null && sale > price && !has_old_prices)
       fault(at('sale_price_amount'), 'at most price_amount');
+    for (const { field, constraint } of faultsOfAmounts(owner.price_currency, variant, before))
+      fault(at(field), constraint);
     const is_new_picture = variant.media_id !== null && variant.media_id !== before?.media_id;
     if (is_new_picture && !owner.media_ids.includes(variant.media_id!))
       fault(at('media_id'), 'one of the media_ids of the publication');
@@ -298,6 +302,19 @@ export function arrangeVariants(
     };
   });
   return { options, variants: inOrder(variants) };
+}
+
+/** The fields with amounts of money, of a publication and of a variant. */
+const AMOUNTS = ['price_amount', 'compare_at_amount', 'sale_price_amount'] as const;
+type Amounts = { readonly [Name in (typeof AMOUNTS)[number]]?: number | null };
+
+/** Returns a fault for each new amount that the currency does not have, such as half a yen. */
+export function faultsOfAmounts(currency: string, after: Amounts, before: Amounts = {}): Fault[] {
+  const unit = smallestAmount(currency);
+  const constraint = `a multiple of ${unit}: ${currency} has no minor unit`;
+  return AMOUNTS.filter((name) => after[name] !== before[name] && (after[name] ?? 0) % unit !== 0).map(
+    (field) => ({ condition: 'field_invalid', field, constraint }),
+  );
 }
 
 /** Returns the value of the option. A name may be that of a property which all objects have, such as `constructor`. */

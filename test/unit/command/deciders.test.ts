@@ -254,6 +254,17 @@ describe('a publication', () => {
       { ...put, input: { ...input, price_amount: 5 } },
       [{ type: 'PublicationPriced', data: { price_currency: 'USD', price_amount: 5, price_active: true } }],
     ],
+    [
+      'its rank beside an amount that a release before accepted',
+      [
+        {
+          ...created,
+          data: { ...created.data, price_currency: 'JPY', price_amount: 1_250 },
+        } as PublicationEvent,
+      ],
+      update({ featured_position: 7 }),
+      [{ type: 'PublicationFeatured', data: { featured_position: 7 } }],
+    ],
     ['a row of a deleted one', [created, deleted], put, []],
     ['a row of another store', [created], { ...put, store_id: newId() }, 'publication_not_found'],
     ['its deletion', [created], remove, [deleted]],
