@@ -88,9 +88,9 @@ export function batchRoute(deps: RouteDeps): Route {
     const ids = await listingIds(request, store, batch, of_listings);
     const runItem = (of_batch: ApiRequest, item: PublicationBatchItem, index: number): Promise<Outcome> =>
       run(OPERATIONS[item.action], () => requestOf(of_batch, inListing(item, ids), String(index)));
-    const to_check = { ...request, dry_run: true, planned: plannedBy(batch.items) };
-    const planned = plannedBy(
-      batch.items,
+    const planOf = plannedBy(batch.items);
+    const to_check = { ...request, dry_run: true, planned: planOf(async () => true) };
+    const planned = planOf(
       async (item, index) => !((await runItem(to_check, item, index)) instanceof CatalogError),
     );
     const carryOut = async (item: PublicationBatchItem, index: number): Promise<Outcome> => {
@@ -193,21 +193,33 @@ function movedToNew(outcome: Outcome): Outcome {
   };
 }
 
+type IsValid = (item: PublicationBatchItem, index: number) => Promise<boolean>;
+
 /**
- * Returns a function for `ApiRequest.planned`: it returns a publication as the item that writes it leaves it, if `isValid`.
- * So publications of one batch can exchange their names.
+ * Returns a function that makes functions for `ApiRequest.planned`. These return a publication as the item that writes it
+ * leaves it, if `isValid`, which is called once for an item. So publications of one batch can exchange their names.
  */
-function plannedBy(
-  items: readonly PublicationBatchItem[],
-  isValid: (item: PublicationBatchItem, index: number) => Promise<boolean> = async () => true,
-): (resource: object) => Promise<object | undefined> {
+function plannedBy(items: readonly PublicationBatchItem[]) {
   const by_name = new Map(items.map(({ id, external_id }, index) => [id ?? external_id, index]));
-  return async (resource) => {
-    const before = resource as Publication;
-    const index = by_name.get(before.id) ?? by_name.get(before.external_id ?? undefined);
-    const item = index === undefined ? undefined : items[index];
-    const after = item && publicationAfter(before, item);
-    return after && (await isValid(item, index!)) ? after : undefined;
+  // A publication may have thousands of names, each of which asks for it.
+  const known = new Map<string, object | undefined>();
+  const afterItem = (before: Publication, item: PublicationBatchItem): object | undefined => {
+    const version = `${before.id} ${before.version}`;
+    if (!known.has(version)) known.set(version, publicationAfter(before, item));
+    return known.get(version);
+  };
+  return (isValid: IsValid) => {
+    const valid = new Map<number, Promise<boolean>>();
+    return async (resource: object): Promise<object | undefined> => {
+      const before = resource as Publication;
+      const index = by_name.get(before.id) ?? by_name.get(before.external_id ?? undefined);
+      const item = index === undefined ? undefined : items[index];
+      const after = item && afterItem(before, item);
+      if (!item || !after) return undefined;
+      const is_valid = valid.get(index!) ?? isValid(item, index!);
+      valid.set(index!, is_valid);
+      return (await is_valid) ? after : undefined;
+    };
   };
 }
 

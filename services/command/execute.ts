@@ -110,7 +110,7 @@ export interface Write<Resource, Command> extends StreamRef<Resource, Command> {
    * Checks what is not part of the decision (references, `If-Match`, the `guard` of the target), and returns the command.
    * Throws if a precondition is not met. Called in every attempt.
    */
-  readonly check: (state: State<Resource>) => Command | Promise<Command>;
+  readonly check: (state: State<Resource>, loaded: Loaded<Resource>) => Command | Promise<Command>;
   /**
    * Reserves the names that the command gives to the resource. Called when the command is accepted, before the append.
    * Returns another command if it had to replace a name.
@@ -192,7 +192,7 @@ async function attemptWrite<Resource, Command>(
   const { aggregate, context, events, id } = write;
   const { state, revision, position } = loaded;
   const stream = streamNameOf(write);
-  const command = await write.check(state);
+  const command = await write.check(state, loaded);
   const turn_to_decide = longTurn();
   if (turn_to_decide) await turn_to_decide;
   let decided = accepted(aggregate.decide(state, command));

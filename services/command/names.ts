@@ -1,14 +1,16 @@
 import { TAKEN } from '../../shared/api/error-catalogue';
-import type { Aggregate } from '../../shared/catalog/events/aggregate';
+import type { Aggregate, State } from '../../shared/catalog/events/aggregate';
 import type { DomainEvent } from '../../shared/catalog/events/codec';
+import type { Position, StreamName } from '../../shared/catalog/events/envelope';
 import { slugOf } from '../../shared/catalog/input-rules';
 import { type Name, nameAggregate, nameIdOf, type ReservedName } from '../../shared/catalog/name/name';
 import type { Environment } from '../../shared/catalog/realm';
 import { allEnded, Semaphore } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { AnyId, StoreId } from '../../shared/kernel/ids';
-import { findInLog, type Loaded, load, streamIn } from '../../shared/ports/stream-state';
+import { findInLog, type Loaded, load, streamIn, streamNameOf } from '../../shared/ports/stream-state';
 import { execute, executeUnqueued, type StoreDeps, type WriteContext } from './execute';
+import { serialiseByStream } from './write-queue';
 
 /** A name that a write gives to a resource, and how a resource shows that it has the name. */
 export interface WantedName<Resource, Command> {
@@ -16,8 +18,11 @@ export interface WantedName<Resource, Command> {
   readonly has: (resource: Resource) => boolean;
   /** Makes a write that is under way lose the race. */
   readonly interrupt: Command;
-  /** Returns the command that takes the name from a resource that has it. */
-  readonly giveUp: (resource: Resource) => Command;
+  /**
+   * Returns the command that takes the name from a resource that has it, and those other names that it does not have `after`
+   * the write of the same batch.
+   */
+  readonly giveUp: (resource: Resource, after: Resource) => Command;
   /** The field that the error names. */
   readonly at: string;
 }
@@ -52,19 +57,23 @@ export function lookUpNames<Resource, Event extends DomainEvent, Id extends AnyI
   return forEachName(wanted, async (one) => {
     const { looked_up, other_id } = await lookUp(taker, one);
     const other = other_id && (await findInLog(deps, environment, aggregate, other_id));
-    if (other && one.has(other)) await assertGivenUp(context, one, other);
+    if (other && one.has(other)) await resourceWithout(one, context, other);
     return looked_up;
   });
 }
 
-/** Throws `name_taken` unless another write of the same batch takes the name from this resource. */
-async function assertGivenUp<Resource>(
-  { planned }: WriteContext,
+/**
+ * Returns the resource as another write of the same batch leaves it: without the name. Throws `name_taken` if no other write
+ * takes the name from it.
+ */
+async function resourceWithout<Resource>(
   { has, at }: WantedName<Resource, unknown>,
+  { planned }: WriteContext,
   resource: Resource,
-): Promise<void> {
+): Promise<Resource> {
   const after = (await planned?.(resource as object)) as Resource | undefined;
   if (after === undefined || has(after)) throw nameTaken(at);
+  return after;
 }
 
 /** Reserves names side by side. Throws `name_taken` if another resource has one of them meanwhile. */
@@ -111,11 +120,11 @@ async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId
     ...streamIn(deps, environment, nameAggregate, nameIdOf(name)),
     context,
     loaded,
-    check: async (state) => {
+    check: async (state, { position }) => {
       const other_id = state.tag === 'present' ? (state.resource.owner_id as Id) : id;
       if (other_id !== id) {
         if (only_free) throw nameTaken(at);
-        await release({ ...taker, id: other_id }, context, wanted);
+        await release({ ...taker, id: other_id }, context, wanted, position);
       }
       return { ...name, owner_id: id };
     },
@@ -123,24 +132,32 @@ async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId
 }
 
 /**
- * Throws `name_taken` if the resource has the name. Otherwise appends an event to its stream. If a write of the resource
- * has reserved the name and not yet appended it, it loses the race and must reserve the name again. If another write of the
- * same batch takes the name from the resource, that event takes it already.
+ * Throws `name_taken` if the resource has the name. If a write of the resource has reserved the name and not yet appended
+ * it, that write loses the race and must reserve the name again: the resource has an event after `reserved_at`, or this
+ * function appends one. If another write of the same batch takes the name from the resource, that event takes it already.
  */
-async function release<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+function release<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
   { deps, environment, aggregate, id }: NameTaker<Resource, Event, Id, Command>,
   context: WriteContext,
   wanted: WantedName<Resource, Command>,
+  reserved_at: Position,
 ): Promise<void> {
-  await executeUnqueued<Resource, Command>({
-    ...streamIn(deps, environment, aggregate, id),
-    context,
-    owner: { store_id: wanted.name.store_id as StoreId },
-    check: async (state) => {
-      if (state.tag !== 'present' || !wanted.has(state.resource)) return wanted.interrupt;
-      await assertGivenUp(context, wanted, state.resource);
-      return wanted.giveUp(state.resource);
-    },
+  const ref = streamIn(deps, environment, aggregate, id);
+  const hasName = (state: State<Resource>) => state.tag === 'present' && wanted.has(state.resource);
+  // Not the queue of the stream: the write that waits there may wait for this one. A write may take many names of a resource.
+  return serialiseByStream(ref.events, `${streamNameOf(ref)}.released` as StreamName, async () => {
+    const loaded = await load<Resource>(ref);
+    if (loaded.position > reserved_at && !hasName(loaded.state)) return;
+    await executeUnqueued<Resource, Command>({
+      ...ref,
+      context,
+      loaded,
+      owner: { store_id: wanted.name.store_id as StoreId },
+      check: async (state) => {
+        if (state.tag !== 'present' || !wanted.has(state.resource)) return wanted.interrupt;
+        return wanted.giveUp(state.resource, await resourceWithout(wanted, context, state.resource));
+      },
+    });
   });
 }
 

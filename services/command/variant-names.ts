@@ -31,16 +31,21 @@ export function variantNames(
             has: (publication: Publication) =>
               publication.variants.some((variant) => variant[field] === value),
             interrupt: { type: 'Interrupt', field: 'handle' },
-            giveUp: (publication: Publication) => {
-              const variants = publication.variants.map((variant) =>
-                variant[field] === value ? { ...variant, [field]: null } : variant,
-              );
-              return { type: 'Update', changes: { variants } };
-            },
+            giveUp,
             at: at(index) + field,
           },
         ];
       },
     );
   });
+}
+
+/** Returns the command that takes the names from the variants which the publication does not have `after`. */
+function giveUp(publication: Publication, after: Publication): PublicationFieldCommand {
+  const kept = VARIANT_NAMES.map((field) => new Set(after.variants.map((variant) => variant[field])));
+  const variants = publication.variants.map((variant) => {
+    const lost = VARIANT_NAMES.filter((field, index) => !kept[index]!.has(variant[field]));
+    return { ...variant, ...Object.fromEntries(lost.map((field) => [field, null])) };
+  });
+  return { type: 'Update', changes: { variants } };
 }

@@ -187,6 +187,44 @@ describe('POST /api/publications/batch', () => {
       expect(await namesOf(two!)).toMatchObject({ external_id: 'erp-1', handle: 'one' });
     });
 
+    test('also many SKUs, and to more than two', async () => {
+      const skus = (letter: string) => Array.from({ length: 30 }, (_, n) => `${letter}-${n}`);
+      const of = (letter: string) => ({
+        variants: skus(letter).map((sku, n) => variant(String(n), { sku, external_id: sku })),
+      });
+      const put_all = (letters: string) =>
+        [...letters].map((letter, n) => put(`erp-${n + 1}`, { ...TEA, ...of(letter) }));
+      await batch(put_all('ABC'));
+      expect(resultsOf(await batch(put_all('BCA')))).toEqual(['updated', 'updated', 'updated']);
+      expect(await namesOf(ids[0]!)).toMatchObject({ skus: skus('B') });
+      expect(await namesOf(ids[1]!)).toMatchObject({ skus: skus('C') });
+      expect(resultsOf(await batch(put_all('BCA')))).toEqual(['unchanged', 'unchanged', 'unchanged']);
+    });
+
+    test('also if it fails on the way, after any of its appends', async () => {
+      const { live } = here.harness.service.runtime.events;
+      const append = live.append.bind(live);
+      const exchange = (one: string, two: string) => [
+        put('erp-1', { variants: [variant('S', { sku: one })] }),
+        put('erp-2', { variants: [variant('S', { sku: two })] }),
+      ];
+      await batch(exchange('A', 'B'));
+      let [one, two] = ['A', 'B'];
+      for (let done = 0; done < 6; done++) {
+        [one, two] = [two!, one!];
+        let appends = 0;
+        const failing = jest.spyOn(live, 'append').mockImplementation(async (...args) => {
+          if (appends++ === done) throw new CatalogError('unavailable');
+          return append(...args);
+        });
+        await batch(exchange(one, two));
+        failing.mockRestore();
+        const { status, body } = await batch(exchange(one, two));
+        expect([status, body.data.failed]).toEqual([200, 0]);
+        expect(await Promise.all(ids.map(namesOf))).toMatchObject([{ skus: [one] }, { skus: [two] }]);
+      }
+    });
+
     test('but takes none from one that keeps it, or whose item is refused', async () => {
       const [one, two] = ids;
       await batch([
