@@ -137,6 +137,35 @@ describe('the shop', () => {
     expect((await open('/p/pantuflas-fieltro')).html).toMatch(/<th scope="col">Talla<\/th>.*<td>35<\/td>/s);
   });
 
+  test('a variant shows its own sale price, or that of the product, with the decimals of the currency', async () => {
+    const merchant = client(demo.secret_key);
+    const variants = [
+      { option_values: { Talla: 'S' }, price_amount: 90_000, sale_price_amount: 80_000 },
+      { option_values: { Talla: 'M' }, price_amount: 95_000 },
+    ];
+    const { id, handle } = await merchant.publications.create({
+      ...{
+        title: 'Kimono',
+        price_currency: 'JPY',
+        price_amount: 90_000,
+        sale_price_amount: 85_000,
+        variants,
+      },
+    });
+    const { html } = await waitFor(async () => {
+      const page = await open(`/p/${handle}`);
+      return page.status === 200 && page;
+    });
+    const prices = [...html.matchAll(/<td class="price">(.*?)<\/td>/gs)].map(([, cell]) =>
+      [...cell!.matchAll(/>[^<\d]*(\d[\d.,]*)</g)].map(([, amount]) => amount),
+    );
+    expect(prices).toEqual([
+      ['900', '800'],
+      ['950', '850'],
+    ]);
+    await merchant.publications.delete(id);
+  });
+
   test('an id leads to the address with the handle; a page that does not exist is 404', async () => {
     const listing = await client(demo.public_key).listings.getByHandle('ceramica');
     const { status, headers } = await open(`/c/${listing.id}`);

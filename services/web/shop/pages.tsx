@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Listing, Publication, Review, Store } from '../../../shared/client';
+import type { Listing, Publication, Review, Store, Variant } from '../../../shared/client';
 import {
   Crumbs,
   canBeBought,
@@ -351,8 +351,21 @@ interface ProductProps extends Frame {
   readonly related: readonly Publication[];
 }
 
-function Variants({ product, t, language }: Frame & { product: Publication }) {
-  const { options = [], price_currency, variants } = product;
+/** The product with the prices of one of its variants. Without a sale price of its own, the variant has that of the product. */
+function pricedAs(product: Publication, variant: Variant): Publication {
+  const { price_range: _, compare_at_amount: __, sale_price_amount, ...others } = product;
+  const { price_amount, compare_at_amount, sale_price_amount: sale = sale_price_amount } = variant;
+  return {
+    ...others,
+    price_amount,
+    ...(compare_at_amount !== undefined && { compare_at_amount }),
+    ...(sale !== undefined && { sale_price_amount: sale }),
+  };
+}
+
+function Variants({ product, ...frame }: Frame & { product: Publication }) {
+  const { t } = frame;
+  const { options = [], variants } = product;
   const { data, total_count } = variants!;
   return (
     <>
@@ -369,21 +382,26 @@ function Variants({ product, t, language }: Frame & { product: Publication }) {
           </tr>
         </thead>
         <tbody>
-          {data.map(({ id, option_values, price_amount, quantity_available: left, allow_backorder }) => (
-            <tr key={id}>
-              {options.map(({ name }) => (
-                <td key={name}>{option_values[name]}</td>
-              ))}
-              <td class="price">{formatAmount(language, price_amount, price_currency)}</td>
-              <td>
-                {left === undefined || allow_backorder
-                  ? t.in_stock
-                  : left > 0
-                    ? t.available(left)
-                    : t.sold_out}
-              </td>
-            </tr>
-          ))}
+          {data.map((variant) => {
+            const { id, option_values, quantity_available: left, allow_backorder } = variant;
+            return (
+              <tr key={id}>
+                {options.map(({ name }) => (
+                  <td key={name}>{option_values[name]}</td>
+                ))}
+                <td class="price">
+                  <Price product={pricedAs(product, variant)} {...frame} />
+                </td>
+                <td>
+                  {left === undefined || allow_backorder
+                    ? t.in_stock
+                    : left > 0
+                      ? t.available(left)
+                      : t.sold_out}
+                </td>
+              </tr>
+            );
+          })}
         </tbody>
       </table>
       {total_count > data.length && <p class="note">{t.variants_more(total_count - data.length)}</p>}
