@@ -22,6 +22,9 @@ export interface CopiedData {
 export const hasLogs = (folder: string): boolean =>
   REALMS.every((realm) => existsSync(eventsFile(folder, realm)));
 
+/** Returns an empty file. It was modified when `catalog backup` last copied the folder. */
+export const lastBackupFile = (data_dir: string): string => join(data_dir, 'last-backup');
+
 /**
  * Copies the files of a DATA_DIR that cannot be made again to an empty folder, under the same paths: the logs, the media
  * files, and other files such as the token keys. Processes may use `from` meanwhile. If the copy fails, `to` contains no

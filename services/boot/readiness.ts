@@ -8,6 +8,7 @@ import { DamagedFileError } from '../../shared/kernel/errors';
 import type { StoreHealth } from '../../shared/ports/event-store';
 import type { Tier } from '../../shared/ports/rate-limiter';
 import { readDisk, readPipelines } from '../metrics/pipeline-reading';
+import { lastBackupFile } from './copy-data';
 import type { Pipelines } from './pipelines';
 import type { Runtime } from './runtime';
 
@@ -121,7 +122,7 @@ export function startOperations(runtime: Runtime, ready: ReadyCheck): Operations
         ({ ok }) => ok,
         () => false,
       ),
-    disk: async () => (has_embedded ? readDisk(DATA_DIR) : undefined),
+    disk: async () => (has_embedded ? readDisk(DATA_DIR, lastBackupFile(DATA_DIR)) : undefined),
   });
   return { ready, metrics_text: metrics.text };
 }

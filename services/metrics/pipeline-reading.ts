@@ -1,5 +1,4 @@
 import { stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Position } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { withTimeout } from '../../shared/kernel/async';
@@ -146,14 +145,14 @@ export interface DiskReading {
   readonly backed_up_at_s: number | undefined;
 }
 
-/** An empty file in DATA_DIR. It was modified when `catalog backup` last copied the folder. */
-export const LAST_BACKUP = 'last-backup';
-
-/** Reads the space on the disk of DATA_DIR, and when it was last backed up. Resolves to undefined if it cannot be read. */
-export async function readDisk(folder: string): Promise<DiskReading | undefined> {
+/**
+ * Reads the space on the disk of DATA_DIR. The folder was last backed up when `backup_file` was modified. Resolves to
+ * undefined if the disk cannot be read.
+ */
+export async function readDisk(folder: string, backup_file: string): Promise<DiskReading | undefined> {
   try {
     const { bavail, blocks, bsize } = await statfs(folder);
-    const last_backup = await stat(join(folder, LAST_BACKUP)).catch(() => undefined);
+    const last_backup = await stat(backup_file).catch(() => undefined);
     return {
       free_bytes: bavail * bsize,
       size_bytes: blocks * bsize,

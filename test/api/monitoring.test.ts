@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LAST_BACKUP } from '../../services/metrics/pipeline-reading';
+import { lastBackupFile } from '../../services/boot/copy-data';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { CatalogError } from '../../shared/kernel/errors';
 import { fetch } from '../support/fetch';
@@ -142,7 +142,7 @@ describeWithProgram('prometheus', 'a Prometheus that scrapes the service', () =>
     });
     shop = await harness.newShop();
     // As a back-up leaves it.
-    writeFileSync(join(harness.data_dir, LAST_BACKUP), '');
+    writeFileSync(lastBackupFile(harness.data_dir), '');
     prometheus = await startPrometheus(folder.path, new URL(harness.url).host);
   });
   afterAll(async () => {

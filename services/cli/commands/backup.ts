@@ -2,8 +2,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, parseConfig } from '../../../shared/kernel/config';
-import { type CopiedData, copyData, hasLogs } from '../../boot/copy-data';
-import { LAST_BACKUP } from '../../metrics/pipeline-reading';
+import { type CopiedData, copyData, hasLogs, lastBackupFile } from '../../boot/copy-data';
 import { CliError, EXIT, type ExitCode, printAnswer, withRuntime } from '../invocation';
 import { verb } from '../options';
 import { rebuildTable } from '../projection-tables';
@@ -17,7 +16,7 @@ export function backupCommands(program: Command): void {
       const { json = false } = this.optsWithGlobals<{ json?: boolean }>();
       const config = parseConfig(process.env);
       const copied = await copyBetween(config, config.DATA_DIR, folder, 'catalog');
-      await writeFile(join(config.DATA_DIR, LAST_BACKUP), '');
+      await writeFile(lastBackupFile(config.DATA_DIR), '');
       for (const name of ['JWT_KEYS_FILE', 'JWT_SECRET'] as const)
         if (config[name]) process.stderr.write(`catalog: Warning: the back-up does not contain ${name}.\n`);
       const document = { folder, ...copied };
