@@ -15,6 +15,7 @@ import {
 import accepts from 'accepts';
 import { JsonText, jsonPieces, writeJson } from '../catalog/json-text';
 import { endLongTurn } from '../kernel/async';
+import { LRUCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import type { RenderedAnswer } from '../ports/idempotency-store';
 import type { Exchange, HttpRequest } from './request';
@@ -231,10 +232,23 @@ function compress(body: Buffer, encoding: 'br' | 'gzip', is_kept: boolean): Buff
   return is_small ? brotliCompressSync(body, options) : compressBrotli(body, options);
 }
 
+type Encoding = 'br' | 'gzip' | undefined;
+
+/** Browsers and programs send few different values of `Accept-Encoding`, and to parse one takes 1 to 2 µs. */
+const preferred_encodings = new LRUCache<string, { readonly encoding: Encoding }>({ max: 100 });
+
 /** Returns the encoding that the client prefers. Brotli compresses best, so it counts for more without quality values. */
-export function encodingOf(req: HttpRequest): 'br' | 'gzip' | undefined {
+export function encodingOf(req: HttpRequest): Encoding {
   const accepted = req.headers['accept-encoding'];
   if (accepted === undefined) return undefined;
+  const known = preferred_encodings.get(accepted);
+  if (known) return known.encoding;
+  const encoding = preferredEncoding(req, accepted);
+  preferred_encodings.set(accepted, { encoding });
+  return encoding;
+}
+
+function preferredEncoding(req: HttpRequest, accepted: string): Encoding {
   if (!accepted.includes(';')) return (['br', 'gzip'] as const).find((name) => accepts(req).encodings(name));
   const preferred = accepts(req).encodings('br', 'gzip', 'identity');
   return preferred === 'br' || preferred === 'gzip' ? preferred : undefined;
