@@ -196,9 +196,10 @@ describe('filters by labels', () => {
     expect(await names('tag=clay&visibility=all')).toEqual([]);
   });
 
-  test('are no words of a search', async () => {
-    for (const q of ['uji', 'japan', 'green', '41', '==vendor', 'vendor'])
-      expect((await read(`/api/store/search?q=${q}`)).data).toEqual([]);
+  test('are found by a search for their words, and not for their names', async () => {
+    const find = async (q: string) => namesOf((await read(`/api/store/search?q=${q}`)).data);
+    expect(await find('japan%20nori')).toEqual(['Gyokuro', 'Sencha']);
+    for (const q of ['41', '==vendor', 'vendor', 'origin']) expect([q, await find(q)]).toEqual([q, []]);
   });
 
   test.each([
