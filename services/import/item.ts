@@ -24,10 +24,13 @@ export interface ImageAddress {
  */
 export type Fields = JsonObject;
 
+/** The values of a variant, by the name of the option. */
+export type OptionValues = Readonly<Record<string, string>>;
+
 /** The picture of a variant, which `images` contains, too. */
 export interface VariantImage {
   readonly url: string;
-  readonly option_values: Readonly<Record<string, string>>;
+  readonly option_values: OptionValues;
 }
 
 export interface ReviewRow {
@@ -57,6 +60,8 @@ export interface PublicationItem {
   readonly other_listings?: readonly OtherListing[];
   readonly images: readonly ImageAddress[];
   readonly variant_images?: readonly VariantImage[];
+  /** Variants of the file whose rows are invalid. An existing publication keeps its variants with these values. */
+  readonly unread_variants?: readonly OptionValues[];
   readonly reviews: readonly ReviewRow[];
 }
 

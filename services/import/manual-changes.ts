@@ -166,15 +166,11 @@ export async function keepManualChanges<Changes extends object>(
   const has_own_options =
     history.isChangedByHand('options') && !isSameValue(optionNames(old), optionNames(wanted));
   const is_split = old.variants?.length === 0 && (file_variants?.length ?? 0) > 1;
-  const follows_variants = (old.variants?.length ?? 0) > 0 && !file_variants;
   const valueAfter = (name: string): unknown => {
     if (name === 'options' || (name === 'variants' && has_own_options))
       return has_own_options ? old[name] : wanted[name];
     if (name === 'variants') return mergeVariants(old as Publication, file_variants!, history);
-    if (OF_PRICE_AND_STOCK.includes(name)) {
-      if (is_split) return wanted[name];
-      if (follows_variants) return old[name];
-    }
+    if (is_split && OF_PRICE_AND_STOCK.includes(name)) return wanted[name];
     return history.isChangedByHand(name) ? old[name] : wanted[name];
   };
   const names = differingFields(old, wanted);

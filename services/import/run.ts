@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
 import { parseBody } from '../../shared/http/validation';
+import { endLongTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
+import { shortenText } from '../../shared/kernel/text';
 import { newReviewSchema } from '../command/review';
 import { contentHash, findUsable, publicationIdOf, type StoreIdentity } from './identity';
 import { type FetchImage, Images } from './images';
@@ -125,10 +127,17 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
   const input = { ...others, ...(external_id !== undefined && external_id !== known_id && { external_id }) };
   for (let generation = known_id ? 0 : 1; ; generation++) {
     const id = generation === 0 ? known_id! : publicationIdOf(state.store, item.external_id, generation);
-    const { outcome, ...effects } = await putWithFreeHandle(state, item, id, input, generation === 0);
+    const { outcome, ignored, ...effects } = await putWithFreeNames(state, item, id, input, {
+      is_known: generation === 0,
+      unread_variants: item.unread_variants ?? [],
+    });
     if (outcome === 'deleted') continue;
     state.tally.count('publications', outcome);
     state.tally.addEffects(item, effects);
+    if (ignored.length > 0)
+      state.tally.warn(
+        noteOf(item, `${ignored.join(', ')} stayed: the product has variants, and the row does not name one`),
+      );
     return id;
   }
 }
@@ -159,22 +168,46 @@ async function publicationOfHandle(
   return is_imported ? undefined : owner_id;
 }
 
-/** Puts a publication. If another one has its handle, leaves that out with a warning. */
-async function putWithFreeHandle(
-  { writer, tally }: RunState,
+/** Puts a publication. If another one has its handle or the SKU of a variant, leaves that out with a warning. */
+async function putWithFreeNames(
+  state: RunState,
   item: PublicationItem,
-  ...[id, input, is_known]: Parameters<CatalogWriter['putPublication']>
-) {
+  ...[id, input, options]: Parameters<CatalogWriter['putPublication']>
+): ReturnType<CatalogWriter['putPublication']> {
+  const { writer, tally } = state;
   try {
-    return await writer.putPublication(id, input, is_known);
+    return await writer.putPublication(id, input, options);
   } catch (error) {
+    if (!(error instanceof CatalogError && error.condition === 'name_taken')) throw error;
     const { handle, ...others } = input;
-    const is_taken = error instanceof CatalogError && error.condition === 'name_taken';
-    if (!is_taken || error.faults[0]?.field !== 'handle') throw error;
-    const written = await writer.putPublication(id, others, is_known);
-    tally.warn(noteOf(item, `handle ${handle} was left out: another publication has it`));
+    const is_handle = error.faults[0]?.field === 'handle';
+    const free = is_handle ? { input: others, taken: [] } : await withoutTakenSkus(writer, id, input);
+    if (!is_handle && free.taken.length === 0) throw error;
+    const written = await putWithFreeNames(state, item, id, free.input, options);
+    if (is_handle) tally.warn(noteOf(item, `handle ${handle} was left out: another publication has it`));
+    for (const [sku, owner] of free.taken)
+      tally.warn(noteOf(item, `SKU ${sku} was left out: the product "${shortenText(owner, 40)}" has it`));
     return written;
   }
+}
+
+/** Returns the input without the SKUs that other publications have, and these SKUs, each with the title of its owner. */
+async function withoutTakenSkus(
+  writer: CatalogWriter,
+  id: PublicationId,
+  input: Parameters<CatalogWriter['putPublication']>[1],
+) {
+  const taken = new Map<string, string>();
+  for (const { sku } of input.variants ?? []) {
+    const owner = sku ? await writer.publicationOfSku(sku) : undefined;
+    if (owner && owner.id !== id) taken.set(sku!, owner.title);
+    await endLongTurn();
+  }
+  const variants = input.variants?.map((variant) => {
+    const { sku, ...others } = variant;
+    return sku && taken.has(sku) ? (others as typeof variant) : variant;
+  });
+  return { input: { ...input, ...(variants && { variants }) }, taken: [...taken] };
 }
 
 async function importListing(state: RunState, item: ListingItem): Promise<void> {

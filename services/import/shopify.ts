@@ -5,12 +5,14 @@ import { HTML_MAX } from '../../shared/catalog/publication/fields';
 import { NO_OPTION_VALUE } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { keyOfTexts } from '../../shared/kernel/same-value';
+import { shortenText } from '../../shared/kernel/text';
 import { htmlToText } from './html-text';
 import {
   type FailedRow,
   type ImageAddress,
   type ImportFile,
   type ImportItem,
+  type OptionValues,
   type PublicationItem,
   RowError,
   type Warning,
@@ -52,6 +54,7 @@ async function* foldFile(
   last_row: ReadonlyMap<string, number>,
 ): AsyncGenerator<ImportItem[]> {
   const open = new Map<string, ShopifyRow[]>();
+  const skus: SkuOwners = new Map();
   let count = 0;
   for await (const row of readRows(path)) {
     if ('broken' in row) {
@@ -65,7 +68,7 @@ async function* foldFile(
     open.set(key, rows);
     if (last_row.get(key) !== count++) continue;
     open.delete(key);
-    yield foldProduct(rows, currency);
+    yield foldProduct(rows, currency, skus);
   }
 }
 
@@ -76,10 +79,16 @@ const productKey = (row: ShopifyRow): string => (row.handle === '' ? `\u0000${ro
 const PRODUCT_ROWS_MAX = 2_500;
 
 const QUANTITY = /^[+-]?\d{1,15}$/;
+/** A comma is not accepted: `1,800` means 1800 in one country and 1.8 in another. */
+const GRAMS = /^\d{1,9}(\.\d{1,6})?$/;
+
+/** The SKUs that the products of a file have so far, each with the row of its variant. */
+type SkuOwners = Map<string, Pick<ShopifyRow, 'line' | 'handle'>>;
 
 /** A variant of the file. Its `fields` have the names of the interface. */
 interface Variant {
   readonly row: ShopifyRow;
+  readonly option_values: OptionValues;
   /** Hundredths of the currency unit. */
   readonly amount: number;
   readonly compare_at: number | null;
@@ -88,17 +97,22 @@ interface Variant {
   readonly fields: JsonObject;
 }
 
-/** Fields of a variant that a publication does not have. */
-const OF_VARIANTS = ['sku', 'barcode', 'weight_grams'];
+/** Returns whether a variant has a field that a publication does not have. */
+const hasOwn = ({ fields }: Variant): boolean =>
+  ['sku', 'barcode', 'weight_grams'].some((name) => fields[name] != null) || fields.allow_backorder === true;
 
 /**
- * Combines the rows of one handle, in the order of the file, into a publication with its variants, the lowest price, the
- * sum of the quantities, and all images. The first row describes the product; the others are further variants and images.
- * An invalid variant is reported and left out. A product with one variant has variants only if that has options or a field
- * that only variants have. The product fails if it has no title or no variant with a price. A column that the file does
- * not have sets no field; an empty value clears its field.
+ * Combines the rows of one handle, in the order of the file, into a publication with its variants, the lowest price and
+ * all images. The first row describes the product; the others are further variants and images. An invalid variant is
+ * reported and not written. A product with one variant has variants only if that has options or a field that only
+ * variants have. The product fails if it has no title or no variant with a price. A column that the file does not have
+ * sets no field; an empty value clears its field. Adds the SKUs of the product to `skus`.
  */
-export function foldProduct(rows: readonly ShopifyRow[], currency?: string): ImportItem[] {
+export function foldProduct(
+  rows: readonly ShopifyRow[],
+  currency?: string,
+  skus: SkuOwners = new Map(),
+): ImportItem[] {
   const first = rows[0]!;
   const external_id = first.handle || null;
   const failed = (row: ShopifyRow, about: FailedRow['about'], error: unknown): FailedRow => {
@@ -106,29 +120,42 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
     return { kind: 'failed', about, line: row.line, external_id, reason: error.message };
   };
   const variants: Variant[] = [];
-  const earlier: Earlier = { by_values: new Map(), by_sku: new Map() };
+  const unread_variants: OptionValues[] = [];
+  const by_values = new Map<string, ShopifyRow>();
   const faults: FailedRow[] = [];
   const warnings: Warning[] = [];
+  const warn = ({ line }: ShopifyRow, reason: string) =>
+    warnings.push({ kind: 'warning', line, external_id, reason });
   try {
     if (rows.length > PRODUCT_ROWS_MAX)
       throw new RowError(`more than ${PRODUCT_ROWS_MAX} rows of one handle`);
     if (first.handle === '') throw new RowError('missing handle');
     if (first.title === '') throw new RowError('missing title in the first row of the handle');
-    const visibility = parseVisibility(first);
+    const visibility = parseVisibility(first, (reason) => warn(first, reason));
     const options = optionsOf(rows);
-    for (const row of rows.filter((each) => each === first || isVariant(each)))
+    for (const row of rows.filter((each) => each === first || isVariant(each))) {
+      const option_values = optionValuesOf(row, options);
+      const values = keyOfTexts(option_values);
+      const twin = by_values.get(values);
+      const report: RowReport = {
+        warn: (reason) => warn(row, reason),
+        fail: (reason) => faults.push(failed(row, null, new RowError(reason))),
+      };
       try {
-        const warn = (reason: string) =>
-          warnings.push({ kind: 'warning', line: row.line, external_id, reason });
-        variants.push(parseVariant(row, options, earlier, warn));
+        if (twin) throw new RowError(`the same handle and option values as line ${twin.line}`);
+        by_values.set(values, row);
+        variants.push(parseVariant(row, option_values, skus, report));
+        if (row !== first && row.title !== '' && row.title !== first.title)
+          report.warn(`title "${shortenText(row.title, 40)}" was left out: line ${first.line} has the title`);
       } catch (error) {
         faults.push(failed(row, null, error));
+        if (!twin) unread_variants.push(option_values);
       }
+    }
     if (variants.length === 0)
       throw new RowError(faults.find(({ line }) => line === first.line)?.reason ?? 'no variant with a price');
     const cheapest = variants.reduce((one, other) => (other.amount < one.amount ? other : one));
-    const has_own = variants.some(({ fields }) => OF_VARIANTS.some((name) => fields[name] != null));
-    const has_variants = options.length > 0 || (variants.length === 1 && has_own);
+    const has_variants = options.length > 0 || variants.some(hasOwn);
     const listed = has_variants ? variants : [];
     const is_handle = handleField.safeParse(first.handle).success;
     if (!is_handle)
@@ -155,14 +182,16 @@ export function foldProduct(rows: readonly ShopifyRow[], currency?: string): Imp
         price_amount: cheapest.amount,
         ...(first.columns.has('compare_at') && { compare_at_amount: cheapest.compare_at }),
         ...(currency !== undefined && { price_currency: currency }),
-        ...(first.columns.has('quantity') && !has_variants && { quantity_available: sumTracked(variants) }),
+        // Below zero only with a backorder, which only a variant has.
+        ...(first.columns.has('quantity') && !has_variants && { quantity_available: variants[0]!.quantity }),
         ...((has_variants || first.columns.has('option1')) && {
           options: options.map(({ name }) => ({ name })),
           variants: listed.map(({ fields }) => fields),
         }),
       },
-      variant_images: listed.flatMap(({ row, fields }) =>
-        row.variant_image === '' ? [] : { url: row.variant_image, option_values: optionValuesOf(fields) },
+      ...(has_variants && { unread_variants }),
+      variant_images: listed.flatMap(({ row, option_values }) =>
+        row.variant_image === '' ? [] : { url: row.variant_image, option_values },
       ),
       ...parseListing(first),
       images: imagesOf(rows),
@@ -226,85 +255,99 @@ function optionsOf(rows: readonly ShopifyRow[]): FileOption[] {
   });
 }
 
-/** The rows of earlier variants of the product, by their option values and by their SKU. */
-interface Earlier {
-  readonly by_values: Map<string, ShopifyRow>;
-  readonly by_sku: Map<string, ShopifyRow>;
-}
+const optionValuesOf = (row: ShopifyRow, options: readonly FileOption[]): OptionValues =>
+  Object.fromEntries(options.map(({ column, name }) => [name, oneLine(row[column]) || NO_OPTION_VALUE]));
 
 /** The quotation mark before a number that spreadsheets would change. */
 const withoutQuote = (text: string): string => text.replace(/^'/, '');
 
+/** Adds a note about a row to the report. */
+interface RowReport {
+  /** A value of the row is imported with a change. */
+  readonly warn: (reason: string) => void;
+  /** A value of the row is not imported. The other values are. */
+  readonly fail: (reason: string) => void;
+}
+
 /**
- * Parses a variant, and adds it to `earlier`. A barcode with a wrong check digit and a SKU of an earlier variant are left
- * out with a warning.
+ * Parses a variant, and adds its SKU to `skus`. A barcode with a wrong check digit and a SKU of an earlier variant are left
+ * out with a warning, and a weight that is no number with a fault.
  */
 function parseVariant(
   row: ShopifyRow,
-  options: readonly FileOption[],
-  { by_values, by_sku }: Earlier,
-  warn: (reason: string) => void,
+  option_values: OptionValues,
+  skus: SkuOwners,
+  { warn, fail }: RowReport,
 ): Variant {
+  const { columns } = row;
   if (row.price === '') throw new RowError('missing price');
   const amount = parsePrice(row.price);
   const compare_at = row.compare_at === '' ? null : parsePrice(row.compare_at);
   if (row.quantity !== '' && !QUANTITY.test(row.quantity))
-    throw new RowError(`quantity "${row.quantity.slice(0, 40)}": must be a whole number`);
-  const sold_out = row.tracker === '' ? null : 0;
-  const counted = row.quantity === '' ? sold_out : Number(row.quantity);
+    throw new RowError(`quantity "${shortenText(row.quantity, 40)}": must be a whole number`);
   const allow_backorder = ['continue', 'true'].includes(row.policy.toLowerCase());
+  const counted = quantityOf(row);
   const is_oversold = (counted ?? 0) < 0 && !allow_backorder;
   if (is_oversold) warn(`quantity ${row.quantity} was imported as 0`);
   const quantity = is_oversold ? 0 : counted;
 
-  const option_values = Object.fromEntries(
-    options.map(({ column, name }) => [name, oneLine(row[column]) || NO_OPTION_VALUE]),
-  );
-  const values = keyOfTexts(option_values);
-  const twin = by_values.get(values);
-  if (twin && options.length > 0) throw new RowError(`the same option values as line ${twin.line}`);
-  if (!twin) by_values.set(values, row);
   const sku = oneLine(withoutQuote(row.sku)) || null;
-  const owner = sku === null ? undefined : by_sku.get(sku);
+  const owner = sku === null ? undefined : skus.get(sku);
   if (owner) warn(`SKU ${sku} was left out: it is that of line ${owner.line}`);
-  else if (sku !== null) by_sku.set(sku, row);
+  else if (sku !== null) skus.set(sku, { line: row.line, handle: row.handle });
   const barcode = withoutQuote(row.barcode);
   const valid_barcode = barcode === '' ? null : (parseBarcode(barcode) ?? null);
   if (barcode !== '' && valid_barcode === null)
     warn(`barcode ${barcode.slice(0, 40)} was left out: its check digit is wrong`);
-  const grams = Math.round(Number(row.grams));
-  const { columns } = row;
+  const is_weight = row.grams === '' || GRAMS.test(row.grams);
+  if (!is_weight) fail(`weight "${shortenText(row.grams, 40)}": must be a number of grams, without a comma`);
+  // A SKU of another product does not clear the one that the variant has.
+  const has_sku = columns.has('sku') && (owner === undefined || owner.handle === row.handle);
   const fields: JsonObject = {
     option_values,
     price_amount: amount,
-    ...(columns.has('sku') && { sku: owner ? null : sku }),
+    ...(has_sku && { sku: owner ? null : sku }),
     ...(columns.has('barcode') && { barcode: valid_barcode }),
     ...(columns.has('compare_at') && { compare_at_amount: compare_at }),
     ...(columns.has('quantity') && { quantity_available: quantity }),
     ...(columns.has('policy') && { allow_backorder }),
-    ...(columns.has('grams') && { weight_grams: grams > 0 ? grams : null }),
+    ...(columns.has('grams') && is_weight && { weight_grams: Math.round(Number(row.grams)) || null }),
   };
-  return { row, amount, compare_at, quantity, fields };
-}
-
-const optionValuesOf = ({ option_values }: JsonObject) => option_values as Record<string, string>;
-
-/** Returns the sum of the tracked quantities, or null if none is tracked. An oversold variant counts as 0. */
-function sumTracked(variants: readonly Variant[]): number | null {
-  const counted = variants.flatMap(({ quantity }) => (quantity === null ? [] : Math.max(0, quantity)));
-  return counted.length === 0 ? null : counted.reduce((sum, quantity) => sum + quantity, 0);
+  return { row, option_values, amount, compare_at, quantity, fields };
 }
 
 /**
- * Returns the visibility. A draft or archived product is private. Otherwise `Published` decides, and if it is empty,
- * `Status`. Undefined if both are empty.
+ * Returns the quantity, null if it is not tracked: if the tracker is blank, or if the file has no column of trackers and
+ * the quantity is blank.
  */
-function parseVisibility(row: ShopifyRow): Visibility | undefined {
+function quantityOf({ columns, tracker, quantity }: ShopifyRow): number | null {
+  if (tracker === '' && (columns.has('tracker') || quantity === '')) return null;
+  return Number(quantity);
+}
+
+/** Whether a product of Shopify with this status is in lists. */
+const IS_LISTED: Readonly<Record<string, boolean>> = {
+  active: true,
+  unlisted: false,
+  draft: false,
+  archived: false,
+};
+
+/**
+ * Returns the visibility. A draft, archived or unlisted product is private. Otherwise `Published` decides, and if it is
+ * empty, `Status`. Undefined if both are empty. Throws `RowError` for another word, so that nothing becomes public by it.
+ */
+function parseVisibility(row: ShopifyRow, warn: (reason: string) => void): Visibility | undefined {
   const [status, published] = [row.status.toLowerCase(), row.published.toLowerCase()];
-  if (status === 'draft' || status === 'archived' || published === 'false') return 'private';
-  if (published === 'true' || (published === '' && status === 'active')) return 'public';
-  if (published === '') return undefined;
-  throw new RowError(`Published "${row.published.slice(0, 40)}": must be true or false`);
+  if (status !== '' && !Object.hasOwn(IS_LISTED, status))
+    throw new RowError(
+      `Status "${shortenText(row.status, 40)}": must be ${Object.keys(IS_LISTED).join(', ')}, or empty`,
+    );
+  if (!['true', 'false', ''].includes(published))
+    throw new RowError(`Published "${shortenText(row.published, 40)}": must be true or false`);
+  if (status === 'unlisted') warn('the product was imported as private, because it is unlisted');
+  if (published === 'false' || IS_LISTED[status] === false) return 'private';
+  return published === 'true' || status === 'active' ? 'public' : undefined;
 }
 
 /**

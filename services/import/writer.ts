@@ -32,7 +32,9 @@ import { checkLevels, existingMedia } from '../command/references';
 import type { MediaDeps } from '../command/request';
 import { type NewReview, postReview } from '../command/review';
 import type { Presence } from './identity';
+import type { OptionValues } from './item';
 import { type FieldEffects, FieldHistory, keepManualChanges, NO_EFFECTS } from './manual-changes';
+import { forVariantsOf } from './stored-variants';
 
 export interface ImportTarget {
   readonly environment: Environment;
@@ -76,11 +78,14 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     };
     return { keep, effects: () => effects };
   };
+  /** Returns the publication that has reserved the name last, undefined if it does not exist. */
+  const holderOf = async (kind: 'publication' | 'variant', field: string, value: string) => {
+    const owner_id = await ownerOfName(deps, environment, { store_id, kind, field, value });
+    return owner_id === undefined ? undefined : findPublication(deps, environment, owner_id as PublicationId);
+  };
   const ownerOf = async (field: 'external_id' | 'handle', value: string) => {
-    const name = { store_id, kind: 'publication', field, value };
-    const owner_id = (await ownerOfName(deps, environment, name)) as PublicationId | undefined;
-    const owner = owner_id && (await findPublication(deps, environment, owner_id));
-    return owner?.[field] === value ? owner_id : undefined;
+    const owner = await holderOf('publication', field, value);
+    return owner?.[field] === value ? owner.id : undefined;
   };
   return {
     /**
@@ -101,23 +106,26 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       const parent_id = written.outcome === 'deleted' ? null : written.value.parent_id;
       return { outcome: written.outcome, parent_id, ...effects() };
     },
-    /** The outcome is `deleted` as in `putListing`. `is_known`: the publication exists. */
+    /** The outcome is `deleted` as in `putListing`. */
     putPublication: async (
       id: PublicationId,
       input: z.output<typeof importedPublication>,
-      is_known = false,
+      { is_known = false, unread_variants = [] }: PutOptions = {},
     ) => {
       const { price_currency = DEFAULT_CURRENCY } = input;
       const { keep, effects } = keeper('publication', id);
-      const revise = (before: Publication, wanted: NewPublication): Promise<NewPublication> => {
-        const price_currency = input.price_currency ?? before.price_currency;
-        return keep(before, { ...wanted, price_currency });
+      let ignored: readonly string[] = [];
+      const revise = (before: Publication, sent: NewPublication): Promise<NewPublication> => {
+        const currency = input.price_currency ?? before.price_currency;
+        const changes = forVariantsOf(before, { ...sent, price_currency: currency }, unread_variants);
+        ignored = changes.ignored;
+        return keep(before, changes.wanted);
       };
       const put = { environment, store_id, id, is_probably_new: is_probably_new && !is_known, revise };
       const { outcome } = await putPublication(deps, context, put, { ...input, price_currency });
       // The rows of a file are mostly new, or mostly of an earlier import.
       is_probably_new = outcome === 'created';
-      return { outcome, ...effects() };
+      return { outcome, ignored, ...effects() };
     },
     /** Changes an existing publication. Returns whether an event was appended. `patchOf` may be called several times. */
     changePublication: async (
@@ -190,14 +198,26 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     },
     /** Returns the publication of the store that has this handle, undefined if there is none. */
     publicationOfHandle: (handle: string) => ownerOf('handle', handle),
+    /** Returns the publication of the store that has a variant with this SKU, undefined if there is none. */
+    publicationOfSku: async (value: string): Promise<Publication | undefined> => {
+      const owner = await holderOf('variant', 'sku', value);
+      return owner?.variants.some(({ sku }) => sku === value) ? owner : undefined;
+    },
     media: async (id: MediaId) =>
       presenceOf(await load({ ...source, aggregate: mediaAggregate, id }), store_id),
   };
 }
 
+interface PutOptions {
+  /** Whether the publication exists. */
+  readonly is_known?: boolean;
+  /** As in `PublicationItem`. */
+  readonly unread_variants?: readonly OptionValues[];
+}
+
 /** The picture of the variant with these values. */
 interface VariantPicture {
-  readonly option_values: Readonly<Record<string, string>>;
+  readonly option_values: OptionValues;
   readonly media_id: MediaId;
 }
 

@@ -39,9 +39,9 @@ async function withShop(story: (shop: Shop) => Promise<void>): Promise<void> {
 }
 
 const SHOPIFY = [
-  'Handle,Title,Body (HTML),Type,Tags,Published,Variant Inventory Qty,Variant Price,Image Src',
-  'mug,Mug,"<p>Blue\nmug</p>",Cups,,true,3,12.00,https://x/mug.jpg',
-  'mug,,,,,,4,9.50,',
+  'Handle,Title,Body (HTML),Type,Tags,Published,Variant Inventory Qty,Variant Price,Image Src,Option1 Value',
+  'mug,Mug,"<p>Blue\nmug</p>",Cups,,true,3,12.00,https://x/mug.jpg,S',
+  'mug,,,,,,4,9.50,,M',
   'bowl,Bowl,,,"kitchen, clay",false,,20,',
   'lost,,,Cups,,true,1,5,',
   'free,Free,,Cups,,true,1,gratis,',

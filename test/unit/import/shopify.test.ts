@@ -31,6 +31,9 @@ function publicationIn(items: readonly ImportItem[]): PublicationItem {
 const failures = (items: readonly ImportItem[]): [number, string][] =>
   items.flatMap((item) => (item.kind === 'failed' ? [[item.line, item.reason] as [number, string]] : []));
 
+const warnings = (items: readonly ImportItem[]): [number, string][] =>
+  items.flatMap((item) => (item.kind === 'warning' ? [[item.line, item.reason] as [number, string]] : []));
+
 test('combines the rows of a handle into a publication with its variants and the lowest price', () => {
   const items = fold(
     { ...mug, 'Variant Inventory Qty': '3', 'Option1 Value': 'S' },
@@ -72,26 +75,89 @@ test('reports what is wrong with a variant, and leaves it out', () => {
     { option_values: { Size: 'S' }, sku: 'A', barcode: null },
     { option_values: { Size: 'M' }, sku: null, barcode: null },
   ]);
-  expect(failures(items)).toEqual([[3, 'the same option values as line 2']]);
+  expect(failures(items)).toEqual([[3, 'the same handle and option values as line 2']]);
   expect(items.filter(({ kind }) => kind === 'warning')).toMatchObject([
     { line: 4, reason: 'SKU A was left out: it is that of line 2' },
     { line: 4, reason: 'barcode 7750182003835 was left out: its check digit is wrong' },
   ]);
 });
 
+test('a second row of a handle without other option values is an error, and nothing of it is imported', () => {
+  const row = (sku: string, price: string, stock: string) => ({
+    ...{ 'Option1 Name': 'Title', 'Option1 Value': 'Default Title', 'Variant SKU': sku },
+    ...{ 'Variant Price': price, 'Variant Inventory Qty': stock },
+  });
+  const items = fold(
+    { ...mug, ...row('D-1', '9.99', '5') },
+    { ...mug, Title: 'Other', ...row('D-2', '8.88', '6') },
+  );
+  expect(publicationIn(items).fields).toMatchObject({ title: 'Mug', price_amount: 999 });
+  expect(publicationIn(items).fields.variants).toMatchObject([
+    { sku: 'D-1', price_amount: 999, quantity_available: 5 },
+  ]);
+  expect(failures(items)).toEqual([[3, 'the same handle and option values as line 2']]);
+});
+
+test('a further variant with another title is imported with a warning', () => {
+  const items = fold({ ...mug, 'Option1 Value': 'S' }, { ...mug, Title: 'Cup', 'Option1 Value': 'M' });
+  expect(publicationIn(items).fields.variants).toHaveLength(2);
+  expect(warnings(items)).toEqual([[3, 'title "Cup" was left out: line 2 has the title']]);
+});
+
+test('a SKU of another product of the file is left out with a warning, and stays as it is in the store', () => {
+  const skus = new Map();
+  const product = (handle: string) => ({ ...mug, Handle: handle, 'Variant SKU': 'SHARED' });
+  const [first, second] = ['a', 'b'].map((handle) => foldProduct(rows(product(handle)), 'EUR', skus));
+  expect(publicationIn(first!).fields.variants).toMatchObject([{ sku: 'SHARED' }]);
+  expect(publicationIn(second!).fields).not.toMatchObject({ variants: [{ sku: expect.anything() }] });
+  expect(warnings(second!)).toEqual([[2, 'SKU SHARED was left out: it is that of line 2']]);
+});
+
 test('a product without options, SKU and barcode has no variants', () => {
   const title = { ...mug, 'Option1 Name': 'Title', 'Option1 Value': 'Default Title' };
   expect(publicationIn(fold(title)).fields).toMatchObject({ options: [], variants: [] });
   expect(publicationIn(fold({ ...title, 'Variant SKU': 'M' })).fields.variants).toMatchObject([{ sku: 'M' }]);
-  expect(publicationIn(fold(mug, { ...mug, Title: '' })).fields).not.toHaveProperty('variants');
+  expect(publicationIn(fold(mug)).fields).not.toHaveProperty('variants');
+  const on_order = { ...title, 'Variant Inventory Policy': 'continue' };
+  expect(publicationIn(fold(on_order)).fields.variants).toMatchObject([{ allow_backorder: true }]);
 });
 
-test('the quantity is null if no variant is tracked, and 0 if one is tracked without a number', () => {
-  const untracked = { ...mug, 'Variant Inventory Qty': '' };
-  expect(publicationIn(fold(untracked)).fields.quantity_available).toBeNull();
-  const tracked = fold({ ...untracked, 'Variant Inventory Tracker': 'shopify' });
-  expect(publicationIn(tracked).fields.quantity_available).toBe(0);
+test.each([
+  [{ 'Variant Inventory Qty': '' }, null],
+  [{ 'Variant Inventory Qty': '7' }, 7],
+  [{ 'Variant Inventory Qty': '', 'Variant Inventory Tracker': 'shopify' }, 0],
+  // Shopify does not count the stock of a variant without a tracker, whatever quantity it exports.
+  [{ 'Variant Inventory Qty': '0', 'Variant Inventory Tracker': '' }, null],
+  [{ 'Variant Inventory Qty': '-2', 'Variant Inventory Tracker': '' }, null],
+])('reads the quantity of %j', (columns, quantity) => {
+  const items = fold({ ...mug, ...columns } as Record<string, string>);
+  expect(publicationIn(items).fields.quantity_available).toBe(quantity);
+  expect(warnings(items)).toEqual([]);
 });
+
+test.each([
+  ['1800', 1_800],
+  ['249.6', 250],
+  ['0', null],
+  ['', null],
+])('reads the weight "%s"', (weight, grams) => {
+  const { fields } = publicationIn(fold({ ...mug, 'Variant SKU': 'M', 'Variant Grams': weight }));
+  expect(fields.variants).toMatchObject([{ weight_grams: grams }]);
+});
+
+test.each(['1,800', '1.800,5', '1e3', '-5', 'heavy'])(
+  'reports the weight "%s" and does not import it',
+  (weight) => {
+    const items = fold({ ...mug, 'Variant SKU': 'M', 'Variant Grams': weight });
+    expect(publicationIn(items).fields).not.toMatchObject({
+      variants: [{ weight_grams: expect.anything() }],
+    });
+    expect(publicationIn(items).fields.variants).toEqual([
+      expect.not.objectContaining({ weight_grams: null }),
+    ]);
+    expect(failures(items)).toEqual([[2, `weight "${weight}": must be a number of grams, without a comma`]]);
+  },
+);
 
 test('imports a negative quantity as 0 with a warning', () => {
   const items = fold({ ...mug, 'Variant Inventory Qty': '-3' });
@@ -144,11 +210,22 @@ test.each([
   [{ Published: 'true', Status: 'draft' }, 'private'],
   [{ Published: 'true', Status: 'archived' }, 'private'],
   [{ Published: '', Status: 'active' }, 'public'],
+  [{ Published: 'true', Status: 'unlisted' }, 'private'],
   [{ Published: '' }, undefined],
 ])('derives the visibility of %j', (fields, visibility) => {
   expect(publicationIn(fold({ ...mug, ...fields } as Record<string, string>)).fields.visibility).toBe(
     visibility,
   );
+});
+
+test('an unknown word as status is an error, and an unlisted product is imported as private with a warning', () => {
+  const brouillon = fold({ ...mug, Published: 'true', Status: 'Brouillon' });
+  expect(failures(brouillon)).toEqual([
+    [2, 'Status "Brouillon": must be active, unlisted, draft, archived, or empty'],
+  ]);
+  expect(warnings(fold({ ...mug, Status: 'Unlisted' }))).toEqual([
+    [2, 'the product was imported as private, because it is unlisted'],
+  ]);
 });
 
 test('imports the body as HTML and as text; an empty body clears both', () => {
@@ -177,7 +254,7 @@ test('reports an invalid variant and imports the others', () => {
     mug,
     { Handle: 'mug', 'Variant Price': 'free', 'Option1 Value': 'M' },
     { Handle: 'mug', 'Option1 Value': 'L' },
-    { Handle: 'mug', 'Variant Price': '7', 'Variant Inventory Qty': '1.5' },
+    { Handle: 'mug', 'Variant Price': '7', 'Variant Inventory Qty': '1.5', 'Option1 Value': 'XL' },
   );
   expect(publicationIn(items).fields).toMatchObject({
     price_amount: 1000,
@@ -198,7 +275,7 @@ test('refuses a product without title, handle or price, and reports each of its 
   expect(failures(fold({ ...mug, Handle: '' }))).toEqual([[2, 'missing handle']]);
   const priceless = fold(
     { ...mug, 'Variant Price': '-1' },
-    { Handle: 'mug', 'Variant Price': 'x' },
+    { Handle: 'mug', 'Variant Price': 'x', 'Option1 Value': 'M' },
     { Handle: 'mug', 'Image Src': 'y' },
   );
   expect(priceless.some((item) => item.kind === 'publication')).toBe(false);
@@ -282,7 +359,7 @@ test('reads a byte order mark, quoted newlines, CRLF and blank lines, and counts
 });
 
 test('combines the rows of a handle into one product even if they are not adjacent', async () => {
-  const { total, items } = await read('Handle,Title,Variant Price\na,A,5\nb,B,2\na,,4\n');
+  const { total, items } = await read('Handle,Title,Variant Price,Option1 Value\na,A,5,S\nb,B,2\na,,4,M\n');
   expect(total).toBe(2);
   expect(summaries(items)).toEqual([
     ['publication', 3, 'b'],

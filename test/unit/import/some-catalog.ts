@@ -1,14 +1,19 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { openRuntime, type Runtime } from '../../../services/boot/runtime';
 import { createAccount } from '../../../services/command/account';
 import type { WriteContext } from '../../../services/command/execute';
+import { findPublication } from '../../../services/command/publication';
 import { createStore } from '../../../services/command/store';
+import { publicationIdOf } from '../../../services/import/identity';
 import type { FetchImage } from '../../../services/import/images';
 import type { ImportFile, ImportItem } from '../../../services/import/item';
 import { parseJsonLine } from '../../../services/import/jsonl';
 import type { FindChildren, FindListing } from '../../../services/import/listings';
 import type { ImportReport } from '../../../services/import/report';
 import { runImport } from '../../../services/import/run';
+import { openShopifyFile } from '../../../services/import/shopify';
 import { type CatalogWriter, writerTo } from '../../../services/import/writer';
 import { decodeEvent } from '../../../shared/catalog/events/codec';
 import { parseStreamName } from '../../../shared/catalog/events/envelope';
@@ -23,6 +28,8 @@ export interface Shop {
   readonly runtime: Runtime;
   readonly store: Store;
   run(rows: readonly unknown[], options?: RunOptions): Promise<ImportReport>;
+  /** Imports the lines of a CSV file of Shopify. */
+  runShopify(lines: readonly string[], options?: RunOptions): Promise<ImportReport>;
   /** Returns the real writer. */
   writer(deps?: Partial<Runtime>, overwrite?: boolean): CatalogWriter;
   /** Returns the events of the live log after the creation of the store, each as its type and title or name. */
@@ -48,31 +55,36 @@ export const newContext = (): WriteContext => ({ source: 'import', request_id: `
 
 export async function withShop<Result>(story: (shop: Shop) => Promise<Result>): Promise<Result> {
   return withTempDir(async (folder) => {
-    const config = parseConfig({ DATA_DIR: folder, DEMO: 'off' });
+    const data = join(folder, 'data');
+    const config = parseConfig({ DATA_DIR: data, DEMO: 'off' });
     const runtime = await openRuntime(config, pino({ level: 'silent' }), realSystem);
     try {
       const account = await createAccount(runtime, newContext(), { name: 'Merchant' });
       const target = { account_id: account.value.id };
       const store = await createStore(runtime, newContext(), target, { name: 'Shop', environment: 'live' });
-      return await story(shopOf(runtime, store.value));
+      return await story(shopOf(runtime, store.value, join(folder, 'products.csv')));
     } finally {
       await runtime.close();
     }
   });
 }
 
-function shopOf(runtime: Runtime, store: Store): Shop {
+function shopOf(runtime: Runtime, store: Store, path: string): Shop {
   const writer: Shop['writer'] = (deps = {}, overwrite = false) =>
     writerTo({ ...runtime, ...deps }, newContext(), { environment: 'live', store_id: store.id, overwrite });
+  const runFile = (file: ImportFile, options: RunOptions = {}): Promise<ImportReport> => {
+    const { overwrite, dry_run = false, findListing = async () => undefined, ...rest } = options;
+    return runImport(file, { store, writer: writer({}, overwrite), dry_run, findListing, ...rest });
+  };
   return {
     runtime,
     store,
     writer,
     history: () => historyOf(runtime),
-    run: (rows, options = {}) => {
-      const { overwrite, dry_run = false, findListing = async () => undefined, ...rest } = options;
-      const run = { store, writer: writer({}, overwrite), dry_run, findListing, ...rest };
-      return runImport(fileOf(rows), run);
+    run: (rows, options) => runFile(fileOf(rows), options),
+    runShopify: async (lines, options) => {
+      writeFileSync(path, lines.join('\n'));
+      return runFile(await openShopifyFile(path), options);
     },
   };
 }
@@ -96,3 +108,7 @@ async function historyOf({ events }: Runtime): Promise<string[]> {
     return [type, title ?? name ?? body].filter((part) => part !== undefined).join(' ');
   });
 }
+
+/** Returns a stored publication of an import. */
+export const publicationIn = async ({ runtime, store }: Shop, external_id: string) =>
+  (await findPublication(runtime, 'live', publicationIdOf(store, external_id, 1)))!;

@@ -1,0 +1,46 @@
+import type { Publication } from '../../shared/catalog/publication/publication';
+import { isSameValue, keyOfTexts } from '../../shared/kernel/same-value';
+import type { NewPublication } from '../command/publication';
+import type { OptionValues } from './item';
+
+/*
+ * What a row of a file means for a publication that has variants.
+ */
+
+/** Fields that a row without variants has, and that a variant has, too. */
+const OF_ONLY_VARIANT = ['price_amount', 'compare_at_amount', 'quantity_available'] as const;
+/** Fields that follow from several variants. */
+const OF_ALL_VARIANTS = ['price_amount', 'price_currency', 'quantity_available'] as const;
+
+/** The changes of a row, and the fields that the row cannot change because the variants have them. */
+export interface RowChanges {
+  readonly wanted: NewPublication;
+  readonly ignored: readonly string[];
+}
+
+/**
+ * Returns the changes as the publication can take them. Variants whose rows are invalid (`unread`) stay as they are. A row
+ * without variants changes the price and the stock of the only variant; those of several variants stay.
+ */
+export function forVariantsOf(
+  { variants: stored, ...before }: Publication,
+  wanted: NewPublication,
+  unread: readonly OptionValues[],
+): RowChanges {
+  if (wanted.variants) {
+    const keys = new Set(unread.map(keyOfTexts));
+    const kept = stored.filter(({ option_values }) => keys.has(keyOfTexts(option_values)));
+    return { wanted: { ...wanted, variants: [...wanted.variants, ...kept] }, ignored: [] };
+  }
+  if (stored.length === 1) {
+    const changes = OF_ONLY_VARIANT.filter((name) => wanted[name] !== undefined);
+    const fields = Object.fromEntries(changes.map((name) => [name, wanted[name]]));
+    return { wanted: { ...wanted, variants: [{ ...stored[0]!, ...fields }] }, ignored: [] };
+  }
+  const follows = stored.length > 1 ? OF_ALL_VARIANTS : [];
+  const ignored = follows.filter(
+    (name) => wanted[name] !== undefined && !isSameValue(wanted[name], before[name]),
+  );
+  const kept = Object.fromEntries(follows.map((name) => [name, before[name]]));
+  return { wanted: { ...wanted, ...kept } as NewPublication, ignored };
+}

@@ -1,0 +1,69 @@
+import { updatePublication } from '../../../services/command/publication';
+import { publicationIdOf } from '../../../services/import/identity';
+import { byHand, publicationIn, withShop } from './some-catalog';
+
+test('a variant whose row is invalid stays as it is, and so does a weight with a comma', () =>
+  withShop(async (shop) => {
+    const header = 'Handle,Title,Option1 Name,Option1 Value,Variant SKU,Variant Price,Variant Grams';
+    await shop.runShopify([header, 'tee,Tee,Size,S,T-S,10,120', 'tee,,,M,T-M,11,150', 'tee,,,L,T-L,12,180']);
+    const before = (await publicationIn(shop, 'tee')).variants;
+    const report = await shop.runShopify([
+      header,
+      'tee,Tee,Size,S,T-S,9,"1,200"',
+      'tee,,,M,T-M,eleven,150',
+      'tee,,,L,T-L,13,180',
+    ]);
+    expect(report.failed).toEqual([
+      { line: 2, external_id: 'tee', reason: 'weight "1,200": must be a number of grams, without a comma' },
+      { line: 3, external_id: 'tee', reason: 'price "eleven": must be a decimal number such as 12.50' },
+    ]);
+    expect((await publicationIn(shop, 'tee')).variants).toEqual([
+      { ...before[0], price_amount: 900 },
+      before[1],
+      { ...before[2], price_amount: 1_300 },
+    ]);
+  }));
+
+test('a SKU that another product of the store has is left out with a warning', () =>
+  withShop(async (shop) => {
+    const header = 'Handle,Title,Option1 Value,Variant SKU,Variant Price';
+    await shop.runShopify([header, 'bundle-a,Bundle A,S,SHARED,5', 'bundle-a,,M,ONLY-A,6']);
+    const file = [header, 'bundle-b,Bundle B,S,SHARED,7', 'bundle-b,,M,ONLY-B,8'];
+    const warnings = [
+      { line: 2, external_id: 'bundle-b', reason: 'SKU SHARED was left out: the product "Bundle A" has it' },
+    ];
+    expect(await shop.runShopify(file)).toMatchObject({ publications: { created: 1 }, failed: [], warnings });
+    const { variants } = await publicationIn(shop, 'bundle-b');
+    expect(variants.map(({ sku }) => sku)).toEqual([null, 'ONLY-B']);
+    expect(await shop.runShopify(file)).toMatchObject({ publications: { unchanged: 1 }, warnings });
+  }));
+
+test('a row without variants changes the only variant, and says that it does not change one of several', () =>
+  withShop(async (shop) => {
+    const columns = 'Handle,Title,Variant SKU,Variant Price';
+    await shop.runShopify([columns, 'anvil,Anvil,ANV,90']);
+    await shop.runShopify(['Handle,Title,Option1 Value,Variant Price', ...['tee,Tee,S,10', 'tee,,M,11']]);
+    const prices = ['Handle,Title,Variant Price', 'anvil,Anvil,95', 'tee,Tee,12'];
+    expect(await shop.runShopify(prices)).toMatchObject({
+      publications: { updated: 1, unchanged: 1 },
+      kept: [],
+      warnings: [
+        {
+          line: 3,
+          external_id: 'tee',
+          reason: 'price_amount stayed: the product has variants, and the row does not name one',
+        },
+      ],
+    });
+    expect(await publicationIn(shop, 'anvil')).toMatchObject({
+      price_amount: 9_500,
+      variants: [{ sku: 'ANV', price_amount: 9_500 }],
+    });
+    expect(await publicationIn(shop, 'tee')).toMatchObject({ price_amount: 1_000 });
+    const { runtime, store } = shop;
+    const target = { environment: 'live', id: publicationIdOf(store, 'anvil', 1) } as const;
+    const [variant] = (await publicationIn(shop, 'anvil')).variants;
+    await updatePublication(runtime, byHand, target, { variants: [{ ...variant!, price_amount: 8_000 }] });
+    expect((await shop.runShopify(prices)).kept).toMatchObject([{ external_id: 'anvil' }]);
+    expect(await publicationIn(shop, 'anvil')).toMatchObject({ price_amount: 8_000 });
+  }));
