@@ -85,7 +85,7 @@ async function uploadForProduct(upload: Upload, item: PublicationItem): Promise<
   const media_ids: MediaId[] = [];
   for (const name of names) media_ids.push(...(await uploadPicture(upload, name, alt)));
   if (media_ids.length > 0)
-    await upload.writer.attachMedia(publicationIdOf(upload.store, external_id, 1), media_ids);
+    await upload.writer.attachMedia(publicationIdOf(upload.store, external_id, 1), { media_ids });
 }
 
 async function uploadForListing(upload: Upload, name: string): Promise<void> {

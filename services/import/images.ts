@@ -15,8 +15,12 @@ export type FetchImage = <Result>(
 
 const CONCURRENT_FETCHES = 4;
 type FetchResult =
-  | { readonly outcome: 'created' | 'unchanged'; readonly media_id: MediaId }
+  /** `kept`: the alternative text was changed by hand, and is not that of the file. */
+  | { readonly outcome: 'created' | 'updated' | 'unchanged' | 'kept'; readonly media_id: MediaId }
   | { readonly outcome: 'failed'; readonly reason: string };
+
+/** Returns the URL, with the scheme that Shopify leaves out in some exports. */
+const addressOf = ({ url }: ImageAddress): string => (url.startsWith('//') ? `https:${url}` : url);
 
 /** Fetches and uploads the images of an import. Fetches each URL once, even if several publications use it. */
 export class Images {
@@ -35,7 +39,7 @@ export class Images {
   /** Uploads the images of a publication and attaches them to it. Reports an image that fails, and continues. */
   async attach(publication_id: PublicationId, item: PublicationItem): Promise<void> {
     const { line, external_id, images } = item;
-    if (images.length === 0) return;
+    if (images === undefined) return;
     let attached = this.fetch ? [] : await this.writer.attachedMedia(publication_id);
     const noteOf = ({ url }: ImageAddress, reason: string) => ({
       ...{ line, external_id },
@@ -53,25 +57,29 @@ export class Images {
         if ([...(image.alt ?? '')].length > ALT_MAX)
           this.tally.warn(noteOf(image, `the alternative text was cut to ${ALT_MAX} characters`));
         const result = await this.fetchOnce(image, this.fetch);
+        if (result.outcome === 'kept') this.tally.addEffects(item, { overwritten: [], kept: ['alt'] });
         // A fetch that was aborted is not reported as a failure. The next run repeats it.
         if (result.outcome === 'failed' && this.signal?.aborted) return null;
         if (result.outcome === 'failed') this.tally.fail('media', noteOf(image, result.reason));
-        else this.tally.count('media', result.outcome);
+        else this.tally.count('media', result.outcome === 'kept' ? 'unchanged' : result.outcome);
         return result.outcome === 'failed' ? null : result.media_id;
       }),
     );
     const uploaded = media_ids.filter((id) => id !== null);
-    if (this.fetch && uploaded.length > 0) {
+    // Without any image of the file, those of the publication stay.
+    if (this.fetch && (uploaded.length > 0 || images.length === 0)) {
       const pictures = (item.variant_images ?? []).flatMap(({ url, option_values }) => {
         const media_id = media_ids[images.findIndex((image) => image.url === url)];
         return media_id ? [{ option_values, media_id }] : [];
       });
       const unique = [...new Set(uploaded)];
-      this.tally.addEffects(item, await this.writer.attachMedia(publication_id, unique, pictures));
+      const is_complete = uploaded.length === images.length;
+      const attach = { media_ids: unique, pictures, is_complete };
+      this.tally.addEffects(item, await this.writer.attachMedia(publication_id, attach));
       attached = await this.writer.attachedMedia(publication_id);
     }
-    const reported = images.map((image, index) => ({
-      ...image,
+    const reported = images.map(({ url, alt = null }, index) => ({
+      ...{ url, alt },
       media_id: attached.find((id) => id === media_ids[index]) ?? null,
     }));
     this.tally.addImages(line, { publication_id, external_id, images: reported });
@@ -81,20 +89,21 @@ export class Images {
     const earlier = this.by_url.get(image.url);
     if (earlier) {
       const result = await earlier;
-      return result.outcome === 'created' ? { ...result, outcome: 'unchanged' } : result;
+      return result.outcome === 'failed' ? result : { ...result, outcome: 'unchanged' };
     }
     const fetching = this.fetches.run(() => this.upload(image, fetch));
     this.by_url.set(image.url, fetching);
     return fetching;
   }
 
-  /** Uploads an image, unless it exists already. */
+  /** Uploads an image. If it exists already, sets its alternative text. */
   private async upload(image: ImageAddress, fetch: FetchImage): Promise<FetchResult> {
-    const { url, alt } = image;
+    const { alt } = image;
     const { id: media_id, is_present } = await this.find(image);
-    if (is_present) return { outcome: 'unchanged', media_id };
+    if (is_present && alt === undefined) return { outcome: 'unchanged', media_id };
     try {
-      await fetch(url, (bytes) => this.writer.uploadMedia(media_id, bytes, alt));
+      if (is_present) return { outcome: await this.writer.describeMedia(media_id, alt!), media_id };
+      await fetch(addressOf(image), (bytes) => this.writer.uploadMedia(media_id, bytes, alt ?? null));
       return { outcome: 'created', media_id };
     } catch (error) {
       const reason = rejectionReason(error);
@@ -103,10 +112,11 @@ export class Images {
     }
   }
 
-  private async find({ url, media_id }: ImageAddress) {
-    const known_id = media_id as MediaId | undefined;
+  private async find(image: ImageAddress) {
+    const known_id = image.media_id as MediaId | undefined;
     if (known_id && (await this.writer.media(known_id)) === 'present')
       return { id: known_id, is_present: true };
+    const url = addressOf(image);
     return findUsable((generation) => mediaIdOf(this.store, url, generation), this.writer.media);
   }
 }

@@ -12,7 +12,8 @@ export interface RowNote {
 /** The URL of an image of a publication. */
 export interface ImageAddress {
   readonly url: string;
-  readonly alt: string | null;
+  /** Undefined keeps the alternative text that the media has. */
+  readonly alt?: string | null | undefined;
   /** The media that an export read the image from. If the store has it, nothing is fetched. */
   readonly media_id?: string | undefined;
 }
@@ -58,7 +59,8 @@ export interface PublicationItem {
   readonly listing?: ListingName | null;
   /** All of them. Undefined keeps the publication where it is. */
   readonly other_listings?: readonly OtherListing[];
-  readonly images: readonly ImageAddress[];
+  /** All of them, in order. Undefined keeps those of the publication. */
+  readonly images?: readonly ImageAddress[] | undefined;
   readonly variant_images?: readonly VariantImage[];
   /** Variants of the file whose rows are invalid. An existing publication keeps its variants with these values. */
   readonly unread_variants?: readonly OptionValues[];

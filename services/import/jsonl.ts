@@ -43,10 +43,10 @@ const externalId = z.preprocess(
 );
 const image = z.union(
   [
-    z.string().transform((url) => ({ url, alt: null })),
+    z.string().transform((url) => ({ url })),
     z.strictObject({
       url: z.string(),
-      alt: z.string().nullable().default(null),
+      alt: z.string().nullish(),
       media_id: z.guid().toLowerCase().optional(),
     }),
   ],
@@ -158,7 +158,8 @@ function parsePublication(row: JsonObject, line: number, currency: string | unde
     }
   const pictures = imagesOf(variants);
   const item: ImportItem = {
-    ...{ kind: 'publication', line, external_id, images: images ?? [], reviews },
+    ...{ kind: 'publication', line, external_id, reviews },
+    images: images === null ? [] : images,
     ...(pictures.length > 0 && { variant_images: pictures }),
     fields: {
       ...(currency !== undefined && { price_currency: currency }),

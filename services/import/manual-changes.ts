@@ -32,6 +32,16 @@ interface FieldChange {
   readonly by_hand: boolean;
 }
 
+/** Who has added and removed the items of a list. */
+export interface ItemHistory {
+  /** Items that an import has added last. */
+  readonly by_import: ReadonlySet<string>;
+  /** Items that were removed by hand and not added since. */
+  readonly removed_by_hand: ReadonlySet<string>;
+  /** Whether the list was ever changed by hand. */
+  readonly is_by_hand: boolean;
+}
+
 /** Fields that say one thing together. If one was changed by hand, the others are kept, too. */
 const TOGETHER = [
   ['price_amount', 'price_currency'],
@@ -124,8 +134,30 @@ export class FieldHistory {
   }
 
   /** Returns all changes of the field, oldest first. */
-  changesOf(name: string): readonly FieldChange[] {
+  private changesOf(name: string): readonly FieldChange[] {
     return this.changes.get(name) ?? [];
+  }
+
+  /** Returns who has added and removed the items of a field that is a list. */
+  itemsOf(name: string): ItemHistory {
+    const by_import = new Set<string>();
+    const removed_by_hand = new Set<string>();
+    let before: readonly string[] = [];
+    for (const { value, by_hand } of this.changesOf(name)) {
+      const items = value as readonly string[];
+      for (const item of items) {
+        if (before.includes(item)) continue;
+        if (!by_hand) by_import.add(item);
+        removed_by_hand.delete(item);
+      }
+      for (const item of before) {
+        if (items.includes(item)) continue;
+        by_import.delete(item);
+        if (by_hand) removed_by_hand.add(item);
+      }
+      before = items;
+    }
+    return { by_import, removed_by_hand, is_by_hand: this.changesOf(name).some(({ by_hand }) => by_hand) };
   }
 
   /** Whether the field, or one that belongs to it, has another value than the one that an import gave it last. */

@@ -1,7 +1,7 @@
 import { errorCatalogue, REQUIRED, UNKNOWN_FIELD } from '../../shared/api/error-catalogue';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { MediaId } from '../../shared/kernel/ids';
-import { type ImageAddress, type ListingItem, type PublicationItem, RowError, type RowNote } from './item';
+import { type ListingItem, type PublicationItem, RowError, type RowNote } from './item';
 import type { FieldEffects } from './manual-changes';
 
 export const KINDS = ['listings', 'publications', 'reviews', 'media'] as const;
@@ -9,7 +9,9 @@ export type Kind = (typeof KINDS)[number];
 export const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;
 export type Count = (typeof COUNTS)[number];
 
-export interface ReportedImage extends Omit<ImageAddress, 'media_id'> {
+export interface ReportedImage {
+  readonly url: string;
+  readonly alt: string | null;
   /** Null if the publication does not have the image. */
   readonly media_id: MediaId | null;
 }
@@ -62,6 +64,7 @@ const FILE_NAMES: Readonly<Record<string, string>> = {
   listing_ids: 'other_listings',
   featured_positions: 'other_listings',
   media_ids: 'images',
+  alt: 'images.alt',
   parent_id: 'parent',
 };
 

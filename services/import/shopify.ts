@@ -363,12 +363,18 @@ function parseListing(row: ShopifyRow): Pick<PublicationItem, 'listing'> {
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ');
 
-function imagesOf(rows: readonly ShopifyRow[]): ImageAddress[] {
+/** Returns the images by their position; those without one come last, in the order of the rows. */
+function imagesOf(rows: readonly ShopifyRow[]): ImageAddress[] | undefined {
+  const { columns } = rows[0]!;
+  if (!columns.has('image') && !columns.has('variant_image')) return undefined;
   const images = new Map<string, ImageAddress>();
-  const add = (url: string, alt: string): void => {
-    if (url !== '' && !images.has(url)) images.set(url, { url, alt: alt === '' ? null : alt });
-  };
-  for (const row of rows) add(row.image, row.image_alt);
-  for (const row of rows) add(row.variant_image, '');
+  const positioned = rows.map((row) => ({ row, position: Number(row.image_position) || Infinity }));
+  positioned.sort((a, b) => (a.position === b.position ? 0 : a.position - b.position));
+  for (const { row } of positioned)
+    if (row.image !== '' && !images.has(row.image)) {
+      const alt = columns.has('image_alt') ? row.image_alt || null : undefined;
+      images.set(row.image, { url: row.image, alt });
+    }
+  for (const { variant_image: url } of rows) if (url !== '' && !images.has(url)) images.set(url, { url });
   return [...images.values()];
 }

@@ -1,9 +1,10 @@
 import type { z } from 'zod';
+import type { State } from '../../shared/catalog/events/aggregate';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { listingFields } from '../../shared/catalog/listing/fields';
 import { type Listing, listingAggregate } from '../../shared/catalog/listing/listing';
-import { ALT_MAX } from '../../shared/catalog/media/fields';
-import { mediaAggregate } from '../../shared/catalog/media/media';
+import { ALT_MAX, mediaFields } from '../../shared/catalog/media/fields';
+import { type Media, type MediaCommand, mediaAggregate } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
@@ -15,8 +16,8 @@ import {
   type StoreId,
 } from '../../shared/kernel/ids';
 import { isSameValue, keyOfTexts } from '../../shared/kernel/same-value';
-import { type Loaded, load } from '../../shared/ports/stream-state';
-import type { StoreDeps, WriteContext } from '../command/execute';
+import { type Loaded, load, streamIn } from '../../shared/ports/stream-state';
+import { execute, type StoreDeps, type WriteContext } from '../command/execute';
 import { type NewListing, putListing } from '../command/listing';
 import { uploadMedia } from '../command/media';
 import { ownerOfName } from '../command/names';
@@ -33,7 +34,13 @@ import type { MediaDeps } from '../command/request';
 import { type NewReview, postReview } from '../command/review';
 import type { Presence } from './identity';
 import type { OptionValues } from './item';
-import { type FieldEffects, FieldHistory, keepManualChanges, NO_EFFECTS } from './manual-changes';
+import {
+  type FieldEffects,
+  FieldHistory,
+  type ItemHistory,
+  keepManualChanges,
+  NO_EFFECTS,
+} from './manual-changes';
 import { forVariantsOf } from './stored-variants';
 
 export interface ImportTarget {
@@ -51,6 +58,13 @@ export const importedPublication = newPublicationSchema.partial({ price_currency
 
 const DEFAULT_CURRENCY = 'USD';
 
+/** What is read from the history of a resource, by its category. */
+const DESCRIBED = {
+  listing: { aggregate: listingAggregate, fields: listingFields },
+  publication: { aggregate: publicationAggregate, fields: publicationFields },
+  media: { aggregate: mediaAggregate, fields: mediaFields },
+};
+
 /** The writes of an import into one store. They throw `CatalogError` if a command rejects the input. */
 export type CatalogWriter = ReturnType<typeof writerTo>;
 
@@ -59,11 +73,9 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
   const { environment, store_id, overwrite = false } = target;
   const { originals } = deps.blobs[environment];
   const source = { events: deps.events[environment], realm: environment };
-  const historyOf = (category: 'listing' | 'publication', id: string): Promise<FieldHistory> =>
+  const historyOf = (category: keyof typeof DESCRIBED, id: string): Promise<FieldHistory> =>
     FieldHistory.read(source.events, streamName(environment, category, id), {
-      ...(category === 'listing'
-        ? { aggregate: listingAggregate, fields: listingFields }
-        : { aggregate: publicationAggregate, fields: publicationFields }),
+      ...DESCRIBED[category],
       source: context.source,
     });
   const readHistory = overwrite ? undefined : historyOf;
@@ -151,28 +163,37 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       // A failure is ignored: the worker finds media without a task and adds one.
       await deps.mediaTasks.add({ environment, store_id, media_id: id }).catch(() => undefined);
     },
-    /**
-     * Attaches media to a publication. Applies their order if the publication has no other media (`arrangeMedia`). If its
-     * media were changed by hand, only adds those that it never had, at the end.
-     */
+    /** Sets the alternative text of a media. Returns `kept` if it has another one that was set by hand. */
+    describeMedia: async (id: MediaId, text: string | null): Promise<'updated' | 'unchanged' | 'kept'> => {
+      const alt = lineOf(text);
+      let is_kept = false;
+      const check = async (state: State<Media>): Promise<MediaCommand> => {
+        const differs = state.tag === 'present' && state.resource.alt !== alt;
+        is_kept = differs && ((await readHistory?.('media', id))?.isChangedByHand('alt') ?? false);
+        return { type: 'Update', changes: is_kept ? {} : { alt } };
+      };
+      const ref = streamIn(deps, environment, mediaAggregate, id);
+      const { changed } = await execute<Media, MediaCommand>({ ...ref, context, check });
+      if (is_kept) return 'kept';
+      return changed ? 'updated' : 'unchanged';
+    },
+    /** Shows the images of the file on a publication (`arrangeMedia`). */
     attachMedia: async (
       id: PublicationId,
-      media_ids: readonly MediaId[],
-      pictures: readonly VariantPicture[] = [],
+      { media_ids, pictures = [], is_complete = false }: Attachment,
     ): Promise<FieldEffects> => {
       if (!(await findPublication(deps, environment, id))) return NO_EFFECTS;
       let effects = NO_EFFECTS;
       const revise = async (publication: Publication): Promise<PublicationPatch> => {
         effects = NO_EFFECTS;
         const current = await existingMedia(deps, environment, publication.media_ids);
-        const wanted = arrangeMedia(current, media_ids);
-        if (isSameValue(wanted, publication.media_ids))
+        const shown = media_ids.slice(0, PUBLICATION_MEDIA_MAX);
+        if (isSameValue(shown, publication.media_ids))
           return withPictures(publication, {}, media_ids, pictures);
-        const changes = (await readHistory?.('publication', id))?.changesOf('media_ids') ?? [];
-        const is_by_hand = changes.some(({ by_hand }) => by_hand);
-        const earlier = changes.flatMap(({ value }) => value as MediaId[]);
-        const added = media_ids.filter((media_id) => !earlier.includes(media_id));
-        const next = is_by_hand ? [...current, ...added].slice(0, PUBLICATION_MEDIA_MAX) : wanted;
+        const earlier = (await historyOf('publication', id)).itemsOf('media_ids');
+        const arranged = { current, imported: media_ids, is_complete };
+        const wanted = arrangeMedia({ ...arranged, ...earlier, removed_by_hand: NOTHING, is_by_hand: false });
+        const next = overwrite ? wanted : arrangeMedia({ ...arranged, ...earlier });
         effects = {
           overwritten: isSameValue(next.slice(0, current.length), current) ? [] : ['media_ids'],
           kept: isSameValue(next, wanted) ? [] : ['media_ids'],
@@ -215,6 +236,16 @@ interface PutOptions {
   readonly unread_variants?: readonly OptionValues[];
 }
 
+/** The images of a publication in the file. */
+interface Attachment {
+  readonly media_ids: readonly MediaId[];
+  readonly pictures?: readonly VariantPicture[];
+  /** Whether every image of the file was uploaded. Otherwise no picture leaves the publication. */
+  readonly is_complete?: boolean;
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
 /** The picture of the variant with these values. */
 interface VariantPicture {
   readonly option_values: OptionValues;
@@ -222,8 +253,8 @@ interface VariantPicture {
 }
 
 /**
- * Returns the changes with the pictures of variants. A variant keeps a picture that is not of the file, because someone
- * else has set it. Only pictures that the publication shows are set.
+ * Returns the changes with the pictures of variants. A variant keeps a picture that the publication shows and that is not of
+ * the file, because someone else has set it. Only pictures that the publication shows are set.
  */
 function withPictures(
   { variants, media_ids }: Publication,
@@ -236,8 +267,9 @@ function withPictures(
   const by_values = new Map(pictures.toReversed().map((each) => [keyOfTexts(each.option_values), each]));
   const next = variants.map((variant) => {
     const picture = by_values.get(keyOfTexts(variant.option_values));
-    const is_own = variant.media_id === null || imported.includes(variant.media_id as MediaId);
-    return picture && is_own && shown.includes(picture.media_id)
+    const { media_id } = variant;
+    const is_free = media_id === null || !shown.includes(media_id) || imported.includes(media_id as MediaId);
+    return picture && is_free && shown.includes(picture.media_id)
       ? { ...variant, media_id: picture.media_id }
       : variant;
   });
@@ -254,12 +286,26 @@ function lineOf(alt: string | null): string | null {
   return line === '' ? null : [...line].slice(0, ALT_MAX).join('');
 }
 
+/** The media that a publication shows, and what is known about them. */
+interface Shown extends ItemHistory {
+  readonly current: readonly MediaId[];
+  /** The media of the file, in its order. */
+  readonly imported: readonly MediaId[];
+  readonly is_complete: boolean;
+}
+
 /**
- * Returns the media of a publication after an import. If all `current` media come from the file, they get the order of
- * the file. If someone has added other media, the current order stays, and missing images of the file are appended.
+ * Returns the media of a publication after an import. Pictures that an import has added leave if they are not in the file
+ * any more. The others get the order of the file, except if someone has added or arranged pictures by hand. Their order then
+ * stays: new pictures take the places of those that leave, and the rest is added at the end. A picture that was
+ * removed by hand does not come back.
  */
-export function arrangeMedia(current: readonly MediaId[], imported: readonly MediaId[]): MediaId[] {
-  const only_imported = current.every((id) => imported.includes(id));
-  const next = only_imported ? imported : [...current, ...imported.filter((id) => !current.includes(id))];
+function arrangeMedia(shown: Shown): MediaId[] {
+  const { current, imported, is_complete, by_import, removed_by_hand, is_by_hand } = shown;
+  const leaves = (id: MediaId): boolean => is_complete && !imported.includes(id) && by_import.has(id);
+  const added = imported.filter((id) => !current.includes(id) && !removed_by_hand.has(id));
+  const has_others = current.some((id) => !imported.includes(id) && !leaves(id));
+  const arranged = current.flatMap((id) => (leaves(id) ? added.splice(0, 1) : id));
+  const next = is_by_hand || has_others ? [...arranged, ...added] : imported;
   return next.slice(0, PUBLICATION_MEDIA_MAX);
 }

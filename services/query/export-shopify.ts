@@ -28,6 +28,7 @@ function rowsOf(publication: ExportedPublication): Row[] {
     ...(index === 0 && productOf(publication)),
     ...(index < variants.length && variantOf(publication, variants[index]!, index === 0)),
     image: images[index]?.url,
+    image_position: images[index] && String(index + 1),
     image_alt: images[index]?.alt,
   }));
 }

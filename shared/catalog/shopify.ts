@@ -25,6 +25,7 @@ export const SHOPIFY_COLUMNS = {
   compare_at: ['Variant Compare At Price', 'Compare-at price'],
   barcode: ['Variant Barcode', 'Barcode'],
   image: ['Image Src', 'Product image URL'],
+  image_position: ['Image Position', 'Product image position'],
   image_alt: ['Image Alt Text', 'Image alt text'],
   seo_title: ['SEO Title', 'SEO title'],
   seo_description: ['SEO Description', 'SEO description'],

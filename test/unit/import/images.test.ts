@@ -1,13 +1,15 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { executeOn } from '../../../services/command/execute';
 import { deleteMedia } from '../../../services/command/media';
 import { updatePublication } from '../../../services/command/publication';
 import { findMedia } from '../../../services/command/references';
 import { fetchImage } from '../../../services/import/fetch-image';
 import { mediaIdOf, publicationIdOf } from '../../../services/import/identity';
 import type { FetchImage } from '../../../services/import/images';
-import { arrangeMedia } from '../../../services/import/writer';
+import { mediaAggregate } from '../../../shared/catalog/media/media';
 import type { MediaId } from '../../../shared/kernel/ids';
+import { streamIn } from '../../../shared/ports/stream-state';
 import { uploadWithoutTask } from '../../support/media';
 import { flatPicture } from '../../support/pictures';
 import { byHand, newContext, type Shop, withShop } from './some-catalog';
@@ -42,6 +44,12 @@ async function shownOn({ runtime, store }: Shop, external_id: string): Promise<M
   const events = await runtime.events.live.readStream(`live.publication-${id}` as never);
   const arranged = events.findLast(({ data }) => 'media_ids' in data);
   return (arranged?.data.media_ids ?? []) as MediaId[];
+}
+
+/** Shows the media on the shirt, as a client of the API does. */
+async function arrangeByHand({ runtime, store }: Shop, media_ids: MediaId[]): Promise<void> {
+  const target = { environment: 'live', id: publicationIdOf(store, 'shirt', 1) } as const;
+  await updatePublication(runtime, byHand, target, { media_ids });
 }
 
 test('attaches images in the order of the file; a repeated import fetches and writes nothing', () =>
@@ -123,7 +131,7 @@ test('keeps the order of a publication with other media and appends the missing 
     await run([{ ...shirt, images: [`${url}/1.png`] }], { fetch });
     const [first] = await shownOn(shop, 'shirt');
     const own = await uploadWithoutTask(runtime, store.id, await flatPicture('gif', { width: 5, height: 5 }));
-    await shop.writer().attachMedia(publicationIdOf(store, 'shirt', 1), [own]);
+    await arrangeByHand(shop, [first!, own]);
     expect(await shownOn(shop, 'shirt')).toEqual([first, own]);
     await run([{ ...shirt, images: [`${url}/2.png`, `${url}/1.png`] }], { fetch });
     expect(await shownOn(shop, 'shirt')).toEqual([first, own, mediaIdOf(store, `${url}/2.png`, 1)]);
@@ -131,12 +139,11 @@ test('keeps the order of a publication with other media and appends the missing 
 
 test('keeps images that were arranged or removed by hand, and adds new ones, unless it overwrites', () =>
   withShop(async (shop) => {
-    const { run, runtime, store } = shop;
+    const { run, store } = shop;
     const rowWith = (...names: string[]) => [{ ...shirt, images: names.map((name) => `${url}/${name}.png`) }];
     const ids = (...names: string[]) => names.map((name) => mediaIdOf(store, `${url}/${name}.png`, 1));
     await run(rowWith('1', '2', '3'), { fetch });
-    const target = { environment: 'live', id: publicationIdOf(store, 'shirt', 1) } as const;
-    await updatePublication(runtime, byHand, target, { media_ids: ids('3', '1') });
+    await arrangeByHand(shop, ids('3', '1'));
 
     const kept = await run(rowWith('1', '2', '3'), { fetch });
     expect(kept.kept).toEqual([{ line: 1, external_id: 'shirt', fields: ['images'] }]);
@@ -230,12 +237,70 @@ test('attaches the first fifty images, and warns about the others and about alte
     expect(await shownOn(shop, 'shirt')).toHaveLength(50);
   }));
 
-test('applies the order of the file unless the publication has other media', () => {
-  const ids = (text: string) => [...text] as unknown as MediaId[];
-  const arranged = (shown: string, imported: string) => arrangeMedia(ids(shown), ids(imported)).join('');
-  expect(arranged('', 'abc')).toBe('abc');
-  expect(arranged('ca', 'abc')).toBe('abc');
-  expect(arranged('abc', 'abc')).toBe('abc');
-  expect(arranged('xa', 'abc')).toBe('xabc');
-  expect(arranged('cxa', 'abc')).toBe('cxab');
-});
+test.each([
+  ['replaces a picture', '', 'ab', 'ab', 'cb', 'cb'],
+  ['removes a picture', '', 'ab', 'ab', 'b', 'b'],
+  ['removes all pictures', '', 'ab', 'ab', '', ''],
+  ['replaces a picture before one that was added by hand', '', 'ab', 'abx', 'cb', 'cbx'],
+  ['adds what it has beyond the replaced ones at the end', '', 'a', 'xa', 'bc', 'xbc'],
+  ['brings back a picture that an earlier file did not have', 'ab', 'a', 'xa', 'ab', 'xab'],
+  ['does not bring back a picture that was removed by hand', '', 'ab', 'b', 'ab', 'b'],
+  ['keeps a picture that was added by hand after an import had it', 'x', '', 'x', '', 'x'],
+])('a file %s', (_name, before, imported, by_hand, next, expected) =>
+  withShop(async (shop) => {
+    const addresses = (names: string) => [...names].map((name) => `${url}/${name}.png`);
+    const ids = (names: string) => addresses(names).map((each) => mediaIdOf(shop.store, each, 1));
+    const takeIn = (names: string) => shop.run([{ ...shirt, images: addresses(names) }], { fetch });
+    // The pictures that are added by hand are of another product.
+    await shop.run([{ ...shirt, external_id: 'other', images: addresses('x') }], { fetch });
+    if (before !== '') await takeIn(before);
+    await takeIn(imported);
+    await arrangeByHand(shop, ids(by_hand));
+    await takeIn(next);
+    expect(await shownOn(shop, 'shirt')).toEqual(ids(expected));
+    const written = await shop.history();
+    await takeIn(next);
+    expect(await shop.history()).toEqual(written);
+  }),
+);
+
+test('no picture leaves while its replacement cannot be fetched, or if the file has no images at all', () =>
+  withShop(async (shop) => {
+    const { run, store } = shop;
+    await run([{ ...shirt, images: [`${url}/old.png`] }], { fetch });
+    const good = answer;
+    answer = (_request, response) => response.writeHead(404).end();
+    await run([{ ...shirt, images: [`${url}/new.png`] }], { fetch });
+    await run([shirt], { fetch });
+    expect(await shownOn(shop, 'shirt')).toEqual([mediaIdOf(store, `${url}/old.png`, 1)]);
+    answer = good;
+    await run([{ ...shirt, images: [`${url}/new.png`] }], { fetch });
+    expect(await shownOn(shop, 'shirt')).toEqual([mediaIdOf(store, `${url}/new.png`, 1)]);
+  }));
+
+test('applies a changed alternative text, and keeps one that was changed by hand', () =>
+  withShop(async (shop) => {
+    const { runtime, store } = shop;
+    const id = mediaIdOf(store, `${url}/1.png`, 1);
+    const altOf = async () => (await findMedia(runtime, 'live', id))?.alt;
+    const takeIn = (alt: string | null | undefined, overwrite = false) =>
+      shop.run([{ ...shirt, images: [{ url: `${url}/1.png`, alt }] }], { fetch, overwrite });
+    await takeIn('front');
+    for (const [alt, stored] of [
+      ['Front  view', 'Front view'],
+      [undefined, 'Front view'],
+      [null, null],
+      ['back', 'back'],
+    ] as const) {
+      const { media } = await takeIn(alt);
+      expect([await altOf(), media.updated]).toEqual([stored, alt === undefined ? 0 : 1]);
+      expect((await takeIn(alt)).media).toMatchObject({ updated: 0, unchanged: 1 });
+    }
+    const ref = streamIn({ ...runtime }, 'live', mediaAggregate, id);
+    const by_hand = { type: 'Update', changes: { alt: 'Seen from behind' } } as const;
+    await executeOn({ ...ref, system: runtime.system }, byHand, by_hand);
+    expect(await takeIn('rear')).toMatchObject({ kept: [{ line: 1, fields: ['images.alt'] }] });
+    expect(await altOf()).toBe('Seen from behind');
+    await takeIn('rear', true);
+    expect(await altOf()).toBe('rear');
+  }));

@@ -31,10 +31,7 @@ test('parses a publication line', () => {
         ...{ price_amount: 999, price_currency: 'EUR', quantity_available: 3 },
       },
       listing: 'Clothes',
-      images: [
-        { url: 'https://x/1.jpg', alt: null },
-        { url: 'https://x/2.jpg', alt: 'back' },
-      ],
+      images: [{ url: 'https://x/1.jpg' }, { url: 'https://x/2.jpg', alt: 'back' }],
       reviews: [{ external_id: null, fields: { rating: 5, author_name: 'Ana', body: 'Good' } }],
     },
   ]);

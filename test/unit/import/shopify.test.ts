@@ -245,8 +245,18 @@ test('collects the images of all rows in order, without duplicates', () => {
   expect(publicationIn(items).images).toEqual([
     { url: 'https://x/1.jpg', alt: 'front' },
     { url: 'https://x/2.jpg', alt: null },
-    { url: 'https://x/3.jpg', alt: null },
+    { url: 'https://x/3.jpg' },
   ]);
+  expect(publicationIn(fold(mug)).images).toBeUndefined();
+});
+
+test('sorts images by their position, those without one last', () => {
+  const image = (name: string, position: string) => ({
+    ...{ Handle: 'mug', Title: 'Mug' },
+    ...{ 'Image Src': `https://x/${name}`, 'Image Position': position },
+  });
+  const items = fold({ ...mug, ...image('c', '3') }, image('d', ''), image('a', '1'), image('b', '2'));
+  expect(publicationIn(items).images!.map(({ url }) => url.at(-1))).toEqual([...'abcd']);
 });
 
 test('reports an invalid variant and imports the others', () => {
