@@ -2,60 +2,150 @@ import { pipeline } from 'node:stream';
 import { parse } from 'csv-parse';
 import { ImportFileError, ROW_LENGTH_MAX, readText } from './text-file';
 
-/** The file cannot be split into rows from `line` on. */
+/** A record of a CSV file, and the first of its lines. */
+interface CsvRecord {
+  readonly record: readonly string[];
+  readonly line: number;
+}
+
+/** Lines that cannot be split into rows. */
 export interface BrokenRow {
   readonly line: number;
   /** The reason, for the report. */
   readonly broken: string;
+  /** The last line. Null if the rest of the file was not read. */
+  readonly to_line: number | null;
 }
 
 const COLUMNS_MAX = 1_000;
+/** The header and the line before it are at the beginning of the file. */
+const HEAD_LENGTH_MAX = 1_000_000;
 
 /** Control characters from spreadsheets and editors, such as vertical tabs. The command services would reject them. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
+/** A formula whose only purpose is that a spreadsheet shows the text as it is. */
+const TEXT_FORMULA = /^="([^"]*)"$/;
 
-export const cleanCell = (value = ''): string => value.replace(CONTROLS, '').trim();
+export const cleanCell = (value = ''): string =>
+  value.replace(CONTROLS, '').trim().replace(TEXT_FORMULA, '$1').trim();
+
+/** Columns, each with the names that it has in files. */
+type Columns<Column extends string> = Readonly<Record<Column, readonly string[]>>;
+
+/** Returns the index of each column that the header has, by any of its names. Their case has no effect. */
+export function columnIndexes<Column extends string>(
+  header: readonly string[],
+  columns: Columns<Column>,
+): Map<Column, number> {
+  const names = header.map((name) => cleanCell(name).toLowerCase());
+  const indexes = (Object.entries(columns) as [Column, readonly string[]][]).map(([column, aliases]) => {
+    const found = aliases.map((alias) => names.indexOf(alias.toLowerCase())).find((index) => index >= 0);
+    return [column, found ?? -1] as const;
+  });
+  return new Map(indexes.filter(([, index]) => index >= 0));
+}
+
+/** What separates the values of a file, and how many lines are before the header. */
+interface Dialect {
+  readonly delimiter: string;
+  readonly skipped: number;
+}
+
+/** Says what separates the values: an instruction for Excel, not a row. */
+const SEPARATOR_LINE = /^"?sep=([,;\t|])"?\n/i;
+
+/** Returns the separator that the first line names, or else the one that the header has most often. */
+function dialectOf(head: string): Dialect {
+  const named = SEPARATOR_LINE.exec(head)?.[1];
+  if (named !== undefined) return { delimiter: named, skipped: 1 };
+  const header = (/\S.*/.exec(head)?.[0] ?? '').replace(/"[^"]*"/g, '');
+  const countOf = (delimiter: string): number => header.split(delimiter).length;
+  const delimiter = [',', ';', '\t'].reduce((one, other) => (countOf(other) > countOf(one) ? other : one));
+  return { delimiter, skipped: 0 };
+}
 
 /**
- * Reads the records of a CSV file, the header first, without blank lines. `line` is the first line of the record. Ends with
- * a `BrokenRow` if a quote is never closed. Throws `ImportFileError` if the file cannot be read, is empty or is not UTF-8.
+ * Reads the records of a CSV file, the header first, without blank lines and without lines of separators only. The values
+ * are separated by commas, semicolons or tabs (`dialectOf`). Ends with a `BrokenRow` if a quote is never closed. Throws
+ * `ImportFileError` if the file cannot be read, is empty or is not UTF-8.
  */
-export async function* readRecords(
-  path: string,
-): AsyncGenerator<{ readonly record: readonly string[]; readonly line: number } | BrokenRow> {
+export async function* readRecords(path: string): AsyncGenerator<CsvRecord | BrokenRow> {
+  const text = readText(path);
+  let head = '';
+  while (!head.trimStart().includes('\n') && head.length < HEAD_LENGTH_MAX) {
+    const { value, done } = await text.next();
+    if (done) break;
+    head += value;
+  }
+  const { delimiter, skipped } = dialectOf(head);
   const parser = parse({
+    delimiter,
     info: true,
+    raw: true,
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
+    from_line: 1 + skipped,
     max_record_size: ROW_LENGTH_MAX,
   });
-  pipeline(readText(path), parser, () => {
+  pipeline(startingWith(head, text), parser, () => {
     // The error is ignored here, because the loop below throws it, too.
   });
   let end_line = 0;
   try {
-    for await (const { record, info } of parser as AsyncIterable<{
+    for await (const { record, info, raw } of parser as AsyncIterable<{
       record: string[];
       info: { lines: number };
+      raw: string;
     }>) {
       if (end_line === 0 && record.length > COLUMNS_MAX)
         throw new ImportFileError(`The header of ${path} has more than ${COLUMNS_MAX} columns.`);
       // `lines` is the record's last line. Subtracting the newlines within its values gives the first line.
-      yield { record, line: info.lines - newlinesIn(record) };
+      const line = info.lines - newlinesIn(record);
+      if (hasForeignQuote(raw, delimiter)) yield { line, broken: FOREIGN_QUOTE, to_line: info.lines };
+      else if (record.some((value) => cleanCell(value) !== '')) yield { record, line };
       end_line = info.lines;
     }
   } catch (error) {
     const { code } = error as { code?: unknown };
-    const broken =
+    const reason =
       code === 'CSV_MAX_RECORD_SIZE'
-        ? 'the row is longer than 4 MB, or a quote is never closed; the rest of the file was not read'
+        ? 'the row is longer than 4 MB, or a quote is never closed'
         : 'a quote is opened and never closed';
     if (code !== 'CSV_MAX_RECORD_SIZE' && code !== 'CSV_QUOTE_NOT_CLOSED') throw error;
-    if (end_line > 0) yield { line: end_line + 1, broken };
+    const broken = `${reason}; nothing was read from this line on`;
+    if (end_line > 0) yield { line: end_line + 1, broken, to_line: null };
   }
   if (end_line === 0) throw new ImportFileError(`The file ${path} is empty.`);
 }
 
+async function* startingWith(head: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
+  yield head;
+  yield* rest;
+}
+
 const newlinesIn = (record: readonly string[]): number =>
   record.reduce((sum, value) => sum + value.split('\n').length - 1, 0);
+
+const FOREIGN_QUOTE = 'a quote is opened and not closed, so that the text up to a later quote was one value';
+
+/**
+ * Returns whether a quoted value of the record contains the beginning of another one: a quote after a separator. The quote
+ * that closes the value is then missing, and the record may consist of several rows.
+ */
+function hasForeignQuote(raw: string, delimiter: string): boolean {
+  const isEnd = (char: string | undefined): boolean =>
+    char === undefined || char === delimiter || char === '\n';
+  let at = raw.indexOf('"');
+  let is_open = false;
+  while (at >= 0) {
+    const [before, after] = [raw[at - 1], raw[at + 1]];
+    if (!is_open) is_open = isEnd(before);
+    else if (after === '"') at++;
+    else if (!isEnd(after) && isEnd(before)) return true;
+    // The parser, too, goes on without quotes after a quote within the value.
+    else is_open = false;
+    at = raw.indexOf('"', at + 1);
+  }
+  return false;
+}

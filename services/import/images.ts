@@ -73,7 +73,7 @@ export class Images {
         return media_id ? [{ option_values, media_id }] : [];
       });
       const unique = [...new Set(uploaded)];
-      const is_complete = uploaded.length === images.length;
+      const is_complete = uploaded.length === images.length && item.unread_variants !== 'unknown';
       const attach = { media_ids: unique, pictures, is_complete };
       this.tally.addEffects(item, await this.writer.attachMedia(publication_id, attach));
       attached = await this.writer.attachedMedia(publication_id);

@@ -1,4 +1,5 @@
 import type { Environment } from '../../shared/catalog/realm';
+import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
 import type { ActiveView } from '../../shared/ports/document-reader';
@@ -6,6 +7,7 @@ import type { WriteContext } from '../command/execute';
 import { findChildren } from '../command/listing';
 import { labelTerms } from '../query/facets';
 import { wordScope } from '../query/read';
+import { columnIndexes, readRecords } from './csv';
 import { DryRunLog } from './dry-run';
 import { fetchImage } from './fetch-image';
 import { listingKey, partsOfName, type StoreIdentity } from './identity';
@@ -22,15 +24,23 @@ import { type ImportDeps, writerTo } from './writer';
 export const IMPORT_FORMATS = ['shopify', 'jsonl', 'prices'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
-/** Returns the format that a file has by its first line. Throws `ImportFileError` if it cannot be read. */
+/**
+ * Returns the format that a file has by its first line. CSV with titles has products, but with codes and without handles it
+ * is a price list. Throws `ImportFileError` if the file cannot be read.
+ */
 export async function formatOf(path: string): Promise<ImportFormat> {
-  let head = '';
   for await (const text of readText(path)) {
-    head = text;
+    if (/^\s*\{/.test(text)) return 'jsonl';
     break;
   }
-  if (/^\s*\{/.test(head)) return 'jsonl';
-  return /^[^\n]*\bhandle\b/i.test(head) ? 'shopify' : 'prices';
+  for await (const read of readRecords(path)) {
+    if ('broken' in read) break;
+    const { handle, title, sku, barcode } = SHOPIFY_COLUMNS;
+    const has = columnIndexes(read.record, { handle, title, sku, barcode, external_id: ['external_id'] });
+    const has_code = has.has('sku') || has.has('barcode') || has.has('external_id');
+    return has.has('title') && (has.has('handle') || !has_code) ? 'shopify' : 'prices';
+  }
+  return 'prices';
 }
 
 /** The size limit is the same as for uploads over HTTP. */
@@ -81,7 +91,7 @@ export async function importFile(
     return importPrices(list, {
       ...options,
       writer,
-      findBySku: (sku) => findBySku(view, store, sku),
+      findByCode: (key, code) => findByCode(view, store, key, code),
       on_progress: (done) => on_progress(done, total),
     });
   }
@@ -129,12 +139,17 @@ async function findListing(
   return same?.id as ListingId | undefined;
 }
 
-/** Finds the publications of a store with a variant of this SKU; at most two, because then it is not known which is meant. */
-async function findBySku(view: ActiveView, store: StoreIdentity, sku: string): Promise<PublicationId[]> {
+/** Finds the publications of a store with a variant of this code; at most two, because then it is not known which is meant. */
+async function findByCode(
+  view: ActiveView,
+  store: StoreIdentity,
+  key: 'sku' | 'barcode',
+  code: string,
+): Promise<PublicationId[]> {
   const found = await (await view.current())?.search('publications', {
     scope: wordScope(store.id, 'all'),
     ...{ where: {}, order: [['id', 'asc']], limit: 2 },
-    ...{ tiers: [labelTerms({ sku: [sku] })], is_exhaustive: true },
+    ...{ tiers: [labelTerms({ [key]: [code] })], is_exhaustive: true },
   });
   return (found?.documents ?? []).map(({ id }) => id as PublicationId);
 }

@@ -28,6 +28,12 @@ export type Fields = JsonObject;
 /** The values of a variant, by the name of the option. */
 export type OptionValues = Readonly<Record<string, string>>;
 
+/**
+ * Variants of the file whose rows are invalid. An existing publication keeps its variants with these values. `unknown`: a
+ * part of the file was not read. Nothing is removed then, also no image.
+ */
+export type UnreadVariants = readonly OptionValues[] | 'unknown';
+
 /** The picture of a variant, which `images` contains, too. */
 export interface VariantImage {
   readonly url: string;
@@ -62,8 +68,7 @@ export interface PublicationItem {
   /** All of them, in order. Undefined keeps those of the publication. */
   readonly images?: readonly ImageAddress[] | undefined;
   readonly variant_images?: readonly VariantImage[];
-  /** Variants of the file whose rows are invalid. An existing publication keeps its variants with these values. */
-  readonly unread_variants?: readonly OptionValues[];
+  readonly unread_variants?: UnreadVariants;
   readonly reviews: readonly ReviewRow[];
 }
 
@@ -85,8 +90,16 @@ export interface ReviewItem {
   readonly review: ReviewRow;
 }
 
+/** Lines that were not read. `to_line` is null if they are all lines up to the end of the file. */
+export interface UnreadLines {
+  readonly from_line: number;
+  readonly to_line: number | null;
+}
+
 export interface FailedRow extends RowNote {
   readonly kind: 'failed';
+  /** Set if the file cannot be split into rows there. */
+  readonly unread?: UnreadLines;
   /** What was not imported because of the row. Null if only a part is missing, such as a variant. */
   readonly about: 'listing' | 'publication' | 'review' | null;
 }

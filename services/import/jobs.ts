@@ -301,6 +301,7 @@ function mayStart(step: ImportStep, { report, was_imported }: ImportJob): boolea
 const shortened = (report: ImportReport): ImportReport => ({
   ...report,
   failed: report.failed.slice(0, ROWS_MAX),
+  unread: report.unread.slice(0, ROWS_MAX),
   warnings: report.warnings.slice(0, ROWS_MAX),
   kept: report.kept.slice(0, ROWS_MAX),
   images: [],

@@ -2,8 +2,11 @@ import { formatPrice, PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules'
 import { shortenText } from '../../shared/kernel/text';
 import { RowError } from './item';
 
-/** `12`, `12.5`, `12.50`, `.5`: digits and at most one point. No sign, symbol or thousands separator. */
-const DECIMAL = /^(?=[.\d])(\d*)(?:\.(\d*))?$/;
+/**
+ * `12`, `12.5`, `12.50`, `.5`: digits and at most one point. No sign, symbol or thousands separator. A comma is a point if
+ * one or two digits follow it: `12,50`. With three digits it can be a thousands separator.
+ */
+const DECIMAL = /^(?=[.\d])(\d*)(?:\.(\d*)|,(\d{1,2}))?$/;
 
 /**
  * Parses a decimal text to hundredths. Works on the digits, because a binary fraction would round some amounts. Every
@@ -19,7 +22,7 @@ export function parsePrice(text: string): number {
   const parts = DECIMAL.exec(trimmed);
   if (!parts || trimmed === '.') return refuse('must be a decimal number such as 12.50');
   const whole = parts[1]!.replace(/^0+/, '');
-  const fraction = (parts[2] ?? '').replace(/0+$/, '');
+  const fraction = (parts[2] ?? parts[3] ?? '').replace(/0+$/, '');
   if (fraction.length > 2) return refuse('must have at most two decimals');
   // A number represents at most 15 digits exactly. An amount with more digits is above the maximum anyway.
   const digits = whole + fraction.padEnd(2, '0');

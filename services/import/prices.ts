@@ -1,9 +1,11 @@
+import { parseBarcode } from '../../shared/catalog/publication/barcode';
 import type { Publication } from '../../shared/catalog/publication/publication';
+import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { PublicationPatch } from '../command/publication';
-import { cleanCell, readRecords } from './csv';
-import { RowError, type RowNote } from './item';
+import { cleanCell, columnIndexes, readRecords } from './csv';
+import { type FailedRow, RowError, type RowNote } from './item';
 import { runPool } from './pool';
 import { parsePrice } from './price';
 import { type ImportReport, rejectionReason, Tally } from './report';
@@ -12,17 +14,29 @@ import type { CatalogWriter } from './writer';
 
 /*
  * Price lists (docs/import.md#price-lists): CSV files that change the prices and the stock of existing variants and
- * publications. A row names a variant by its SKU, or a publication by its external id.
+ * publications. A row names a variant by its SKU, external id or barcode, or a publication by its external id or handle.
  */
 
-const KEYS = ['sku', 'external_id'] as const;
-const VALUES = ['price', 'compare_at_price', 'quantity_available'] as const;
+/** The columns that name what a row changes. If a row has several of them, the first one counts. */
+const KEYS = {
+  sku: SHOPIFY_COLUMNS.sku,
+  external_id: ['external_id'],
+  barcode: SHOPIFY_COLUMNS.barcode,
+  handle: SHOPIFY_COLUMNS.handle,
+} as const;
+const VALUES = {
+  price: SHOPIFY_COLUMNS.price,
+  compare_at_price: ['compare_at_price', ...SHOPIFY_COLUMNS.compare_at],
+  quantity_available: ['quantity_available', ...SHOPIFY_COLUMNS.quantity],
+} as const;
+const COLUMNS = { ...KEYS, ...VALUES };
 /** Removes a value. An empty cell keeps it. */
 const NONE = 'none';
 /** Publications that are read or written concurrently. */
 const CONCURRENCY = 256;
 
-type Key = (typeof KEYS)[number];
+type Key = keyof typeof KEYS;
+type Column = keyof typeof COLUMNS;
 
 /** The fields that a row sets. */
 interface Changes {
@@ -33,23 +47,22 @@ interface Changes {
 
 interface PriceRow {
   readonly line: number;
-  /** The value in the column `key` of the list. */
+  /** The column that names what the row changes, and its value. */
+  readonly key: Key;
   readonly name: string;
   readonly changes: Changes;
 }
 
 export interface PriceList {
-  /** The column that names what a row changes: the SKU of a variant, or the external id of a publication. */
-  readonly key: Key;
   readonly rows: readonly PriceRow[];
-  readonly failed: readonly RowNote[];
+  readonly failed: readonly (RowNote & Pick<FailedRow, 'unread'>)[];
   readonly unused_columns: Readonly<Record<string, number>>;
 }
 
 export interface PriceRun {
-  readonly writer: Pick<CatalogWriter, 'publicationNamed' | 'changePublication'>;
-  /** Finds the publications of the store with a variant of this SKU. */
-  readonly findBySku: (sku: string) => Promise<readonly PublicationId[]>;
+  readonly writer: CatalogWriter;
+  /** Finds the publications of the store with a variant of this SKU or barcode. */
+  readonly findByCode: (key: 'sku' | 'barcode', code: string) => Promise<readonly PublicationId[]>;
   readonly dry_run: boolean;
   readonly on_progress?: (done: number) => void;
   readonly signal?: AbortSignal;
@@ -61,32 +74,41 @@ export interface PriceRun {
  */
 export async function openPriceList(path: string, rows_max?: number): Promise<PriceList> {
   const rows: PriceRow[] = [];
-  const failed: RowNote[] = [];
+  const failed: PriceList['failed'][number][] = [];
   const unused: Record<string, number> = {};
   const lines = new Map<string, number>();
-  let header: { readonly names: readonly string[]; readonly key: Key } | undefined;
+  let header:
+    | { readonly names: readonly string[]; readonly indexes: ReadonlyMap<Column, number> }
+    | undefined;
   for await (const read of readRecords(path)) {
     if ('broken' in read) {
-      failed.push({ line: read.line, external_id: null, reason: read.broken });
+      const { line, to_line, broken: reason } = read;
+      failed.push({ line, external_id: null, reason, unread: { from_line: line, to_line } });
       continue;
     }
     const { record, line } = read;
     if (!header) {
-      header = headerOf(record);
+      header = { names: record, indexes: indexesOf(record) };
       continue;
     }
     assertRows(path, rows.length + failed.length + 1, rows_max);
-    const { names, key } = header;
-    const cells = new Map(names.map((name, index) => [name, cleanCell(record[index])]));
-    for (const [name, cell] of cells)
-      if (cell !== '' && name !== key && !isValue(name)) unused[name] = (unused[name] ?? 0) + 1;
-    const name = cells.get(key)!;
+    const { names, indexes } = header;
+    const cellOf: CellOf = (column) => cleanCell(record[indexes.get(column) ?? -1]);
+    const keys = KEY_NAMES.filter((each) => indexes.has(each));
+    const key = keys.find((each) => cellOf(each) !== '') ?? keys[0]!;
+    const stored = [key, ...VALUE_NAMES].map((column) => indexes.get(column));
+    for (const [index, value] of record.entries()) {
+      if (stored.includes(index) || cleanCell(value) === '') continue;
+      const column = cleanCell(names[index]) || `column ${index + 1}`;
+      unused[column] = (unused[column] ?? 0) + 1;
+    }
+    const name = cellOf(key);
     try {
-      if (name === '') throw new RowError(`missing ${key}`);
-      const earlier_line = lines.get(name);
+      if (name === '') throw new RowError(`missing ${keys.join(', ')}`);
+      const earlier_line = lines.get(key + name);
       if (earlier_line !== undefined) throw new RowError(`duplicate of line ${earlier_line}`);
-      lines.set(name, line);
-      rows.push({ line, name, changes: changesOf(cells) });
+      lines.set(key + name, line);
+      rows.push({ line, key, name, changes: changesOf(cellOf) });
     } catch (error) {
       if (!(error instanceof RowError)) throw error;
       failed.push({ line, external_id: name, reason: error.message });
@@ -94,23 +116,31 @@ export async function openPriceList(path: string, rows_max?: number): Promise<Pr
   }
   if (!header || rows.length + failed.length === 0)
     throw new ImportFileError(`The file ${path} has no rows after the header.`);
-  return { key: header.key, rows, failed, unused_columns: unused };
+  return { rows, failed, unused_columns: unused };
 }
 
-function headerOf(record: readonly string[]): { names: string[]; key: Key } {
-  const names = record.map((name) => cleanCell(name).toLowerCase());
-  const key = KEYS.find((each) => names.includes(each));
-  if (!key || !VALUES.some((each) => names.includes(each)))
-    throw new ImportFileError(
-      `The header needs a column "sku" or "external_id", and one of ${VALUES.map((each) => `"${each}"`).join(', ')}.`,
-    );
-  return { names, key };
+/** Returns the cell of the row in a column; empty if the file does not have the column. */
+type CellOf = (column: Column) => string;
+
+const KEY_NAMES = Object.keys(KEYS) as Key[];
+const VALUE_NAMES = Object.keys(VALUES) as (keyof typeof VALUES)[];
+
+function indexesOf(record: readonly string[]): Map<Column, number> {
+  const indexes = columnIndexes<Column>(record, COLUMNS);
+  const hasOne = (names: readonly Column[]): boolean => names.some((name) => indexes.has(name));
+  if (hasOne(KEY_NAMES) && hasOne(VALUE_NAMES)) return indexes;
+  const listed = (names: readonly string[]): string => names.map((each) => `"${each}"`).join(', ');
+  throw new ImportFileError(
+    `The header needs one of the columns ${listed(KEY_NAMES)}, and one of ${listed(VALUE_NAMES)}.`,
+  );
 }
 
-const isValue = (name: string): boolean => (VALUES as readonly string[]).includes(name);
-
-function changesOf(cells: ReadonlyMap<string, string>): Changes {
-  const [price = '', compare_at = '', quantity = ''] = VALUES.map((name) => cells.get(name));
+function changesOf(cellOf: CellOf): Changes {
+  const [price, compare_at, quantity] = [
+    cellOf('price'),
+    cellOf('compare_at_price'),
+    cellOf('quantity_available'),
+  ];
   if (quantity !== '' && quantity !== NONE && !/^\d{1,9}$/.test(quantity))
     throw new RowError(`quantity_available "${quantity.slice(0, 40)}": must be a whole number`);
   return {
@@ -126,21 +156,17 @@ function changesOf(cells: ReadonlyMap<string, string>): Changes {
  * report counts publications.
  */
 export async function importPrices(list: PriceList, run: PriceRun): Promise<ImportReport> {
-  const { writer, findBySku, signal } = run;
-  const { key } = list;
+  const { writer, signal } = run;
   const tally = new Tally();
   const fail = ({ line, name }: PriceRow, reason: string): void =>
     tally.fail(null, { line, external_id: name, reason });
   for (const row of list.failed) tally.fail(null, row);
   const by_publication = new Map<PublicationId, PriceRow[]>();
   const find = async (row: PriceRow): Promise<void> => {
-    const found =
-      key === 'sku'
-        ? await findBySku(row.name)
-        : [await writer.publicationNamed(row.name)].filter((id) => id !== undefined);
+    const found = await publicationsOf(row, run);
     const [id] = found;
-    if (id === undefined) return fail(row, `the store has no ${key} "${row.name}"`);
-    if (found.length > 1) return fail(row, `several publications have the ${key} "${row.name}"`);
+    if (id === undefined) return fail(row, `the store has no ${row.key} "${row.name}"`);
+    if (found.length > 1) return fail(row, `several publications have the ${row.key} "${row.name}"`);
     const rows = by_publication.get(id) ?? [];
     rows.push(row);
     by_publication.set(id, rows);
@@ -152,7 +178,7 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
     try {
       const changed = await writer.changePublication(id, (publication) => {
         refused = [];
-        return patchOf(publication, key, rows, (row, reason) => refused.push([row, reason]));
+        return patchOf(publication, rows, (row, reason) => refused.push([row, reason]));
       });
       if (refused.length < rows.length) tally.count('publications', changed ? 'updated' : 'unchanged');
     } catch (error) {
@@ -169,29 +195,61 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
   return tally.report({ dry_run: run.dry_run, complete: signal?.aborted !== true, unused_columns });
 }
 
+/** Finds the publications that have what the row names: none, one, or several, because barcodes are not unique. */
+async function publicationsOf(
+  { key, name }: PriceRow,
+  { writer, findByCode }: PriceRun,
+): Promise<readonly PublicationId[]> {
+  const only = (id: PublicationId | undefined) => (id === undefined ? [] : [id]);
+  switch (key) {
+    case 'handle':
+      return only(await writer.publicationOfHandle(name));
+    case 'external_id': {
+      const id = await writer.publicationNamed(name);
+      return only(id ?? (await writer.publicationOfVariant('external_id', name))?.id);
+    }
+    default:
+      return findByCode(key, name);
+  }
+}
+
 /** Returns the patch with the changes of the rows. Calls `refuse` for a row that names nothing, or several variants. */
 function patchOf(
   publication: Publication,
-  key: Key,
   rows: readonly PriceRow[],
   refuse: (row: PriceRow, reason: string) => void,
 ): PublicationPatch {
   const variants = [...publication.variants];
-  const indexes = new Map<string | null, number[]>();
-  for (const [index, { sku }] of variants.entries())
-    indexes.set(sku, [...(sku === null ? [] : (indexes.get(sku) ?? [])), index]);
+  /** The line that has changed a variant or, with -1, the publication. */
+  const lines = new Map<number, number>();
   let patch: PublicationPatch = {};
   for (const row of rows) {
-    const { name, changes } = row;
-    if (key === 'external_id') {
-      if (variants.length === 0) patch = { ...patch, ...changes };
-      else refuse(row, 'the publication has variants: name them by their SKU');
-      continue;
+    const { key, name, line, changes } = row;
+    const [index, ...others] = namedVariants(publication, row);
+    const is_code = key === 'sku' || key === 'barcode';
+    const earlier_line = lines.get(index ?? -1);
+    if (index === undefined && is_code)
+      refuse(row, `the publication has no variant with the ${key} "${name}" any more`);
+    else if (index === undefined && variants.length > 0) refuse(row, NO_VARIANT);
+    else if (others.length > 0) refuse(row, `several variants have the ${key} "${name}"`);
+    else if (earlier_line !== undefined) refuse(row, `the same as line ${earlier_line}`);
+    else {
+      lines.set(index ?? -1, line);
+      if (index === undefined) patch = { ...patch, ...changes };
+      else variants[index] = { ...variants[index]!, ...changes };
     }
-    const [index = -1, ...others] = indexes.get(name) ?? [];
-    if (index === -1) refuse(row, `the publication has no variant with the SKU "${name}" any more`);
-    else if (others.length > 0) refuse(row, `several variants have the SKU "${name}"`);
-    else variants[index] = { ...variants[index]!, ...changes };
   }
   return isSameValue(variants, publication.variants) ? patch : { ...patch, variants };
+}
+
+const NO_VARIANT = 'the publication has several variants: name them by SKU, barcode or external id';
+
+/** Returns the indexes of the variants that the row names. The name of a publication names its only variant. */
+function namedVariants(publication: Publication, { key, name }: PriceRow): number[] {
+  const { variants } = publication;
+  const all = [...variants.keys()];
+  const value = key === 'barcode' ? (parseBarcode(name) ?? name) : name;
+  const named = key === 'handle' ? [] : all.filter((index) => variants[index]![key] === value);
+  const is_name_of_publication = key === 'handle' || key === 'external_id';
+  return named.length === 0 && is_name_of_publication && all.length === 1 ? all : named;
 }

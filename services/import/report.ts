@@ -1,7 +1,14 @@
 import { errorCatalogue, REQUIRED, UNKNOWN_FIELD } from '../../shared/api/error-catalogue';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { MediaId } from '../../shared/kernel/ids';
-import { type ListingItem, type PublicationItem, RowError, type RowNote } from './item';
+import {
+  type FailedRow,
+  type ListingItem,
+  type PublicationItem,
+  RowError,
+  type RowNote,
+  type UnreadLines,
+} from './item';
 import type { FieldEffects } from './manual-changes';
 
 export const KINDS = ['listings', 'publications', 'reviews', 'media'] as const;
@@ -42,6 +49,8 @@ export interface ImportReport {
   readonly media: Readonly<Record<Count, number>>;
   /** Rows, or parts of rows, that were not imported, sorted by line. */
   readonly failed: readonly RowNote[];
+  /** Lines that could not be split into rows. */
+  readonly unread: readonly UnreadLines[];
   /** Rows that were imported with changes, sorted by line. */
   readonly warnings: readonly RowNote[];
   /** Number of existing items whose field differed from the file, by field. */
@@ -51,7 +60,7 @@ export interface ImportReport {
   /** Number of rows with a value that was not imported, by the name of the column. */
   readonly unused_columns: Readonly<Record<string, number>>;
   readonly images: readonly PublicationImages[];
-  /** Whether `failed`, `warnings`, `kept` or `images` had more entries than are listed (`LISTED_MAX`). The counts are exact. */
+  /** Whether `failed`, `unread`, `warnings`, `kept` or `images` had more entries than are listed (`LISTED_MAX`). The counts are exact. */
   readonly truncated: boolean;
 }
 
@@ -74,6 +83,7 @@ export class Tally {
     KINDS.map((kind) => [kind, { created: 0, updated: 0, unchanged: 0, failed: 0 }]),
   ) as Record<Kind, Record<Count, number>>;
   private readonly failed: RowNote[] = [];
+  private readonly unread: UnreadLines[] = [];
   private readonly warnings: RowNote[] = [];
   private readonly fields: Record<string, Record<keyof FieldEffects, number>> = {};
   private readonly kept: KeptFields[] = [];
@@ -85,8 +95,9 @@ export class Tally {
   }
 
   /** Adds a failed row. `kind` is the kind of the item that is missing, null if only a part of an item is missing. */
-  fail(kind: Kind | null, { line, external_id, reason }: RowNote): void {
+  fail(kind: Kind | null, { line, external_id, reason, unread }: RowNote & Pick<FailedRow, 'unread'>): void {
     if (kind) this.count(kind, 'failed');
+    if (unread) this.list(this.unread, unread);
     this.list(this.failed, { line, external_id, reason });
   }
 
@@ -121,6 +132,7 @@ export class Tally {
       ...options,
       ...this.counts,
       failed: this.failed.toSorted(byLine),
+      unread: this.unread,
       warnings: this.warnings.toSorted(byLine),
       fields: Object.fromEntries(Object.entries(this.fields).sort(([a], [b]) => (a < b ? -1 : 1))),
       kept: this.kept.toSorted(byLine),

@@ -199,7 +199,7 @@ async function withoutTakenSkus(
 ) {
   const taken = new Map<string, string>();
   for (const { sku } of input.variants ?? []) {
-    const owner = sku ? await writer.publicationOfSku(sku) : undefined;
+    const owner = sku ? await writer.publicationOfVariant('sku', sku) : undefined;
     if (owner && owner.id !== id) taken.set(sku!, owner.title);
     await endLongTurn();
   }

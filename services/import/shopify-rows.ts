@@ -1,5 +1,5 @@
 import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
-import { type BrokenRow, cleanCell, readRecords } from './csv';
+import { type BrokenRow, cleanCell, columnIndexes, readRecords } from './csv';
 import { ImportFileError } from './text-file';
 
 type Column = keyof typeof SHOPIFY_COLUMNS;
@@ -39,22 +39,19 @@ export function rowReader(
   header: readonly string[],
   unused?: Map<string, number>,
 ): (record: readonly string[], line: number) => ShopifyRow {
-  const names = header.map((name) => name.trim().toLowerCase());
-  const known = Object.entries(SHOPIFY_COLUMNS) as [Column, readonly string[]][];
-  const indexes = known.map(([column, aliases]) => {
-    const index = aliases.map((alias) => names.indexOf(alias.toLowerCase())).find((found) => found >= 0);
-    return [column, index ?? -1] as const;
-  });
-  const missing = indexes.filter(([column, index]) => index < 0 && REQUIRED.includes(column));
+  const indexes = columnIndexes(header, SHOPIFY_COLUMNS);
+  const missing = REQUIRED.filter((column) => !indexes.has(column));
   if (missing.length > 0) {
-    const titles = missing.map(([column]) => `"${SHOPIFY_COLUMNS[column][0]}"`).join(', ');
+    const titles = missing.map((column) => `"${SHOPIFY_COLUMNS[column][0]}"`).join(', ');
     throw new ImportFileError(`The header has no column ${titles}. Is the file a Shopify product export?`);
   }
-  const found = new Map(indexes.filter(([, index]) => index >= 0));
-  const columns = new Set(found.keys());
-  const stored = new Set(found.values());
+  const columns = new Set(indexes.keys());
+  const stored = new Set(indexes.values());
+  const all = Object.keys(SHOPIFY_COLUMNS) as Column[];
   return (record, line) => {
-    const values = Object.fromEntries(indexes.map(([column, index]) => [column, cleanCell(record[index])]));
+    const values = Object.fromEntries(
+      all.map((column) => [column, cleanCell(record[indexes.get(column) ?? -1])]),
+    );
     const row: ShopifyRow = { ...(values as Record<Column, string>), line, columns };
     if (unused)
       for (const [index, value] of record.entries()) {

@@ -35,8 +35,10 @@ export async function openShopifyFile(
   const last_row = new Map<string, number>();
   let count = 0;
   const unused = new Map<string, number>();
+  let is_partial = false;
   for await (const row of readRows(path, unused))
-    if (!('broken' in row)) {
+    if ('broken' in row) is_partial = true;
+    else {
       last_row.set(productKey(row), count++);
       assertRows(path, count, rows_max);
     }
@@ -44,22 +46,22 @@ export async function openShopifyFile(
   return {
     total: last_row.size,
     unused_columns: Object.fromEntries(unused),
-    items: () => foldFile(path, currency, last_row),
+    items: () => foldFile(path, last_row, { currency, is_partial, skus: new Map() }),
   };
 }
 
 async function* foldFile(
   path: string,
-  currency: string | undefined,
   last_row: ReadonlyMap<string, number>,
+  about: AboutFile,
 ): AsyncGenerator<ImportItem[]> {
   const open = new Map<string, ShopifyRow[]>();
-  const skus: SkuOwners = new Map();
   let count = 0;
   for await (const row of readRows(path)) {
     if ('broken' in row) {
-      const reason = row.broken;
-      yield [{ kind: 'failed', about: 'publication', line: row.line, external_id: null, reason }];
+      const { broken: reason, line, to_line } = row;
+      const unread = { from_line: line, to_line };
+      yield [{ kind: 'failed', about: 'publication', line, external_id: null, reason, unread }];
       continue;
     }
     const key = productKey(row);
@@ -68,7 +70,7 @@ async function* foldFile(
     open.set(key, rows);
     if (last_row.get(key) !== count++) continue;
     open.delete(key);
-    yield foldProduct(rows, currency, skus);
+    yield foldProduct(rows, about);
   }
 }
 
@@ -84,6 +86,14 @@ const GRAMS = /^\d{1,9}(\.\d{1,6})?$/;
 
 /** The SKUs that the products of a file have so far, each with the row of its variant. */
 type SkuOwners = Map<string, Pick<ShopifyRow, 'line' | 'handle'>>;
+
+interface AboutFile {
+  /** Of all prices. */
+  readonly currency: string | undefined;
+  /** Whether some lines of the file could not be read. */
+  readonly is_partial: boolean;
+  readonly skus: SkuOwners;
+}
 
 /** A variant of the file. Its `fields` have the names of the interface. */
 interface Variant {
@@ -110,8 +120,7 @@ const hasOwn = ({ fields }: Variant): boolean =>
  */
 export function foldProduct(
   rows: readonly ShopifyRow[],
-  currency?: string,
-  skus: SkuOwners = new Map(),
+  { currency, is_partial, skus }: AboutFile,
 ): ImportItem[] {
   const first = rows[0]!;
   const external_id = first.handle || null;
@@ -189,7 +198,7 @@ export function foldProduct(
           variants: listed.map(({ fields }) => fields),
         }),
       },
-      ...(has_variants && { unread_variants }),
+      ...((has_variants || is_partial) && { unread_variants: is_partial ? 'unknown' : unread_variants }),
       variant_images: listed.flatMap(({ row, option_values }) =>
         row.variant_image === '' ? [] : { url: row.variant_image, option_values },
       ),

@@ -1,7 +1,7 @@
 import type { Publication } from '../../shared/catalog/publication/publication';
 import { isSameValue, keyOfTexts } from '../../shared/kernel/same-value';
 import type { NewPublication } from '../command/publication';
-import type { OptionValues } from './item';
+import type { UnreadVariants } from './item';
 
 /*
  * What a row of a file means for a publication that has variants.
@@ -25,11 +25,13 @@ export interface RowChanges {
 export function forVariantsOf(
   { variants: stored, ...before }: Publication,
   wanted: NewPublication,
-  unread: readonly OptionValues[],
+  unread: UnreadVariants,
 ): RowChanges {
   if (wanted.variants) {
-    const keys = new Set(unread.map(keyOfTexts));
-    const kept = stored.filter(({ option_values }) => keys.has(keyOfTexts(option_values)));
+    const keysOf = (values: readonly object[]) => new Set(values.map(keyOfTexts));
+    const is_all = unread === 'unknown';
+    const keys = keysOf(is_all ? wanted.variants.map(({ option_values = {} }) => option_values) : unread);
+    const kept = stored.filter(({ option_values }) => keys.has(keyOfTexts(option_values)) !== is_all);
     return { wanted: { ...wanted, variants: [...wanted.variants, ...kept] }, ignored: [] };
   }
   if (stored.length === 1) {

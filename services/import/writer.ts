@@ -7,6 +7,7 @@ import { ALT_MAX, mediaFields } from '../../shared/catalog/media/fields';
 import { type Media, type MediaCommand, mediaAggregate } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
+import type { VARIANT_NAMES } from '../../shared/catalog/publication/variants';
 import type { Environment } from '../../shared/catalog/realm';
 import {
   type ListingId,
@@ -33,7 +34,7 @@ import { checkLevels, existingMedia } from '../command/references';
 import type { MediaDeps } from '../command/request';
 import { type NewReview, postReview } from '../command/review';
 import type { Presence } from './identity';
-import type { OptionValues } from './item';
+import type { OptionValues, UnreadVariants } from './item';
 import {
   type FieldEffects,
   FieldHistory,
@@ -219,10 +220,13 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     },
     /** Returns the publication of the store that has this handle, undefined if there is none. */
     publicationOfHandle: (handle: string) => ownerOf('handle', handle),
-    /** Returns the publication of the store that has a variant with this SKU, undefined if there is none. */
-    publicationOfSku: async (value: string): Promise<Publication | undefined> => {
-      const owner = await holderOf('variant', 'sku', value);
-      return owner?.variants.some(({ sku }) => sku === value) ? owner : undefined;
+    /** Returns the publication of the store that has a variant with this name, undefined if there is none. */
+    publicationOfVariant: async (
+      field: (typeof VARIANT_NAMES)[number],
+      value: string,
+    ): Promise<Publication | undefined> => {
+      const owner = await holderOf('variant', field, value);
+      return owner?.variants.some((variant) => variant[field] === value) ? owner : undefined;
     },
     media: async (id: MediaId) =>
       presenceOf(await load({ ...source, aggregate: mediaAggregate, id }), store_id),
@@ -233,7 +237,7 @@ interface PutOptions {
   /** Whether the publication exists. */
   readonly is_known?: boolean;
   /** As in `PublicationItem`. */
-  readonly unread_variants?: readonly OptionValues[];
+  readonly unread_variants?: UnreadVariants;
 }
 
 /** The images of a publication in the file. */

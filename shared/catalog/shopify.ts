@@ -23,7 +23,7 @@ export const SHOPIFY_COLUMNS = {
   policy: ['Variant Inventory Policy', 'Continue selling when out of stock'],
   price: ['Variant Price', 'Price'],
   compare_at: ['Variant Compare At Price', 'Compare-at price'],
-  barcode: ['Variant Barcode', 'Barcode'],
+  barcode: ['Variant Barcode', 'Barcode', 'Barcodes', 'Variant Barcodes'],
   image: ['Image Src', 'Product image URL'],
   image_position: ['Image Position', 'Product image position'],
   image_alt: ['Image Alt Text', 'Image alt text'],

@@ -345,6 +345,14 @@ test('an unreadable file is an error on one line; a file whose rows all fail exi
       `Store ${other} does not exist.`,
     );
 
+    const open = await shopify(
+      file('open.csv', 'Handle,Title,Variant Price\na,A,1\nb,"12"" board,2\nc,C,3\n'),
+    );
+    expect(open.code).toBe(1);
+    expect(open.stdout).toMatch(
+      /publications +1 .*\n[\s\S]* 3 +- +a quote .*nothing was read from this line on/,
+    );
+
     const nothing = await shopify(file('bad.csv', 'Handle,Title,Variant Price\na,A,x\n'));
     expect(nothing.code).toBe(1);
     expect(nothing.stdout).toContain('price "x"');
@@ -428,11 +436,16 @@ describe('a price list', () => {
       price: '20',
       options: [{ name: 'Size', values: ['S', 'M', 'L'] }],
       variants: ['S', 'M', 'L'].map((Size) => ({
-        ...{ option_values: { Size }, sku: `shirt-${Size}` },
+        ...{ option_values: { Size }, sku: `shirt-${Size}`, external_id: `erp-${Size}` },
+        ...(Size === 'L' ? {} : { barcode: '4006381333931' }),
         ...{ price_amount: 2000, compare_at_amount: 2500, quantity_available: 3 },
       })),
     },
     { external_id: 'mug', title: 'Mug', price: '4.00', quantity_available: 7 },
+    ...['cup', 'pot'].map((name, index) => ({
+      ...{ external_id: name, handle: `the-${name}`, title: name, price: '4.00' },
+      variants: [{ sku: name.toUpperCase(), barcode: ['4006381333948', '4006381333955'][index] }],
+    })),
   ];
 
   const withPriced = copiedCatalog(CATALOG);
@@ -481,6 +494,8 @@ describe('a price list', () => {
     'shirt-M': [2000, 2500, 3],
     'shirt-L': [2000, 2500, 3],
     mug: [400, null, 7],
+    CUP: [400, null, null],
+    POT: [400, null, null],
   };
 
   const NEW_PRICES = [
@@ -518,9 +533,46 @@ describe('a price list', () => {
       );
       expect([code, JSON.parse(stdout).failed]).toEqual([
         0,
-        [{ line: 3, external_id: 'shirt', reason: 'the publication has variants: name them by their SKU' }],
+        [
+          {
+            line: 3,
+            external_id: 'shirt',
+            reason: 'the publication has several variants: name them by SKU, barcode or external id',
+          },
+        ],
       ]);
       expect(await products()).toEqual({ ...BEFORE, mug: [500, null, null] });
+    }));
+
+  test('each row names what it changes by SKU, external id, barcode or handle', () =>
+    withProducts(async ({ prices, products }) => {
+      const rows = [
+        'Handle;Variant SKU;Barcode;external_id;Variant Price;Inventory quantity',
+        'the-cup;;;;5,50;1',
+        ';;="4006381333955";;6.00;2',
+        ';shirt-S;;;7;',
+        ';;;erp-M;8;',
+        ';;;mug;9;',
+        ';;4006381333931;;1;',
+        ';CUP;;;2;',
+        'the-hat;;;;3;',
+        ';;;;4;',
+      ];
+      const { stdout } = await prices(rows, '--json');
+      expect(JSON.parse(stdout).failed).toEqual([
+        {
+          line: 7,
+          external_id: '4006381333931',
+          reason: 'several variants have the barcode "4006381333931"',
+        },
+        { line: 8, external_id: 'CUP', reason: 'the same as line 2' },
+        { line: 9, external_id: 'the-hat', reason: 'the store has no handle "the-hat"' },
+        { line: 10, external_id: '', reason: 'missing sku, external_id, barcode, handle' },
+      ]);
+      expect(await products()).toEqual({
+        ...{ 'shirt-S': [700, 2500, 3], 'shirt-M': [800, 2500, 3], 'shirt-L': [2000, 2500, 3] },
+        ...{ CUP: [550, null, 1], POT: [600, null, 2], mug: [900, null, 7] },
+      });
     }));
 
   test('rows that cannot be written are reported, and the others are written', () =>
@@ -543,7 +595,7 @@ describe('a price list', () => {
           failed: [
             { line: 3, external_id: 'shirt-M', reason: 'duplicate of line 2' },
             { line: 4, external_id: 'gone', reason: 'the store has no sku "gone"' },
-            { line: 5, external_id: '', reason: 'missing sku' },
+            { line: 5, external_id: '', reason: 'missing sku, external_id' },
             { line: 6, external_id: 'shirt-S', reason: 'price "1.234": must have at most two decimals' },
             { line: 7, external_id: 'shirt-L', reason: 'quantity_available "-2": must be a whole number' },
           ],
@@ -557,12 +609,12 @@ describe('a price list', () => {
       expectFailure(
         await prices(['sku,amount', 'a,1']),
         1,
-        'The header needs a column "sku" or "external_id"',
+        'The header needs one of the columns "sku", "external_id", "barcode", "handle"',
       );
       expectFailure(
         await prices(['name,price', 'a,1']),
         1,
-        'The header needs a column "sku" or "external_id"',
+        'The header needs one of the columns "sku", "external_id", "barcode", "handle"',
       );
       expectFailure(await prices(['sku,price']), 1, 'has no rows after the header');
     }));

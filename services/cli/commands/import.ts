@@ -43,7 +43,10 @@ export function importCommands(program: Command): void {
     )
     .option('--allow-private-images', 'Also fetch images from addresses that are not on the public internet')
     .option('--dry-run', 'Write and fetch nothing; report what an import would do')
-    .option('--strict', 'Exit with 1 if a row failed; default: only if no row could be imported')
+    .option(
+      '--strict',
+      'Exit with 1 if a row failed; default: only if nothing was imported, or lines could not be read',
+    )
     .action(
       withRuntime<ImportOptions>(async (invocation, options, [path]) =>
         withInputFile(path!, (file) => importInto(invocation, options, file)),
@@ -97,7 +100,10 @@ async function undo(
   return kept.length > 0 ? EXIT.failure : EXIT.ok;
 }
 
-/** Imports a file and prints its report. Exits with a failure if no row, or with `--strict` not every row, was imported. */
+/**
+ * Imports a file and prints its report. Exits with a failure if no row was imported, if lines could not be read, or with
+ * `--strict` if a row failed.
+ */
 async function importInto(
   { runtime, context, print }: Invocation,
   options: ImportOptions,
@@ -126,8 +132,8 @@ async function importInto(
   await print({ store_id: store.id, run: run_id, ...report }, () => reportText(report) + hint);
   if (!dry_run) await waitForManyWrites(runtime, environment, signal);
   if (!report.complete) return EXIT.interrupted;
-  const has_failed = importedCount(report) === 0 || (options.strict && report.failed.length > 0);
-  return has_failed ? EXIT.failure : EXIT.ok;
+  const is_refused = importedCount(report) === 0 || report.unread.length > 0;
+  return is_refused || (options.strict && report.failed.length > 0) ? EXIT.failure : EXIT.ok;
 }
 
 /** Renders the counts of an import, and every row that failed or was changed, with its line and reason. */

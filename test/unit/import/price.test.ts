@@ -15,6 +15,8 @@ test.each([
   ['12.', 1200],
   [' 12.50 ', 1250],
   ['19.9900', 1999],
+  ['9,99', 999],
+  ['9,5', 950],
   ['999999999.99', PRICE_AMOUNT_MAX],
 ])('parses "%s" as %i hundredths', (text, amount) => {
   expect(parsePrice(text)).toBe(amount);
@@ -26,7 +28,8 @@ test.each([
   ['abc', 'must be a decimal number'],
   ['$9.99', 'must be a decimal number'],
   ['1,299.00', 'must be a decimal number'],
-  ['9,99', 'must be a decimal number'],
+  ['1,299', 'must be a decimal number'],
+  [',50', 'must be a decimal number'],
   ['1e3', 'must be a decimal number'],
   ['1.2.3', 'must be a decimal number'],
   ['-1.00', 'must not be negative'],

@@ -67,3 +67,16 @@ test('a row without variants changes the only variant, and says that it does not
     expect((await shop.runShopify(prices)).kept).toMatchObject([{ external_id: 'anvil' }]);
     expect(await publicationIn(shop, 'anvil')).toMatchObject({ price_amount: 8_000 });
   }));
+
+test('a file of which some lines could not be read removes no variant', () =>
+  withShop(async (shop) => {
+    const header = 'Handle,Title,Option1 Value,Variant SKU,Variant Price';
+    await shop.runShopify([header, 'tee,Tee,S,T-S,10', 'tee,,M,T-M,11', 'tee,,L,T-L,12']);
+    const before = (await publicationIn(shop, 'tee')).variants;
+    const report = await shop.runShopify([header, 'tee,Tee,S,T-S,9', 'tee,,"M,T-M,11', 'tee,,L,T-L,12']);
+    expect(report.unread).toEqual([{ from_line: 3, to_line: null }]);
+    expect((await publicationIn(shop, 'tee')).variants).toEqual([
+      { ...before[0], price_amount: 900 },
+      ...before.slice(1),
+    ]);
+  }));

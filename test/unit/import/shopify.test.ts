@@ -20,7 +20,9 @@ function rows(...records: Record<string, string>[]): ShopifyRow[] {
 }
 
 const mug = { Handle: 'mug', Title: 'Mug', 'Variant Price': '10.00' };
-const fold = (...records: Record<string, string>[]): ImportItem[] => foldProduct(rows(...records), 'EUR');
+const fold = (...records: Record<string, string>[]): ImportItem[] =>
+  foldProduct(rows(...records), aboutFile());
+const aboutFile = (skus = new Map()) => ({ currency: 'EUR', is_partial: false, skus });
 
 function publicationIn(items: readonly ImportItem[]): PublicationItem {
   const item = items.find((each) => each.kind === 'publication');
@@ -107,7 +109,7 @@ test('a further variant with another title is imported with a warning', () => {
 test('a SKU of another product of the file is left out with a warning, and stays as it is in the store', () => {
   const skus = new Map();
   const product = (handle: string) => ({ ...mug, Handle: handle, 'Variant SKU': 'SHARED' });
-  const [first, second] = ['a', 'b'].map((handle) => foldProduct(rows(product(handle)), 'EUR', skus));
+  const [first, second] = ['a', 'b'].map((handle) => foldProduct(rows(product(handle)), aboutFile(skus)));
   expect(publicationIn(first!).fields.variants).toMatchObject([{ sku: 'SHARED' }]);
   expect(publicationIn(second!).fields).not.toMatchObject({ variants: [{ sku: expect.anything() }] });
   expect(warnings(second!)).toEqual([[2, 'SKU SHARED was left out: it is that of line 2']]);
