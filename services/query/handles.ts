@@ -1,3 +1,4 @@
+import { handleSpelling } from '../../shared/catalog/input-rules';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
 import { nameIdOf } from '../../shared/catalog/name/name';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
@@ -15,7 +16,7 @@ export function byHandle(kind: 'publication' | 'listing', read: Read): Read {
   return async (deps, request) => {
     const store_id = requestedStore(request);
     const version = await openStore(deps, request, store_id);
-    const { handle = '' } = request.params;
+    const handle = handleSpelling(request.params.handle ?? '');
     const name = nameIdOf({ store_id, kind, field: 'handle', value: handle });
     const id = (await version.get('names', name))?.document?.body.owner_id;
     if (id === undefined) throw new CatalogError(`${kind}_not_found`);
@@ -37,6 +38,6 @@ export function movedFrom(
     values.map((value): [string, string] => [name, value]),
   );
   const search = parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`;
-  const Location = `/api/${object}/by-handle/${handle}${search}`;
+  const Location = `/api/${object}/by-handle/${encodeURIComponent(String(handle))}${search}`;
   return { status: 301, data: { id, object, handle }, headers: { Location } };
 }

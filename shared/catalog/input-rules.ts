@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Condition, FAULTS_MAX } from '../kernel/errors';
 import { isUuid } from '../kernel/ids';
-import { foldText } from '../kernel/text';
+import { foldLatin } from '../kernel/text';
 
 /** Control characters and lone surrogates, which no text may contain. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
@@ -39,25 +39,43 @@ export function lineField(max: number) {
 }
 
 const HANDLE_MAX = 200;
-const HANDLE = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+/** Letters and digits of any script, and hyphens and underscores between them. */
+const HANDLE = /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}_-]*[\p{L}\p{M}\p{N}])?$/u;
+/** Characters that are not shown, such as the Hangul filler, which is a letter. */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
+/** Nearly the same as `HANDLE` in a syntax that all languages know: of ASCII, only a–z, 0–9, `-` and `_`. */
+const HANDLE_PATTERN =
+  '^[^\\x00-\\x2F\\x3A-\\x60\\x7B-\\xA0]([^\\x00-\\x2C\\x2E\\x2F\\x3A-\\x5E\\x60\\x7B-\\xA0]*[^\\x00-\\x2F\\x3A-\\x60\\x7B-\\xA0])?$';
+
+const isHandle = (text: string): boolean =>
+  HANDLE.test(text) && text === text.toLowerCase() && text.search(INVISIBLE) < 0;
+
+/** Returns the one spelling of a handle whose letters can be composed in several ways. */
+export const handleSpelling = (text: string): string => text.normalize('NFC');
 
 /** A name in addresses. */
 export const handleField = z
   .string()
+  .overwrite(handleSpelling)
   .max(HANDLE_MAX)
-  .regex(HANDLE, 'lower-case letters a–z and digits, separated by single hyphens')
-  .meta({ pattern: HANDLE.source });
+  .refine(isHandle, 'letters in lower case and digits, with hyphens or underscores between them')
+  .meta({ pattern: HANDLE_PATTERN });
 
 /** Maximum length of a handle that is made from a title. A number or an id may follow it. */
 const SLUG_MAX = 100;
 
-/** Returns the title as a handle. Empty if it has none of the letters and digits of a handle. */
+/**
+ * Returns the title as a handle: its words with hyphens between them, Latin letters without accents and other letters as
+ * they are. Empty if it has no letter and no digit.
+ */
 export function slugOf(title: string): string {
-  const words =
-    foldText(title)
-      .replace(/['’]/g, '')
-      .match(/[a-z0-9]+/g) ?? [];
-  return words.join('-').slice(0, SLUG_MAX).replace(/-$/, '');
+  const text = foldLatin(title).replace(/['’]/g, '').replace(INVISIBLE, '');
+  const words = text.match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu) ?? [];
+  return words
+    .join('-')
+    .slice(0, SLUG_MAX)
+    .replace(/[\uD800-\uDBFF]$/, '')
+    .replace(/-$/, '');
 }
 
 /** Returns the schema of a text of any number of lines, at most `max` code points in total. Does not trim it. */

@@ -21,11 +21,16 @@ const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
  * Returns the text without case and accents. Stored as a sort key and compared byte by byte
  * (docs/interface.md#sorting).
  */
-export function foldText(text: string): string {
+export const foldText = (text: string): string => fold(text, (letters) => letters.replace(/\p{M}/gu, ''));
+
+/** Returns the text without case, and its Latin letters without accents. In other scripts, accents make other letters. */
+export const foldLatin = (text: string): string =>
+  fold(text, (letters) => letters.replace(/(\p{Script=Latin})\p{M}+/gu, '$1'));
+
+/** Folds a text. `withoutAccents` gets the letters with their accents as separate characters. */
+function fold(text: string, withoutAccents: (letters: string) => string): string {
   if (ASCII.test(text)) return text.toLowerCase().trim();
-  return text
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
+  return withoutAccents(text.normalize('NFKD'))
     .toLowerCase()
     .replace(LETTER, (letter) => LETTERS[letter]!)
     .normalize('NFC')

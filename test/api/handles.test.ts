@@ -24,12 +24,19 @@ describe.each([
       ['100 % Coffee (250 g)', '100-coffee-250-g'],
       ["Mama's tea", 'mamas-tea'],
       [`${'x'.repeat(99)} yz`, 'x'.repeat(99)],
+      // Letters of other scripts stay as they are, with the accents that make other letters of them.
+      ['お茶 ガラス', 'お茶-ガラス'],
+      ['Чай «Ёлка»', 'чай-ёлка'],
+      ['हिन्दी चाय', 'हिन्दी-चाय'],
+      ['شاي أخضر', 'شاي-أخضر'],
+      ['Ｔｅａ ½', 'tea-1-2'],
+      [`${'y'.repeat(99)}𠮷`, 'y'.repeat(99)],
     ])
       expect(await handleAfter({ [title]: text })).toBe(handle);
   });
 
   test('is the id if the title has no letters of a handle', async () => {
-    const { id, handle } = (await post({ [title]: 'お茶' })).body.data;
+    const { id, handle } = (await post({ [title]: '☕ !' })).body.data;
     expect(handle).toBe(id);
   });
 
@@ -89,9 +96,40 @@ describe.each([
     expect((await get('green')).body.data.id).toBe(second.id);
   });
 
-  test('has only letters, digits and single hyphens', async () => {
-    for (const handle of ['', 'Green', 'a--b', '-a', 'a-', 'a b', 'té', 'a/b', 'x'.repeat(201)])
+  test('has only letters in lower case and digits, with hyphens or underscores between them', async () => {
+    const refused = [
+      '',
+      'Green',
+      'É',
+      '-a',
+      'a-',
+      '_',
+      'a b',
+      'a/b',
+      'a.b',
+      '..',
+      'a\u200bb',
+      '\u3164',
+      '\u0301a',
+    ];
+    for (const handle of [...refused, 'x'.repeat(201)])
       expect([handle, (await post({ handle })).status]).toEqual([handle, 400]);
+  });
+
+  test('may be in any script, and is found in any spelling of its letters', async () => {
+    for (const handle of ['ラーメン-鉢', 'café', 'foo--bar', 'my_product', 'чай', 'שלום']) {
+      const { id, ...made } = (await post({ handle: handle.normalize('NFD') })).body.data;
+      expect(made.handle).toBe(handle);
+      for (const form of ['NFC', 'NFD'])
+        expect((await get(encodeURIComponent(handle.normalize(form)))).body.data?.id).toBe(id);
+      await patch(id, { handle: `${handle}2` });
+      const moved = await fetch(`${here.harness.url}${path}/by-handle/${encodeURIComponent(handle)}`, {
+        headers: { authorization: `Bearer ${here.shop.secret.token}` },
+        redirect: 'manual',
+      });
+      const location = `/api/${kind}/by-handle/${encodeURIComponent(`${handle}2`)}`;
+      expect([moved.status, moved.headers.get('location')]).toEqual([301, location]);
+    }
   });
 
   test('finds the resource as its id does', async () => {

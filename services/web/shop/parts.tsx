@@ -9,8 +9,9 @@ export interface Localized {
   readonly language: string;
 }
 
-export const productPath = ({ handle, id }: Publication): string => `/p/${handle ?? id}`;
-export const listingPath = ({ handle, id }: { handle?: string; id: string }): string => `/c/${handle ?? id}`;
+export const productPath = ({ handle, id }: Publication): string => `/p/${encodeURIComponent(handle ?? id)}`;
+export const listingPath = ({ handle, id }: { handle?: string; id: string }): string =>
+  `/c/${encodeURIComponent(handle ?? id)}`;
 
 /**
  * Formats an amount in hundredths (docs/interface.md#money), with the decimals of the currency. An amount of an earlier
