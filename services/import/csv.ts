@@ -1,5 +1,6 @@
 import { pipeline } from 'node:stream';
 import { parse } from 'csv-parse';
+import { withoutFormulaQuote } from '../../shared/catalog/spreadsheet';
 import { ImportFileError, ROW_LENGTH_MAX, readText } from './text-file';
 
 /** A record of a CSV file, and the first of its lines. */
@@ -27,7 +28,7 @@ const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 const TEXT_FORMULA = /^="([^"]*)"$/;
 
 export const cleanCell = (value = ''): string =>
-  value.replace(CONTROLS, '').trim().replace(TEXT_FORMULA, '$1').trim();
+  withoutFormulaQuote(value.replace(CONTROLS, '').trim().replace(TEXT_FORMULA, '$1').trim());
 
 /** Columns, each with the names that it has in files. */
 type Columns<Column extends string> = Readonly<Record<Column, readonly string[]>>;

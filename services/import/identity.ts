@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { handleField, slugOf } from '../../shared/catalog/input-rules';
 import type { ListingId, MediaId, PublicationId } from '../../shared/kernel/ids';
 import { derivedIdOf, type StoreIdentity } from '../command/derived-ids';
 import type { Fields, ListingName } from './item';
@@ -33,6 +34,12 @@ export function listingKey(listing: ListingName): string {
   const folded = name.normalize('NFC').trim().replace(/\s+/g, ' ').toLowerCase();
   // No name contains a line break.
   return key === undefined ? folded : `${folded}\n${key}`;
+}
+
+/** Returns the handle for the one of another system, which may have other characters. Empty if nothing remains of it. */
+export function handleOf(text: string): string {
+  const { success, data } = handleField.safeParse(text.toLowerCase());
+  return success ? data : slugOf(text);
 }
 
 /** Returns a hash of the fields of a review. The order of the fields has no effect. */

@@ -147,6 +147,8 @@ function parsePublication(row: JsonObject, line: number, currency: string | unde
   const { reviews: review_rows, price, ...fields } = others;
   if (price !== undefined && 'price_amount' in fields)
     throw new RowError('price: use either price or price_amount, not both');
+  if (price === undefined && !('price_amount' in fields))
+    throw new RowError('price_amount: price or price_amount is required');
   const reviews: ReviewRow[] = [];
   const faults: FailedRow[] = [];
   for (const [index, review] of (review_rows ?? []).entries())

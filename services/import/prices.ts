@@ -5,6 +5,7 @@ import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { PublicationPatch } from '../command/publication';
 import { cleanCell, columnIndexes, readRecords } from './csv';
+import { handleOf } from './identity';
 import { type FailedRow, RowError, type RowNote } from './item';
 import { runPool } from './pool';
 import { parsePrice } from './price';
@@ -203,7 +204,7 @@ async function publicationsOf(
   const only = (id: PublicationId | undefined) => (id === undefined ? [] : [id]);
   switch (key) {
     case 'handle':
-      return only(await writer.publicationOfHandle(name));
+      return only(await writer.publicationOfHandle(handleOf(name)));
     case 'external_id': {
       const id = await writer.publicationNamed(name);
       return only(id ?? (await writer.publicationOfVariant('external_id', name))?.id);

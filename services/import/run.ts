@@ -133,6 +133,8 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
     });
     if (outcome === 'deleted') continue;
     state.tally.count('publications', outcome);
+    if (outcome === 'created' && input.price_amount === undefined)
+      state.tally.warn(noteOf(item, 'the file has no price: the product was created without one'));
     state.tally.addEffects(item, effects);
     if (ignored.length > 0)
       state.tally.warn(
@@ -161,7 +163,9 @@ async function publicationOfHandle(
   { writer, store }: RunState,
   { external_id, fields }: PublicationItem,
 ): Promise<PublicationId | undefined> {
-  const owner_id = fields.handle === external_id ? await writer.publicationOfHandle(external_id) : undefined;
+  const { handle, external_id: own_name } = fields;
+  const is_of_shopify = typeof handle === 'string' && own_name === undefined;
+  const owner_id = is_of_shopify ? await writer.publicationOfHandle(handle) : undefined;
   const imported_id = publicationIdOf(store, external_id, 1);
   const is_imported =
     owner_id && owner_id !== imported_id && (await writer.publication(imported_id)) !== 'absent';

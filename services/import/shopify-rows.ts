@@ -1,9 +1,9 @@
+import { slugOf } from '../../shared/catalog/input-rules';
 import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import { type BrokenRow, cleanCell, columnIndexes, readRecords } from './csv';
 import { ImportFileError } from './text-file';
 
 type Column = keyof typeof SHOPIFY_COLUMNS;
-const REQUIRED: readonly Column[] = ['handle', 'title', 'price'];
 
 /**
  * A row's trimmed values by column; empty if the file does not have the column. `line` is the first line of the row,
@@ -15,36 +15,39 @@ export type ShopifyRow = Readonly<Record<Column, string>> & {
 };
 
 /**
- * Reads the rows after the header, without blank lines. Ends with a `BrokenRow` if a quote is never closed. Throws
- * `ImportFileError` as `readRecords` does, and for another header. Adds to `unused` the number of rows that have a value
- * which is not imported, by the name of its column.
+ * Reads the rows after the header as `readRecords` does. A row without a handle gets one from its title. Without a title, and
+ * in a file without handles, it belongs to the product of the row before it. Throws `ImportFileError` as `readRecords` does,
+ * and for another header. Adds to `unused` the number of rows that have a value which is not imported, by the name of its
+ * column.
  */
 export async function* readRows(
   path: string,
   unused?: Map<string, number>,
 ): AsyncGenerator<ShopifyRow | BrokenRow> {
   let toRow: ReturnType<typeof rowReader> | undefined;
+  let before = '';
   for await (const read of readRecords(path)) {
     if ('broken' in read) yield read;
-    else if (toRow) yield toRow(read.record, read.line);
-    else toRow = rowReader(read.record, unused);
+    else if (toRow) {
+      const row = toRow(read.record, read.line);
+      const handle = row.handle || slugOf(row.title) || (row.columns.has('handle') ? '' : before);
+      before = handle;
+      yield { ...row, handle };
+    } else toRow = rowReader(read.record, unused);
   }
 }
 
 /**
- * Returns a function that converts a record to a row, by the names in the header. Throws `ImportFileError` if a required
- * column is missing. Counts in `unused` as `readRows` does.
+ * Returns a function that converts a record to a row, by the names in the header. Throws `ImportFileError` if the column of
+ * titles is missing. Counts in `unused` as `readRows` does.
  */
 export function rowReader(
   header: readonly string[],
   unused?: Map<string, number>,
 ): (record: readonly string[], line: number) => ShopifyRow {
   const indexes = columnIndexes(header, SHOPIFY_COLUMNS);
-  const missing = REQUIRED.filter((column) => !indexes.has(column));
-  if (missing.length > 0) {
-    const titles = missing.map((column) => `"${SHOPIFY_COLUMNS[column][0]}"`).join(', ');
-    throw new ImportFileError(`The header has no column ${titles}. Is the file a Shopify product export?`);
-  }
+  if (!indexes.has('title'))
+    throw new ImportFileError('The header has no column "Title". Is the file a Shopify product export?');
   const columns = new Set(indexes.keys());
   const stored = new Set(indexes.values());
   const all = Object.keys(SHOPIFY_COLUMNS) as Column[];

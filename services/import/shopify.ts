@@ -1,12 +1,13 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
-import { handleField } from '../../shared/catalog/input-rules';
-import { parseBarcode } from '../../shared/catalog/publication/barcode';
+import { handleSpelling, slugOf } from '../../shared/catalog/input-rules';
 import { HTML_MAX } from '../../shared/catalog/publication/fields';
 import { NO_OPTION_VALUE } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { keyOfTexts } from '../../shared/kernel/same-value';
 import { shortenText } from '../../shared/kernel/text';
+import { barcodeIn, skuIn } from './codes';
 import { htmlToText } from './html-text';
+import { handleOf } from './identity';
 import {
   type FailedRow,
   type ImageAddress,
@@ -75,7 +76,8 @@ async function* foldFile(
 }
 
 /** Rows with the same key belong to one product. A row without a handle has a key of its own. */
-const productKey = (row: ShopifyRow): string => (row.handle === '' ? `\u0000${row.line}` : row.handle);
+const productKey = (row: ShopifyRow): string =>
+  row.handle === '' ? `\u0000${row.line}` : handleOf(row.handle) || row.handle;
 
 /** More than the variants of a publication. A row beyond them may have an image. */
 const PRODUCT_ROWS_MAX = 2_500;
@@ -99,8 +101,8 @@ interface AboutFile {
 interface Variant {
   readonly row: ShopifyRow;
   readonly option_values: OptionValues;
-  /** Hundredths of the currency unit. */
-  readonly amount: number;
+  /** Hundredths of the currency unit. Undefined if the file has no prices. */
+  readonly amount: number | undefined;
   readonly compare_at: number | null;
   /** Below zero if more was sold than was in stock. Null if Shopify does not track the quantity. */
   readonly quantity: number | null;
@@ -138,7 +140,7 @@ export function foldProduct(
   try {
     if (rows.length > PRODUCT_ROWS_MAX)
       throw new RowError(`more than ${PRODUCT_ROWS_MAX} rows of one handle`);
-    if (first.handle === '') throw new RowError('missing handle');
+    if (first.handle === '') throw new RowError('missing handle and title');
     if (first.title === '') throw new RowError('missing title in the first row of the handle');
     const visibility = parseVisibility(first, (reason) => warn(first, reason));
     const options = optionsOf(rows);
@@ -163,17 +165,13 @@ export function foldProduct(
     }
     if (variants.length === 0)
       throw new RowError(faults.find(({ line }) => line === first.line)?.reason ?? 'no variant with a price');
-    const cheapest = variants.reduce((one, other) => (other.amount < one.amount ? other : one));
+    const cheapest = variants.reduce((one, other) => (other.amount! < one.amount! ? other : one));
     const has_variants = options.length > 0 || variants.some(hasOwn);
     const listed = has_variants ? variants : [];
-    const is_handle = handleField.safeParse(first.handle).success;
-    if (!is_handle)
-      warnings.push({
-        kind: 'warning',
-        line: first.line,
-        external_id,
-        reason: 'the handle was left out: it has other characters than a–z, 0–9 and -',
-      });
+    const handle = handleOf(first.handle) || slugOf(first.title);
+    const change = handle === '' ? 'left out' : `imported as ${handle}`;
+    if (handle !== handleSpelling(first.handle))
+      warn(first, `handle ${shortenText(first.handle, 40)} was ${change}`);
     const publication: PublicationItem = {
       kind: 'publication',
       line: first.line,
@@ -185,10 +183,10 @@ export function foldProduct(
           description: first.body.length > 2 * HTML_MAX ? null : htmlToText(first.body),
           description_html: first.body === '' ? null : first.body,
         }),
-        ...(is_handle && { handle: first.handle }),
+        ...(handle !== '' && { handle }),
         ...(visibility && { visibility }),
         ...labelsOf(first),
-        price_amount: cheapest.amount,
+        ...(cheapest.amount !== undefined && { price_amount: cheapest.amount }),
         ...(first.columns.has('compare_at') && { compare_at_amount: cheapest.compare_at }),
         ...(currency !== undefined && { price_currency: currency }),
         // Below zero only with a backorder, which only a variant has.
@@ -243,8 +241,11 @@ const tagsOf = ({ tags }: ShopifyRow): string[] => [
 
 /** Returns whether a row has a variant. Otherwise it only adds an image. */
 function isVariant(row: ShopifyRow): boolean {
-  const { option1, option2, option3, sku, tracker, quantity, price } = row;
-  return [option1, option2, option3, sku, tracker, quantity, price].some((value) => value !== '');
+  const { option1, option2, option3, sku, tracker, quantity, price, title, image } = row;
+  const has_only_title = title !== '' && image === '';
+  return (
+    has_only_title || [option1, option2, option3, sku, tracker, quantity, price].some((value) => value !== '')
+  );
 }
 
 interface FileOption {
@@ -267,9 +268,6 @@ function optionsOf(rows: readonly ShopifyRow[]): FileOption[] {
 const optionValuesOf = (row: ShopifyRow, options: readonly FileOption[]): OptionValues =>
   Object.fromEntries(options.map(({ column, name }) => [name, oneLine(row[column]) || NO_OPTION_VALUE]));
 
-/** The quotation mark before a number that spreadsheets would change. */
-const withoutQuote = (text: string): string => text.replace(/^'/, '');
-
 /** Adds a note about a row to the report. */
 interface RowReport {
   /** A value of the row is imported with a change. */
@@ -279,8 +277,8 @@ interface RowReport {
 }
 
 /**
- * Parses a variant, and adds its SKU to `skus`. A barcode with a wrong check digit and a SKU of an earlier variant are left
- * out with a warning, and a weight that is no number with a fault.
+ * Parses a variant, and adds its SKU to `skus`. A SKU of an earlier variant is left out with a warning, and a weight that is no
+ * number with a fault.
  */
 function parseVariant(
   row: ShopifyRow,
@@ -289,8 +287,8 @@ function parseVariant(
   { warn, fail }: RowReport,
 ): Variant {
   const { columns } = row;
-  if (row.price === '') throw new RowError('missing price');
-  const amount = parsePrice(row.price);
+  if (row.price === '' && columns.has('price')) throw new RowError('missing price');
+  const amount = columns.has('price') ? parsePrice(row.price) : undefined;
   const compare_at = row.compare_at === '' ? null : parsePrice(row.compare_at);
   if (row.quantity !== '' && !QUANTITY.test(row.quantity))
     throw new RowError(`quantity "${shortenText(row.quantity, 40)}": must be a whole number`);
@@ -300,23 +298,21 @@ function parseVariant(
   if (is_oversold) warn(`quantity ${row.quantity} was imported as 0`);
   const quantity = is_oversold ? 0 : counted;
 
-  const sku = oneLine(withoutQuote(row.sku)) || null;
-  const owner = sku === null ? undefined : skus.get(sku);
+  const sku = skuIn(row.sku, warn);
+  const owner = sku ? skus.get(sku) : undefined;
   if (owner) warn(`SKU ${sku} was left out: it is that of line ${owner.line}`);
-  else if (sku !== null) skus.set(sku, { line: row.line, handle: row.handle });
-  const barcode = withoutQuote(row.barcode);
-  const valid_barcode = barcode === '' ? null : (parseBarcode(barcode) ?? null);
-  if (barcode !== '' && valid_barcode === null)
-    warn(`barcode ${barcode.slice(0, 40)} was left out: its check digit is wrong`);
+  else if (sku) skus.set(sku, { line: row.line, handle: row.handle });
+  const barcode = barcodeIn(row.barcode, warn);
   const is_weight = row.grams === '' || GRAMS.test(row.grams);
   if (!is_weight) fail(`weight "${shortenText(row.grams, 40)}": must be a number of grams, without a comma`);
   // A SKU of another product does not clear the one that the variant has.
-  const has_sku = columns.has('sku') && (owner === undefined || owner.handle === row.handle);
+  const has_sku =
+    columns.has('sku') && sku !== undefined && (owner === undefined || owner.handle === row.handle);
   const fields: JsonObject = {
     option_values,
-    price_amount: amount,
+    ...(amount !== undefined && { price_amount: amount }),
     ...(has_sku && { sku: owner ? null : sku }),
-    ...(columns.has('barcode') && { barcode: valid_barcode }),
+    ...(columns.has('barcode') && barcode !== undefined && { barcode }),
     ...(columns.has('compare_at') && { compare_at_amount: compare_at }),
     ...(columns.has('quantity') && { quantity_available: quantity }),
     ...(columns.has('policy') && { allow_backorder }),

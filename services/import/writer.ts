@@ -54,10 +54,12 @@ export interface ImportTarget {
 /** The dependencies of writes and uploads. */
 export type ImportDeps = StoreDeps & MediaDeps;
 
-/** Without a currency, a new publication gets `DEFAULT_CURRENCY`, and an existing one keeps its own. */
-export const importedPublication = newPublicationSchema.partial({ price_currency: true });
+/** Without a currency or a price, a new publication gets the defaults, and an existing one keeps its own. */
+export const importedPublication = newPublicationSchema.partial({ price_currency: true, price_amount: true });
 
 const DEFAULT_CURRENCY = 'USD';
+/** No price is shown. */
+const NO_PRICE = { price_amount: 0, price_active: false };
 
 /** What is read from the history of a resource, by its category. */
 const DESCRIBED = {
@@ -125,17 +127,22 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       input: z.output<typeof importedPublication>,
       { is_known = false, unread_variants = [] }: PutOptions = {},
     ) => {
-      const { price_currency = DEFAULT_CURRENCY } = input;
+      const { price_currency = DEFAULT_CURRENCY, price_amount } = input;
+      const price = price_amount === undefined ? NO_PRICE : { price_amount };
       const { keep, effects } = keeper('publication', id);
       let ignored: readonly string[] = [];
       const revise = (before: Publication, sent: NewPublication): Promise<NewPublication> => {
-        const currency = input.price_currency ?? before.price_currency;
-        const changes = forVariantsOf(before, { ...sent, price_currency: currency }, unread_variants);
+        const { price_currency = before.price_currency } = input;
+        // The first price that a product gets is shown.
+        const gets_price = price_amount !== undefined && isSameValue({ ...before, ...NO_PRICE }, before);
+        const { price_active = gets_price ? true : undefined } = input;
+        const row = { ...sent, price_amount, price_active, price_currency } as NewPublication;
+        const changes = forVariantsOf(before, row, unread_variants);
         ignored = changes.ignored;
         return keep(before, changes.wanted);
       };
       const put = { environment, store_id, id, is_probably_new: is_probably_new && !is_known, revise };
-      const { outcome } = await putPublication(deps, context, put, { ...input, price_currency });
+      const { outcome } = await putPublication(deps, context, put, { ...input, ...price, price_currency });
       // The rows of a file are mostly new, or mostly of an earlier import.
       is_probably_new = outcome === 'created';
       return { outcome, ignored, ...effects() };

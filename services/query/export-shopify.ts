@@ -1,5 +1,6 @@
 import { formatPrice } from '../../shared/catalog/input-rules';
 import { NO_OPTION_VALUE, SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
+import { withFormulaQuote, withNumberQuote } from '../../shared/catalog/spreadsheet';
 import type { ExportedPublication, ExportedVariant, ExportItem } from './export-items';
 
 type Row = Partial<Record<keyof typeof SHOPIFY_COLUMNS, string | null | undefined>>;
@@ -9,15 +10,27 @@ const HEADER = Object.fromEntries(COLUMNS.map((column) => [column, SHOPIFY_COLUM
 /** How many options a product has in Shopify. */
 const OPTIONS_MAX = 3;
 
-/** Yields the rows of Shopify's product file (docs/import.md#export). It has no listings. */
-export async function* shopifyRows(items: AsyncIterable<ExportItem>): AsyncGenerator<string> {
-  yield lineOf(HEADER);
-  for await (const { publication } of items) if (publication) yield rowsOf(publication).map(lineOf).join('');
+/** How a spreadsheet reads the file. */
+export interface CsvOptions {
+  /** Whether the file begins with a byte order mark, which tells Excel that it is UTF-8. */
+  readonly bom?: boolean | undefined;
+  /** Whether a text that a spreadsheet would run as a formula gets a quotation mark before it. */
+  readonly escape_formulas?: boolean | undefined;
 }
 
-const lineOf = (row: Row): string => `${COLUMNS.map((column) => cellOf(row[column] ?? '')).join(',')}\n`;
-
-const cellOf = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+/** Yields the rows of Shopify's product file (docs/import.md#export). It has no listings. */
+export async function* shopifyRows(
+  items: AsyncIterable<ExportItem>,
+  { bom = false, escape_formulas = false }: CsvOptions,
+): AsyncGenerator<string> {
+  const cellOf = (text: string): string => {
+    const cell = withFormulaQuote(text, escape_formulas);
+    return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  };
+  const lineOf = (row: Row): string => `${COLUMNS.map((column) => cellOf(row[column] ?? '')).join(',')}\n`;
+  yield (bom ? '\uFEFF' : '') + lineOf(HEADER);
+  for await (const { publication } of items) if (publication) yield rowsOf(publication).map(lineOf).join('');
+}
 
 /** Returns a row for each variant and each picture. A row may have one of both. The first also describes the product. */
 function rowsOf(publication: ExportedPublication): Row[] {
@@ -80,14 +93,14 @@ function variantOf(
     option2: joined(1, valueIn),
     option3_name: nameOf(2),
     option3: joined(2, valueIn),
-    sku: variant.sku,
+    sku: withNumberQuote(variant.sku ?? ''),
     grams: String(grams),
     tracker: quantity === null ? '' : 'shopify',
     quantity: quantity === null ? '' : String(quantity),
     policy: variant.allow_backorder ? 'continue' : 'deny',
     price: formatPrice(variant.price_amount ?? price_amount),
     compare_at: variant.compare_at_amount == null ? '' : formatPrice(variant.compare_at_amount),
-    barcode: variant.barcode,
+    barcode: withNumberQuote(variant.barcode ?? ''),
     variant_image: variant.image,
   };
 }

@@ -5,6 +5,7 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { StreamSlots } from '../../shared/http/stream-slots';
 import { parseQuery } from '../../shared/http/validation';
 import { longTurn } from '../../shared/kernel/async';
+import { CatalogError } from '../../shared/kernel/errors';
 import { EXPORT_FORMATS, exportLines } from './export-lines';
 import {
   assertActive,
@@ -25,21 +26,29 @@ export const exportSlots = () => new StreamSlots({ what: 'exports', per_key: 2, 
 export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   requireSecretKey(request, 'An export');
   requirePermissions(request, EXPORT_PERMISSIONS);
-  const { base_url = ownAddress(request.header), format = 'jsonl' } = parseQuery(
-    reads.exportStore.query,
-    request.query,
-  );
+  const {
+    base_url = ownAddress(request.header),
+    format = 'jsonl',
+    ...csv
+  } = parseQuery(reads.exportStore.query, request.query);
+  for (const field of ['bom', 'escape_formulas'] as const)
+    if (csv[field] && format === 'jsonl')
+      throw CatalogError.ofFaults([
+        { condition: 'invalid_query', field, constraint: 'only for format=shopify' },
+      ]);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
   assertActive(await version.get('stores', store_id));
-  const lines = exportLines({ view: deps[request.principal.environment].view, store_id, base_url }, format);
+  const { view } = deps[request.principal.environment];
+  const lines = exportLines({ view, store_id, base_url }, { format, ...csv });
   if (request.method !== 'HEAD') {
     const where = { store_id, visibility: { in: visibilitySchema.options } };
     const publications = await version.count('publications', where);
     await request.admitItems?.(Math.ceil(publications / COUNTED_PUBLICATIONS));
   }
-  const { content_type } = EXPORT_FORMATS[format];
-  return { data: null, stream: { content_type, bytes: encoded(lines) } };
+  const { content_type, file } = EXPORT_FORMATS[format];
+  const headers = { 'Content-Disposition': `attachment; filename="${file}"` };
+  return { data: null, headers, stream: { content_type, bytes: encoded(lines) } };
 }
 
 async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

@@ -87,6 +87,10 @@ export const responseHeaders = {
     'utm_source, colour',
     { optional: true },
   ),
+  'Content-Disposition': header(
+    'The name under which a browser saves the file.',
+    'attachment; filename="products.csv"',
+  ),
   'Stream-Next-Offset': header('Where the next read begins.', '00000000000000001042-0195d4a2'),
   'Stream-Cursor': header('For caches: send it as `cursor` with the next long poll.', '89424'),
   'Stream-Up-To-Date': header('There is no later change.', 'true', { enum: ['true'], optional: true }),

@@ -353,5 +353,36 @@ describe('GET /api/export', () => {
     expect([status, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8']);
     expect(text).toContain('\ntea-green,"Tea, green",');
     expectError(await send('GET', '/api/export?format=xml'), 400, 'VALIDATION_ERROR', 'format');
+    expectError(await send('GET', '/api/export?bom=true'), 400, 'VALIDATION_ERROR', 'bom');
+  });
+
+  test('names the file, and makes one that a spreadsheet reads as UTF-8 and does not run', async () => {
+    await create('/api/publication', { ...TEA, title: '=1+1', tags: ['+a', '@b'] });
+    const variants = [{ sku: "'90s-TEE", quantity_available: -3, allow_backorder: true }];
+    await create('/api/publication', { ...TEA, title: "'-Tis", description: '-', variants });
+    const { headers } = await send('GET', '/api/export');
+    expect(headers.get('content-disposition')).toBe('attachment; filename="catalog.jsonl"');
+    const plain = await send('GET', '/api/export?format=shopify');
+    expect(plain.headers.get('content-disposition')).toBe('attachment; filename="products.csv"');
+    expect(plain.text).toMatch(/\n1-1,=1\+1,/);
+    const { bytes } = await send('GET', '/api/export?format=shopify&bom=true&escape_formulas=true');
+    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+    expect(text).toMatch(/^\uFEFFHandle,/);
+    expect(text).toMatch(/\n1-1,'=1\+1,.*"'\+a, @b"/);
+    expect(text).toMatch(/\ntis,''-Tis,'-,.*,'90s-TEE,.*,-3,/);
+    const cli = new InProcessCli(here.harness.data_dir, { ...here.harness.settings });
+    const second = await here.harness.newShop();
+    await withTempDir(async (folder) => {
+      const file = join(folder, 'in.csv');
+      writeFileSync(file, text);
+      await cli.json('import', file, '--format', 'shopify', '--store', second.store_id);
+    });
+    const { token } = second.secret;
+    const again = await waitFor(async () => {
+      const found = (await send('GET', '/api/export?format=shopify', { token })).text;
+      return found.split('\n').length > 3 && found;
+    });
+    const sorted = (lines: string) => lines.split('\n').sort();
+    expect(sorted(again)).toEqual(sorted(plain.text));
   });
 });

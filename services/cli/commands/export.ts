@@ -9,6 +9,8 @@ interface ExportOptions {
   readonly store: string;
   readonly format: ExportFormat;
   readonly baseUrl?: string;
+  readonly bom?: true;
+  readonly escapeFormulas?: true;
 }
 
 export function exportCommands(program: Command): void {
@@ -21,14 +23,22 @@ export function exportCommands(program: Command): void {
       '--base-url <url>',
       'Address where the service serves pictures; default: http://localhost with the port of the service',
     )
+    .option('--bom', 'Begin the CSV with a byte order mark, without which Excel does not read it as UTF-8')
+    .option(
+      '--escape-formulas',
+      'Put a quotation mark before texts that a spreadsheet would run as a formula',
+    )
     .action(
-      withRuntime<ExportOptions>(async ({ runtime }, { store, format, baseUrl }) => {
+      withRuntime<ExportOptions>(async ({ runtime }, { store, format, baseUrl, ...csv }) => {
+        if ((csv.bom || csv.escapeFormulas) && format === 'jsonl')
+          throw new CliError('--bom and --escape-formulas are only for --format shopify.', EXIT.usage);
         const { id: store_id, environment } = await requireStore(runtime, store);
         const base_url = baseUrl ?? `http://localhost:${runtime.config.PORT}`;
         if (!/^https?:\/\//.test(base_url) || !URL.canParse(base_url))
           throw new CliError(`Invalid --base-url "${base_url}": expected http:// or https://.`, EXIT.usage);
         await catchUpBeforeRead(runtime, environment);
-        const lines = exportLines({ view: runtime.views[environment], store_id, base_url }, format);
+        const exported = { view: runtime.views[environment], store_id, base_url };
+        const lines = exportLines(exported, { format, bom: csv.bom, escape_formulas: csv.escapeFormulas });
         for await (const line of lines) await printAnswer(false, undefined, () => line);
       }),
     );

@@ -145,7 +145,8 @@ function Imports({ jobs }: { jobs: readonly ImportJob[] }) {
       </form>
       <p>
         Download the catalog: <a href="/console/export?format=jsonl">products and listings (JSON Lines)</a>,{' '}
-        <a href="/console/export?format=shopify">products for Shopify (CSV)</a>
+        <a href="/console/export?format=shopify">products for Shopify (CSV)</a>,{' '}
+        <a href="/console/export?format=shopify&bom=true&escape_formulas=true">products for Excel (CSV)</a>
       </p>
       {jobs.length > 0 && (
         <table class="rows">

@@ -411,6 +411,7 @@ export const reads = withIds({
     successes: {
       200: {
         description: 'The lines of the export.',
+        headers: ['Content-Disposition'],
         content: { 'application/x-ndjson': {}, 'text/csv': {} },
       },
     },

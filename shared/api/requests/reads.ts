@@ -58,6 +58,12 @@ export const exportSchema = readSchema.pick({ store_id: true }).extend({
         'Where the pictures are served: the beginning of their addresses in the export. Default: where the request was sent.',
       example: 'https://shop.example',
     }),
+  bom: flag.describe(
+    'Of the CSV: whether it begins with a byte order mark, without which Excel does not read it as UTF-8.',
+  ),
+  escape_formulas: flag.describe(
+    'Of the CSV: whether a text that a spreadsheet would run as a formula gets a quotation mark before it, which an import removes.',
+  ),
 });
 
 /** Parameters of `GET /api/changes`. */

@@ -11,7 +11,7 @@ const times = <Value>(count: number, value: (n: number) => Value) =>
 const reasons = (items: readonly ImportItem[]) =>
   items.map((item) => ('reason' in item ? item.reason : item.kind));
 const lineWith = (fields: object) =>
-  reasons(parseJsonLine(JSON.stringify({ external_id: 'tea', title: 'Tea', ...fields }), 1, 'USD'));
+  reasons(parseJsonLine(JSON.stringify({ external_id: 'tea', title: 'Tea', price: 1, ...fields }), 1, 'USD'));
 
 test.each([
   ['images', { images: times(251, () => 1) }, 'images: must be at most 250 items'],

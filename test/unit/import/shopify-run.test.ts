@@ -1,4 +1,4 @@
-import { updatePublication } from '../../../services/command/publication';
+import { createPublication, findPublication, updatePublication } from '../../../services/command/publication';
 import { publicationIdOf } from '../../../services/import/identity';
 import { byHand, publicationIn, withShop } from './some-catalog';
 
@@ -22,6 +22,45 @@ test('a variant whose row is invalid stays as it is, and so does a weight with a
       before[1],
       { ...before[2], price_amount: 1_300 },
     ]);
+  }));
+
+test('a product without a price is created without one, and a file without prices keeps those that it has', () =>
+  withShop(async (shop) => {
+    const report = await shop.runShopify(['Title', 'Tea', 'Mug']);
+    expect(report).toMatchObject({
+      publications: { created: 2 },
+      warnings: [2, 3].map((line) => ({
+        line,
+        reason: 'the file has no price: the product was created without one',
+      })),
+    });
+    expect(await publicationIn(shop, 'tea')).toMatchObject({ handle: 'tea', price_active: false });
+    await shop.runShopify(['Title,Option1 Value,Price', 'Tea,S,5', ',M,6']);
+    await shop.runShopify(['Title,Option1 Value,Variant SKU', 'Tea,S,T-S', ',M,T-M']);
+    expect(await publicationIn(shop, 'tea')).toMatchObject({
+      price_amount: 500,
+      price_active: true,
+      variants: [
+        { sku: 'T-S', price_amount: 500 },
+        { sku: 'T-M', price_amount: 600 },
+      ],
+    });
+    expect(await shop.runShopify(['Title', 'Tea'])).toMatchObject({
+      publications: { unchanged: 1 },
+      warnings: [],
+    });
+  }));
+
+test('two spellings of a handle are one product, and find the one that has the handle', () =>
+  withShop(async (shop) => {
+    const { runtime, store } = shop;
+    const made = { title: 'Mug', price_currency: 'USD', price_amount: 1, handle: 'mug' } as const;
+    const target = { environment: 'live', store_id: store.id } as const;
+    const { value } = await createPublication(runtime, byHand, target, made);
+    const file = ['Handle,Title,Price', 'Mug,Mug,5', 'mug,Mug,6'];
+    const report = await shop.runShopify(file, { overwrite: true });
+    expect(report).toMatchObject({ publications: { created: 0, updated: 1 }, failed: [{ line: 3 }] });
+    expect(await findPublication(runtime, 'live', value.id)).toMatchObject({ price_amount: 500 });
   }));
 
 test('a SKU that another product of the store has is left out with a warning', () =>

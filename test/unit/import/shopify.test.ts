@@ -284,7 +284,7 @@ test('refuses a product without title, handle or price, and reports each of its 
     [2, 'missing title in the first row of the handle'],
     [3, 'the product was not imported, see line 2'],
   ]);
-  expect(failures(fold({ ...mug, Handle: '' }))).toEqual([[2, 'missing handle']]);
+  expect(failures(fold({ ...mug, Handle: '' }))).toEqual([[2, 'missing handle and title']]);
   const priceless = fold(
     { ...mug, 'Variant Price': '-1' },
     { Handle: 'mug', 'Variant Price': 'x', 'Option1 Value': 'M' },
@@ -308,7 +308,7 @@ test('finds columns by name in any order and in any spelling that Shopify has us
     quantity: '2',
     type: '',
   });
-  expect(() => rowReader(['Handle', 'Name'])).toThrow('The header has no column "Title", "Variant Price"');
+  expect(() => rowReader(['Handle', 'Name'])).toThrow('The header has no column "Title"');
 });
 
 test('imports or reports every row, whatever it contains', () => {
@@ -380,12 +380,50 @@ test('combines the rows of a handle into one product even if they are not adjace
   expect(items[1]).toMatchObject({ fields: { price_amount: 400 } });
 });
 
-test('reports each row without a handle', async () => {
-  const { items } = await read('Handle,Title,Variant Price\n,A,5\n,B,2\n');
+test('makes a missing handle from the title, and reports each row without both', async () => {
+  const { items } = await read('Handle,Title,Variant Price\n,Á la carte,5\n,,2\n');
   expect(summaries(items)).toEqual([
-    ['failed', 2, null],
+    ['publication', 2, 'a-la-carte'],
     ['failed', 3, null],
   ]);
+  expect(items[0]).toMatchObject({ fields: { handle: 'a-la-carte' } });
+});
+
+test('a file without handles has a product for each title, with the rows after it', async () => {
+  const { items } = await read(
+    'Title,Option1 Name,Option1 Value,Price,Product image URL\n' +
+      'Tea,Size,S,5,\n,,M,6,\nCup,,,7,\n,,,,https://x/cup.jpg\nTea,,S,8,\n',
+  );
+  expect(summaries(items)).toEqual([
+    ['publication', 4, 'cup'],
+    ['publication', 2, 'tea'],
+    ['failed', 6, 'tea'],
+  ]);
+  expect(items[0]).toMatchObject({ images: [{ url: 'https://x/cup.jpg' }] });
+  expect(publicationIn(items.slice(1)).fields.variants).toHaveLength(2);
+});
+
+test('a file of titles sets no price, and a title that is repeated is an error', async () => {
+  const { items } = await read('Title\nTea\nCup\nTea\n');
+  expect(items).toMatchObject([
+    { kind: 'publication', external_id: 'cup' },
+    { kind: 'publication', external_id: 'tea' },
+    { kind: 'failed', line: 4, reason: 'the same handle and option values as line 2' },
+  ]);
+  expect(publicationIn(items).fields).toEqual({ title: 'Cup', handle: 'cup', price_currency: 'USD' });
+});
+
+test.each([
+  ['ラーメン-鉢', 'ラーメン-鉢', []],
+  ['foo--bar', 'foo--bar', []],
+  ['my_product', 'my_product', []],
+  ['Café', 'café', ['handle Café was imported as café']],
+  ['Summer tea (new)', 'summer-tea-new', ['handle Summer tea (new) was imported as summer-tea-new']],
+  ['---', 'mug', ['handle --- was imported as mug']],
+])('imports the handle "%s" as "%s"', (handle, imported, reasons) => {
+  const items = fold({ ...mug, Handle: handle });
+  expect(publicationIn(items)).toMatchObject({ external_id: handle, fields: { handle: imported } });
+  expect(warnings(items)).toEqual(reasons.map((reason) => [2, reason]));
 });
 
 test('accepts rows with too few or too many values', async () => {
@@ -419,7 +457,7 @@ test.each([
   ['', 'is empty'],
   ['\n\n', 'is empty'],
   ['Handle,Title,Variant Price\n', 'no rows after the header'],
-  ['name,price\nx,1\n', 'no column "Handle"'],
+  ['name,price\nx,1\n', 'no column "Title"'],
   [Buffer.from('Handle,Title,Variant Price\na,caf\xe9,1\n', 'latin1'), 'not UTF-8'],
 ])('refuses an invalid file (%#)', async (content, message) => {
   await expect(read(content)).rejects.toThrow(message);
