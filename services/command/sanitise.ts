@@ -1,4 +1,5 @@
 import sanitizeHtml from 'sanitize-html';
+import { shortenText } from '../../shared/kernel/text';
 
 /** HTML that `sanitise` returned. Safe to insert into a page. */
 export type SafeHtml = string & { readonly __safe_html: unique symbol };
@@ -12,6 +13,7 @@ const REMOVED_WITH_CONTENT =
 
 const LINK = /^(https?:\/\/|mailto:)/i;
 const IMAGE = /^https?:\/\//i;
+const WITHOUT_SCHEME = /^\/\/[^/\\]/;
 
 /** Control characters, which an entity such as `&#1;` can add to a text or attribute. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match control characters
@@ -37,7 +39,7 @@ const OPTIONS: sanitizeHtml.IOptions = {
   nonTextTags: REMOVED_WITH_CONTENT.split(' '),
   /** Removes tags that are nested deeper, because very deep nesting can break a page. */
   nestingLimit: 50,
-  transformTags: { a: safeLink },
+  transformTags: { a: safeLink, img: safeImage },
   exclusiveFilter: (frame) => frame.tag === 'img' && !IMAGE.test(frame.attribs.src ?? ''),
 };
 
@@ -64,9 +66,47 @@ function sanitiseOnce(html: string): string {
   return safe.replace(CONTROLS, '').trim();
 }
 
+/** Returns the address. One that begins with `//`, which means the scheme of the page, gets https. */
+function addressOf(value = ''): string {
+  const address = value.replace(CONTROLS, '').trim();
+  return WITHOUT_SCHEME.test(address) ? `https:${address}` : address;
+}
+
 /** Adds `rel` to a link. Replaces a link with another scheme by its text. */
 function safeLink(_tag: string, attributes: sanitizeHtml.Attributes): sanitizeHtml.Tag {
-  const href = (attributes.href ?? '').replace(CONTROLS, '').trim();
+  const href = addressOf(attributes.href);
   if (!LINK.test(href)) return { tagName: 'span', attribs: {} };
   return { tagName: 'a', attribs: { ...attributes, href, rel: 'noopener nofollow' } };
+}
+
+function safeImage(_tag: string, attributes: sanitizeHtml.Attributes): sanitizeHtml.Tag {
+  return { tagName: 'img', attribs: { ...attributes, src: addressOf(attributes.src) } };
+}
+
+/** The attributes with an address, and which addresses are kept. */
+const ADDRESSES: Readonly<Record<string, { attribute: string; what: string; kept: RegExp }>> = {
+  a: { attribute: 'href', what: 'link', kept: LINK },
+  img: { attribute: 'src', what: 'image', kept: IMAGE },
+};
+
+/** Returns what `sanitise` removes from HTML, each once: elements, links, images and attributes. */
+export function removedFrom(html: string): string[] {
+  const removed = new Set<string>();
+  const allowed_tags = new Set(OPTIONS.allowedTags || []);
+  const allowed = OPTIONS.allowedAttributes as Readonly<Record<string, readonly string[]>>;
+  const note = (tag: string, attributes: sanitizeHtml.Attributes): sanitizeHtml.Tag => {
+    const { attribute, what, kept } = ADDRESSES[tag] ?? {};
+    const kept_attributes = [...allowed['*']!, ...(allowed[tag] ?? [])];
+    if (!allowed_tags.has(tag)) removed.add(`<${tag}>`);
+    else
+      for (const [name, value] of Object.entries(attributes)) {
+        const address = name === attribute ? addressOf(value) : undefined;
+        if (address !== undefined && !kept!.test(address))
+          removed.add(`${what} "${shortenText(address, 40)}"`);
+        if (!kept_attributes.includes(name)) removed.add(`attribute ${shortenText(name, 40)}`);
+      }
+    return { tagName: tag, attribs: attributes };
+  };
+  if (MARKUP.test(html)) sanitizeHtml(html, { ...OPTIONS, transformTags: { '*': note } });
+  return [...removed];
 }

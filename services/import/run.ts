@@ -5,6 +5,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { shortenText } from '../../shared/kernel/text';
 import { newReviewSchema } from '../command/review';
+import { removedFrom } from '../command/sanitise';
 import { contentHash, findUsable, publicationIdOf, type StoreIdentity } from './identity';
 import { type FetchImage, Images } from './images';
 import {
@@ -112,9 +113,20 @@ async function importPublication(state: RunState, item: PublicationItem): Promis
   }
 }
 
+/** How much of what was removed from a description a warning names. */
+const REMOVED_MAX = 10;
+
 /** Validates the fields before it creates the listing, so that a rejected row leaves no empty listing. */
 async function writePublication(state: RunState, item: PublicationItem): Promise<PublicationId> {
   const fields = parseBody(importedPublication, item.fields);
+  await endLongTurn();
+  const { description_html: html } = item.fields;
+  const removed = typeof html === 'string' ? removedFrom(html) : [];
+  if (removed.length > 0) {
+    const others = removed.length > REMOVED_MAX ? [`and ${removed.length - REMOVED_MAX} others`] : [];
+    const listed = [...removed.slice(0, REMOVED_MAX), ...others].join(', ');
+    state.tally.warn(noteOf(item, `description_html is imported without ${listed}`));
+  }
   const listing =
     item.listing === undefined
       ? {}

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { sanitise } from '../../../services/command/sanitise';
+import { removedFrom, sanitise } from '../../../services/command/sanitise';
 import { anyText } from '../../support/any-text';
 import { cases } from '../../support/long';
 
@@ -36,7 +36,26 @@ describe('sanitised HTML', () => {
     },
   );
 
-  test.each(['javascript:alert(1)', 'java&#1;script:alert(1)', 'data:text/html,x', '//a.example', '/a', ''])(
+  test('completes addresses that begin with // to https', () => {
+    expect(sanitise('<a href="//a.example/x">a</a><img src="//a.example/x.png" />')).toBe(
+      '<a href="https://a.example/x" rel="noopener nofollow">a</a><img src="https://a.example/x.png" />',
+    );
+  });
+
+  test('lacks what is listed as removed, each once', () => {
+    const html =
+      '<p style="x" title="y"><a href="tel:+1">a</a> <a href="/b">b</a> <a href="//c.example">c</a>' +
+      '<img src="d.png"><IFRAME src="https://e.example"></IFRAME></p><p style="z" onclick="f()">' +
+      '<script>alert("<b>")</script>a &lt; b</p>';
+    expect(removedFrom(html)).toEqual([
+      ...['attribute style', 'attribute title', 'link "tel:+1"', 'link "/b"', 'image "d.png"'],
+      ...['<iframe>', 'attribute onclick', '<script>'],
+    ]);
+    expect(removedFrom(sanitise(html))).toEqual([]);
+    expect(removedFrom('a < b')).toEqual([]);
+  });
+
+  test.each(['javascript:alert(1)', 'java&#1;script:alert(1)', 'data:text/html,x', '///a.example', '/a', ''])(
     'replaces a link to "%s" by its text',
     (href) => {
       expect(sanitise(`<a href="${href}" onclick="x()">a</a>`)).toBe('<span>a</span>');

@@ -47,11 +47,16 @@ test('importing the same file twice writes no event the second time', () =>
     expect(await history()).toEqual(written);
   }));
 
-test('reports a row with sanitised HTML as unchanged the second time', () =>
+test('says what was removed from HTML, and reports its row as unchanged the second time', () =>
   withShop(async ({ run }) => {
     const rows = [{ ...shirt, description_html: '<p onclick="x()">Hi</p><script>bad()</script>' }];
-    await run(rows);
-    expect((await run(rows)).publications).toMatchObject({ unchanged: 1, updated: 0 });
+    const reason = 'description_html is imported without attribute onclick, <script>';
+    const warnings = [{ line: 1, external_id: 'shirt', reason }];
+    expect(await run(rows)).toMatchObject({ publications: { created: 1 }, warnings });
+    expect(await run(rows)).toMatchObject({ publications: { unchanged: 1, updated: 0 }, warnings });
+    const noisy = Array.from({ length: 12 }, (_, n) => `<x${n}>`).join('');
+    const [warning] = (await run([{ ...shirt, description_html: noisy }])).warnings;
+    expect(warning!.reason).toMatch(/<x9>, and 2 others$/);
   }));
 
 test('a changed row updates its fields and keeps the others', () =>
