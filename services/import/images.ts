@@ -75,7 +75,9 @@ export class Images {
       const unique = [...new Set(uploaded)];
       const is_complete = uploaded.length === images.length && item.unread_variants !== 'unknown';
       const attach = { media_ids: unique, pictures, is_complete };
-      this.tally.addEffects(item, await this.writer.attachMedia(publication_id, attach));
+      const { changed, ...effects } = await this.writer.attachMedia(publication_id, attach);
+      if (changed) this.tally.noteWrite();
+      this.tally.addEffects(item, effects);
       attached = await this.writer.attachedMedia(publication_id);
     }
     const reported = images.map(({ url, alt = null }, index) => ({

@@ -305,4 +305,5 @@ const shortened = (report: ImportReport): ImportReport => ({
   warnings: report.warnings.slice(0, ROWS_MAX),
   kept: report.kept.slice(0, ROWS_MAX),
   images: [],
+  preview: report.preview.slice(0, ROWS_MAX),
 });

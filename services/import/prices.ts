@@ -158,7 +158,7 @@ function changesOf(cellOf: CellOf): Changes {
  */
 export async function importPrices(list: PriceList, run: PriceRun): Promise<ImportReport> {
   const { writer, signal } = run;
-  const tally = new Tally();
+  const tally = new Tally(run.dry_run);
   const fail = ({ line, name }: PriceRow, reason: string): void =>
     tally.fail(null, { line, external_id: name, reason });
   for (const row of list.failed) tally.fail(null, row);
@@ -177,11 +177,18 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
   const write = async ([id, rows]: [PublicationId, PriceRow[]]): Promise<void> => {
     let refused: [PriceRow, string][] = [];
     try {
-      const changed = await writer.changePublication(id, (publication) => {
+      const { changed, value } = await writer.changePublication(id, (publication) => {
         refused = [];
         return patchOf(publication, rows, (row, reason) => refused.push([row, reason]));
       });
-      if (refused.length < rows.length) tally.count('publications', changed ? 'updated' : 'unchanged');
+      const fields = [...new Set(rows.flatMap(({ changes }) => Object.keys(changes)))];
+      if (refused.length < rows.length)
+        tally.addPublication(
+          { line: rows[0]!.line, external_id: rows[0]!.name },
+          changed ? 'updated' : 'unchanged',
+          value,
+          fields,
+        );
     } catch (error) {
       const reason = rejectionReason(error);
       if (reason === undefined) throw error;
@@ -193,7 +200,7 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
   };
   await runPool(by_publication, CONCURRENCY, write, signal);
   const { unused_columns } = list;
-  return tally.report({ dry_run: run.dry_run, complete: signal?.aborted !== true, unused_columns });
+  return tally.report({ complete: signal?.aborted !== true, unused_columns });
 }
 
 /** Finds the publications that have what the row names: none, one, or several, because barcodes are not unique. */

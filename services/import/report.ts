@@ -1,4 +1,5 @@
 import { errorCatalogue, REQUIRED, UNKNOWN_FIELD } from '../../shared/api/error-catalogue';
+import type { Publication } from '../../shared/catalog/publication/publication';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { MediaId } from '../../shared/kernel/ids';
 import {
@@ -30,6 +31,18 @@ export interface KeptFields {
   readonly fields: readonly string[];
 }
 
+/** A publication that an import would create or change. */
+export interface PublicationPreview {
+  readonly line: number;
+  readonly external_id: string;
+  readonly title: string;
+  /** The price that it would have, null if none is shown. */
+  readonly price: { readonly amount: number; readonly currency: string } | null;
+  readonly outcome: 'created' | 'updated';
+  /** The fields that would change in an existing publication. */
+  readonly fields: readonly string[];
+}
+
 /** The images of a publication that was imported. */
 export interface PublicationImages {
   readonly publication_id: string;
@@ -40,6 +53,8 @@ export interface PublicationImages {
 /** The result of an import, or with `dry_run` its expected result. `--json` prints this document. */
 export interface ImportReport {
   readonly dry_run: boolean;
+  /** Whether something was written, so that the import can be undone. */
+  readonly wrote: boolean;
   /** False if the import was stopped. Repeating the import completes it. */
   readonly complete: boolean;
   readonly listings: Readonly<Record<Count, number>>;
@@ -60,7 +75,9 @@ export interface ImportReport {
   /** Number of rows with a value that was not imported, by the name of the column. */
   readonly unused_columns: Readonly<Record<string, number>>;
   readonly images: readonly PublicationImages[];
-  /** Whether `failed`, `unread`, `warnings`, `kept` or `images` had more entries than are listed (`LISTED_MAX`). The counts are exact. */
+  /** With `dry_run`, the publications that would be created or changed, sorted by line. */
+  readonly preview: readonly PublicationPreview[];
+  /** Whether `failed`, `unread`, `warnings`, `kept`, `images` or `preview` had more entries than are listed (`LISTED_MAX`). The counts are exact. */
   readonly truncated: boolean;
 }
 
@@ -88,10 +105,34 @@ export class Tally {
   private readonly fields: Record<string, Record<keyof FieldEffects, number>> = {};
   private readonly kept: KeptFields[] = [];
   private readonly images: (PublicationImages & { readonly line: number })[] = [];
+  private readonly preview: PublicationPreview[] = [];
   private truncated = false;
+  private wrote = false;
+
+  constructor(private readonly dry_run: boolean) {}
 
   count(kind: Kind, outcome: Count): void {
     this.counts[kind][outcome]++;
+    if (outcome === 'created' || outcome === 'updated') this.noteWrite();
+  }
+
+  /** Adds a write that no count shows, such as another order of images. */
+  noteWrite(): void {
+    if (!this.dry_run) this.wrote = true;
+  }
+
+  /** Counts a publication that was written, and lists it if that is only previewed. `fields` are those that changed. */
+  addPublication(
+    { line, external_id }: Pick<PublicationPreview, 'line' | 'external_id'>,
+    outcome: 'created' | 'updated' | 'unchanged',
+    { title, price_active, price_amount, price_currency }: Publication,
+    fields: readonly string[],
+  ): void {
+    this.count('publications', outcome);
+    if (!this.dry_run || outcome === 'unchanged') return;
+    const price = price_active ? { amount: price_amount, currency: price_currency } : null;
+    const names = outcome === 'created' ? [] : fields.map((field) => FILE_NAMES[field] ?? field);
+    this.list(this.preview, { line, external_id, title, price, outcome, fields: names });
   }
 
   /** Adds a failed row. `kind` is the kind of the item that is missing, null if only a part of an item is missing. */
@@ -126,9 +167,11 @@ export class Tally {
     else this.truncated = true;
   }
 
-  report(options: Pick<ImportReport, 'dry_run' | 'complete' | 'unused_columns'>): ImportReport {
+  report(options: Pick<ImportReport, 'complete' | 'unused_columns'>): ImportReport {
     const byLine = (a: { line: number }, b: { line: number }): number => a.line - b.line;
     return {
+      dry_run: this.dry_run,
+      wrote: this.wrote,
       ...options,
       ...this.counts,
       failed: this.failed.toSorted(byLine),
@@ -137,6 +180,7 @@ export class Tally {
       fields: Object.fromEntries(Object.entries(this.fields).sort(([a], [b]) => (a < b ? -1 : 1))),
       kept: this.kept.toSorted(byLine),
       images: this.images.toSorted(byLine).map(({ line: _line, ...publication }) => publication),
+      preview: this.preview.toSorted(byLine),
       truncated: this.truncated,
     };
   }

@@ -58,7 +58,7 @@ interface RunState extends ImportRun {
  * Throws other errors, for example if the log cannot be reached. Repeating the import then completes it.
  */
 export async function runImport(file: ImportFile, run: ImportRun): Promise<ImportReport> {
-  const tally = new Tally();
+  const tally = new Tally(run.dry_run);
   const listings = new Listings(run.store, run.writer, run.findListing, tally, run.findChildren);
   const reviews = new Reviews(run.writer, tally);
   const fetch = run.dry_run ? undefined : run.fetch;
@@ -75,7 +75,7 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
     run.signal,
   );
   const { unused_columns = {} } = file;
-  return tally.report({ dry_run: run.dry_run, complete: run.signal?.aborted !== true, unused_columns });
+  return tally.report({ complete: run.signal?.aborted !== true, unused_columns });
 }
 
 async function importItem(state: RunState, item: ImportItem): Promise<void> {
@@ -139,12 +139,13 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
   const input = { ...others, ...(external_id !== undefined && external_id !== known_id && { external_id }) };
   for (let generation = known_id ? 0 : 1; ; generation++) {
     const id = generation === 0 ? known_id! : publicationIdOf(state.store, item.external_id, generation);
-    const { outcome, ignored, ...effects } = await putWithFreeNames(state, item, id, input, {
+    const { written, ignored, ...effects } = await putWithFreeNames(state, item, id, input, {
       is_known: generation === 0,
       unread_variants: item.unread_variants ?? [],
     });
-    if (outcome === 'deleted') continue;
-    state.tally.count('publications', outcome);
+    if (written.outcome === 'deleted') continue;
+    const { outcome, value } = written;
+    state.tally.addPublication(item, outcome, value, effects.overwritten);
     if (outcome === 'created' && input.price_amount === undefined)
       state.tally.warn(noteOf(item, 'the file has no price: the product was created without one'));
     state.tally.addEffects(item, effects);

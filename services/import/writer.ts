@@ -18,7 +18,7 @@ import {
 } from '../../shared/kernel/ids';
 import { isSameValue, keyOfTexts } from '../../shared/kernel/same-value';
 import { type Loaded, load, streamIn } from '../../shared/ports/stream-state';
-import { execute, type StoreDeps, type WriteContext } from '../command/execute';
+import { execute, type StoreDeps, type WriteContext, type Written } from '../command/execute';
 import { type NewListing, putListing } from '../command/listing';
 import { uploadMedia } from '../command/media';
 import { ownerOfName } from '../command/names';
@@ -142,18 +142,18 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
         return keep(before, changes.wanted);
       };
       const put = { environment, store_id, id, is_probably_new: is_probably_new && !is_known, revise };
-      const { outcome } = await putPublication(deps, context, put, { ...input, ...price, price_currency });
+      const written = await putPublication(deps, context, put, { ...input, ...price, price_currency });
       // The rows of a file are mostly new, or mostly of an earlier import.
-      is_probably_new = outcome === 'created';
-      return { outcome, ignored, ...effects() };
+      is_probably_new = written.outcome === 'created';
+      return { written, ignored, ...effects() };
     },
-    /** Changes an existing publication. Returns whether an event was appended. `patchOf` may be called several times. */
-    changePublication: async (
+    /** Changes an existing publication. `patchOf` may be called several times. */
+    changePublication: (
       id: PublicationId,
       patchOf: (publication: Publication) => PublicationPatch,
-    ): Promise<boolean> => {
+    ): Promise<Written<Publication>> => {
       const revise = async (publication: Publication) => patchOf(publication);
-      return (await updatePublication(deps, context, { environment, id, revise }, {})).changed;
+      return updatePublication(deps, context, { environment, id, revise }, {});
     },
     postReview: async (input: NewReview, external_id: string | undefined) => {
       const written = await postReview(deps, context, { ...target, external_id }, input);
@@ -189,8 +189,8 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     attachMedia: async (
       id: PublicationId,
       { media_ids, pictures = [], is_complete = false }: Attachment,
-    ): Promise<FieldEffects> => {
-      if (!(await findPublication(deps, environment, id))) return NO_EFFECTS;
+    ): Promise<FieldEffects & { readonly changed: boolean }> => {
+      if (!(await findPublication(deps, environment, id))) return { ...NO_EFFECTS, changed: false };
       let effects = NO_EFFECTS;
       const revise = async (publication: Publication): Promise<PublicationPatch> => {
         effects = NO_EFFECTS;
@@ -208,8 +208,8 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
         };
         return withPictures(publication, { media_ids: next }, media_ids, pictures);
       };
-      await updatePublication(deps, context, { environment, id, revise }, {});
-      return effects;
+      const { changed } = await updatePublication(deps, context, { environment, id, revise }, {});
+      return { ...effects, changed };
     },
     /** Returns the media of a publication, also those that were deleted since. */
     attachedMedia: async (id: PublicationId): Promise<readonly MediaId[]> =>

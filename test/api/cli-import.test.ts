@@ -64,7 +64,13 @@ test('imports a Shopify export after a dry run; a repeated import changes nothin
     const path = file('export.csv', SHOPIFY);
     const run = ['import', path, '--format', 'shopify', '--store', store, '--images', 'skip'];
     const would = await cli.json(...run, '--dry-run');
-    expect(would).toMatchObject({ dry_run: true, publications: { created: 2, failed: 2 } });
+    expect(would).toMatchObject({
+      ...{ dry_run: true, wrote: false, run: null, publications: { created: 2, failed: 2 } },
+      preview: [
+        { line: 2, title: 'Mug', price: { amount: 950, currency: 'USD' }, outcome: 'created', fields: [] },
+        { line: 5, title: 'Bowl', price: { amount: 2_000, currency: 'USD' }, outcome: 'created', fields: [] },
+      ],
+    });
     expect((await cli.json('projections', 'status', '--realm', 'live')).realms[0].head).toBe('1');
 
     const report = await cli.json(...run, '--currency', 'eur');
@@ -83,6 +89,9 @@ test('imports a Shopify export after a dry run; a repeated import changes nothin
 
     const again = await cli.run(...run, '--currency', 'EUR');
     expect(again).toMatchObject({ code: 0, stderr: '' });
+    // Nothing was written, so that there is nothing to undo.
+    expect(again.stdout).not.toContain('undo');
+    expect((await cli.json(...run, '--currency', 'EUR')).run).toBeNull();
     expect(again.stdout).toMatch(/publications +0 +0 +2 +2\n/);
     expect(again.stdout).toMatch(/ 6 +lost +missing title/);
     expect(again.stdout).toContain('Images: 1 in the file, 0 attached to publications.');
@@ -209,6 +218,9 @@ test('keeps and lists what was changed by hand since the last import, unless --o
 
     const dry = await run('13', '--dry-run');
     expect(dry.stdout).toMatch(/FIELD +WOULD OVERWRITE +KEPT\n/);
+    expect(dry.stdout).toMatch(
+      /LINE +TITLE +PRICE +WHAT\n +2 +Blue mug +13.00 PEN +would change: price_amount\n/,
+    );
     const kept = await run('13');
     expect(kept.stdout).toMatch(/price_amount +2 +0\n/);
     expect(kept.stdout).toMatch(/title +0 +1\n/);
@@ -511,6 +523,12 @@ describe('a price list', () => {
       expect(JSON.parse((await prices(NEW_PRICES, '--dry-run', '--json')).stdout)).toMatchObject({
         dry_run: true,
         publications: { updated: 1 },
+        preview: [
+          {
+            ...{ line: 2, external_id: 'shirt-S', title: 'Shirt', outcome: 'updated' },
+            fields: ['price_amount', 'compare_at_amount', 'quantity_available'],
+          },
+        ],
       });
       expect(await head()).toBe(start);
 

@@ -68,7 +68,8 @@ test('a file is previewed, imported and undone, except what was changed since', 
   const path = await uploaded(upload(PRODUCTS, { currency: 'pen' }));
   const preview = await ended(path);
   expect(preview).toContain('Preview: done');
-  expect(preview).toMatch(/publications<\/td><td class="number">2<\/td>/);
+  expect(preview).toMatch(/Products<\/td><td class="number">2<\/td>/);
+  expect(preview).toMatch(/<td>2<\/td><td>Green tea<\/td><td>PEN\W12.50<\/td><td>Will be created<\/td>/);
   expect(preview).toMatch(/Rows that fail.*<td>4<\/td><td>broken<\/td>/);
   expect(await titles()).toEqual([]);
 
@@ -82,6 +83,9 @@ test('a file is previewed, imported and undone, except what was changed since', 
   expect((await merchant.open('/imports')).html).toMatch(/catalog\.csv<\/a>.*Import: done/);
 
   await client().publications.update(data[1]!.id, { title: 'Yerba mate' });
+  const again = await ended(await uploaded(upload(PRODUCTS.replace('12.50', '13'), { currency: 'pen' })));
+  expect(again).toMatch(/<td>Green tea<\/td><td>PEN\W13.00<\/td><td>Will change: Price, Variants<\/td>/);
+  expect(again).toMatch(/<td>3<\/td><td>mate<\/td><td>Title<\/td>/);
   const undone = await take(path, 'undo');
   expect(undone).toContain('1 products deleted');
   expect(undone).toMatch(/Yerba mate<\/td><td>changed since/);
@@ -102,6 +106,15 @@ test('a price list is recognised, and says which rows it cannot use', async () =
   await harness.settled();
   const { data } = await client().publications.list().page();
   expect(data).toMatchObject([{ title: 'Tea', price_amount: 250 }]);
+});
+
+test('a file that was not read to its end says so', async () => {
+  const html = await ended(await uploaded(upload('Title;Price\nTea;"5\nMate;6\n"Cup";7\nPot;8\n')));
+  expect(html).toContain('Lines 2 to 4 were not read.');
+  expect(html).toMatch(/<td>Pot<\/td>/);
+  expect(await ended(await uploaded(upload('Title;Price\nTea;5\nMate;"6\n')))).toContain(
+    'Nothing was read from line 3 on.',
+  );
 });
 
 test.each([

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { formatPrice } from '../../../shared/catalog/input-rules';
 import { IMPORT_FORMATS, type ImportFormat, type ImportFrom, importFile } from '../../import/into-store';
 import type { RowNote } from '../../import/item';
 import { COUNTS, type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
@@ -127,7 +128,7 @@ async function importInto(
     on_progress: (done, total) => bar.show({ done, total }),
   }).finally(bar.clear);
   // Printed first, so that the report is not lost if the command is stopped while it projects.
-  const run_id = dry_run ? null : context.request_id;
+  const run_id = report.wrote ? context.request_id : null;
   const hint = run_id ? `\nTo undo it: catalog undo ${run_id} --store ${store.id}\n` : '';
   await print({ store_id: store.id, run: run_id, ...report }, () => reportText(report) + hint);
   if (!dry_run) await waitForManyWrites(runtime, environment, signal);
@@ -144,6 +145,7 @@ function reportText(report: ImportReport): string {
   );
   return [
     counts,
+    previewText(report),
     fieldsText(report),
     notesText('Rows imported with changes', report.warnings),
     unusedText(report),
@@ -151,6 +153,26 @@ function reportText(report: ImportReport): string {
     notesText('Failed rows', report.failed),
     report.truncated ? `\nOnly the first ${LISTED_MAX} rows of a kind are listed.\n` : '',
     report.complete ? '' : '\nThe import was stopped. Run the same command again to complete it.\n',
+  ].join('');
+}
+
+/** The most products that a preview lists. `--json` prints the others. */
+const PREVIEW_MAX = 50;
+
+function previewText({ preview }: ImportReport): string {
+  if (preview.length === 0) return '';
+  const rows = preview
+    .slice(0, PREVIEW_MAX)
+    .map(({ line, title, price, outcome, fields }) => [
+      line,
+      title,
+      price && `${formatPrice(price.amount)} ${price.currency}`,
+      outcome === 'created' ? 'would be created' : `would change: ${fields.join(', ')}`,
+    ]);
+  const others = preview.length - rows.length;
+  return [
+    `\nProducts\n${table([right('line'), 'title', right('price'), 'what'], rows)}`,
+    others > 0 ? `and ${others} others. Use --json to list them.\n` : '',
   ].join('');
 }
 

@@ -10,8 +10,16 @@ import {
   type ImportStep,
   STEPS,
 } from '../../import/jobs';
-import { COUNTS, type ImportReport, KINDS } from '../../import/report';
-import { InvalidText } from './fields';
+import {
+  COUNTS,
+  type Count,
+  type ImportReport,
+  KINDS,
+  type Kind,
+  type PublicationPreview,
+} from '../../import/report';
+import { formatAmount } from '../shop/parts';
+import { InvalidText, PRODUCT_FIELDS } from './fields';
 import type { Shown } from './frame';
 import { Button, Message, secondOf } from './pages';
 import { type Page, unlessInvalid } from './session';
@@ -24,7 +32,7 @@ const PERMISSIONS = ['write:publications', 'write:listings', 'write:media', 'wri
 
 const FORMATS: Readonly<Record<ImportFormat, string>> = {
   shopify: 'Products of a Shopify export (CSV)',
-  prices: 'Prices and stock by SKU or external id (CSV)',
+  prices: 'Prices and stock by SKU, barcode, external id or handle (CSV)',
   jsonl: 'Products, listings and reviews (JSON Lines)',
 };
 const STEP_NAMES: Readonly<Record<ImportStep, string>> = {
@@ -231,17 +239,63 @@ function nextSteps({ step, status, report }: ImportJob): ImportStep[] {
   return is_done ? ['undo'] : ['import', 'undo'];
 }
 
+const KIND_NAMES: Readonly<Record<Kind, string>> = {
+  listings: 'Listings',
+  publications: 'Products',
+  reviews: 'Reviews',
+  media: 'Pictures',
+};
+const COUNT_NAMES: Readonly<Record<Count, string>> = {
+  created: 'New',
+  updated: 'Changed',
+  unchanged: 'As before',
+  failed: 'Failed',
+};
+
+/** Fields of an import that the forms of the console do not have, or under another name. */
+const FIELD_LABELS = new Map([
+  ...PRODUCT_FIELDS.map(({ name, label }) => [name, label] as const),
+  ...([
+    ['listing', 'Listing'],
+    ['description', 'Description as text'],
+    ['variants', 'Variants'],
+    ['options', 'Options'],
+    ['images', 'Pictures'],
+    ['images.alt', 'Texts of the pictures'],
+    ['seo', 'Texts for search engines'],
+  ] as const),
+]);
+
+const labelsOf = (fields: readonly string[]): string =>
+  fields.map((field) => FIELD_LABELS.get(field) ?? field).join(', ');
+
+const priceOf = ({ price }: PublicationPreview): string =>
+  price ? formatAmount('en', price.amount, price.currency) : 'none';
+
+const eventOf = ({ outcome, fields }: PublicationPreview): string =>
+  outcome === 'created' ? 'Will be created' : `Will change: ${labelsOf(fields)}`;
+
 function Report({ report }: { report: ImportReport }) {
+  // Reports of an earlier release have no lists of these.
+  const { preview = [], unread = [], publications } = report;
+  const changed = report.dry_run ? publications.created + publications.updated : 0;
   return (
     <>
+      {unread.map(({ from_line, to_line }) => (
+        <p key={from_line} class="message bad">
+          {to_line === null
+            ? `Nothing was read from line ${from_line} on.`
+            : `Lines ${from_line} to ${to_line} were not read.`}
+        </p>
+      ))}
       <div class="scroll">
         <table>
           <thead>
             <tr>
-              <th>{report.dry_run ? 'Preview' : 'Import'}</th>
+              <th>{report.dry_run ? 'What the import will do' : 'What the import did'}</th>
               {COUNTS.map((count) => (
                 <th key={count} class="number">
-                  {count}
+                  {COUNT_NAMES[count]}
                 </th>
               ))}
             </tr>
@@ -249,7 +303,7 @@ function Report({ report }: { report: ImportReport }) {
           <tbody>
             {KINDS.map((kind) => (
               <tr key={kind}>
-                <td>{kind}</td>
+                <td>{KIND_NAMES[kind]}</td>
                 {COUNTS.map((count) => (
                   <td key={count} class="number">
                     {report[kind][count]}
@@ -260,12 +314,20 @@ function Report({ report }: { report: ImportReport }) {
           </tbody>
         </table>
       </div>
+      <Rows
+        heading="Products"
+        names={['Line', 'Product', 'Price', 'What will happen']}
+        rows={preview.map((each) => [each.line, each.title, priceOf(each), eventOf(each)])}
+      />
+      {preview.length < changed && (
+        <p class="note">{`These are the first ${preview.length} of ${withCommas(changed)} products.`}</p>
+      )}
       <Rows heading="Rows that fail" names={ROW} rows={report.failed.map(toRow)} />
       <Rows heading="Rows that are imported with changes" names={ROW} rows={report.warnings.map(toRow)} />
       <Rows
         heading="Kept, because they were changed by hand"
         names={['Line', 'Item', 'Fields']}
-        rows={report.kept.map(({ line, external_id, fields }) => [line, external_id, fields.join(', ')])}
+        rows={report.kept.map(({ line, external_id, fields }) => [line, external_id, labelsOf(fields)])}
       />
       <Rows
         heading="Columns that are not stored"
