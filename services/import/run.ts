@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { Publication } from '../../shared/catalog/publication/publication';
 import { parseBody } from '../../shared/http/validation';
 import { endLongTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -20,6 +21,7 @@ import {
   type RowNote,
 } from './item';
 import { type FindChildren, type FindListing, Listings } from './listings';
+import type { FieldEffects } from './manual-changes';
 import { runPool } from './pool';
 import { type ImportReport, type Kind, rejectionReason, Tally } from './report';
 import { type CatalogWriter, importedPublication } from './writer';
@@ -51,6 +53,7 @@ interface RunState extends ImportRun {
   readonly reviews: Reviews;
   readonly images: Images;
   readonly publications: FilePublications;
+  readonly deferred: Deferred;
 }
 
 /**
@@ -63,7 +66,16 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
   const reviews = new Reviews(run.writer, tally);
   const fetch = run.dry_run ? undefined : run.fetch;
   const images = new Images(run.store, run.writer, fetch, tally, run.signal);
-  const state: RunState = { ...run, tally, listings, reviews, images, publications: new FilePublications() };
+  const publications = new FilePublications();
+  const state: RunState = {
+    ...run,
+    tally,
+    listings,
+    reviews,
+    images,
+    publications,
+    deferred: new Deferred(),
+  };
   let done = 0;
   await runPool(
     file.items(),
@@ -74,6 +86,7 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
     },
     run.signal,
   );
+  await exchangeSkus(state);
   const { unused_columns = {} } = file;
   return tally.report({ complete: run.signal?.aborted !== true, unused_columns });
 }
@@ -139,22 +152,26 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
   const input = { ...others, ...(external_id !== undefined && external_id !== known_id && { external_id }) };
   for (let generation = known_id ? 0 : 1; ; generation++) {
     const id = generation === 0 ? known_id! : publicationIdOf(state.store, item.external_id, generation);
-    const { written, ignored, ...effects } = await putWithFreeNames(state, item, id, input, {
-      is_known: generation === 0,
-      unread_variants: item.unread_variants ?? [],
-    });
-    if (written.outcome === 'deleted') continue;
-    const { outcome, value } = written;
-    state.tally.addPublication(item, outcome, value, effects.overwritten);
-    if (outcome === 'created' && input.price_amount === undefined)
-      state.tally.warn(noteOf(item, 'the file has no price: the product was created without one'));
-    state.tally.addEffects(item, effects);
-    if (ignored.length > 0)
-      state.tally.warn(
-        noteOf(item, `${ignored.join(', ')} stayed: the product has variants, and the row does not name one`),
-      );
+    const options = { is_known: generation === 0, unread_variants: item.unread_variants ?? [] };
+    const put = await putWithFreeNames(state, item, { id, input, options });
+    if (put === 'deleted') continue;
+    if (put.taken.size === 0 || !state.deferred.add(item, put)) reportPut(state, item, put);
     return id;
   }
+}
+
+/** Adds a publication that was written to the report. */
+function reportPut({ tally }: RunState, item: PublicationItem, put: Put): void {
+  const { input, outcome, publication, ignored, taken, effects } = put;
+  const warn = (reason: string): void => tally.warn(noteOf(item, reason));
+  tally.addPublication(item, outcome, publication, effects.overwritten);
+  tally.addEffects(item, effects);
+  if (outcome === 'created' && input.price_amount === undefined)
+    warn('the file has no price: the product was created without one');
+  if (ignored.length > 0)
+    warn(`${ignored.join(', ')} stayed: the product has variants, and the row does not name one`);
+  for (const [sku, { title }] of taken)
+    warn(`SKU ${sku} was left out: the product "${shortenText(title, 40)}" has it`);
 }
 
 /** Returns the fields with other listings. Creates those that do not exist. */
@@ -185,46 +202,112 @@ async function publicationOfHandle(
   return is_imported ? undefined : owner_id;
 }
 
-/** Puts a publication. If another one has its handle or the SKU of a variant, leaves that out with a warning. */
+type PutInput = Parameters<CatalogWriter['putPublication']>[1];
+
+/** What is put: a publication of the file. */
+interface Wanted {
+  readonly id: PublicationId;
+  readonly input: PutInput;
+  readonly options: Parameters<CatalogWriter['putPublication']>[2];
+}
+
+/** A publication that was put. */
+interface Put extends Wanted {
+  readonly outcome: 'created' | 'updated' | 'unchanged';
+  readonly publication: Publication;
+  readonly ignored: readonly string[];
+  readonly effects: FieldEffects;
+  /** The SKUs of `input` that were left out, each with the publication that has it. */
+  readonly taken: ReadonlyMap<string, Pick<Publication, 'id' | 'title'>>;
+}
+
+/**
+ * Puts a publication, without a handle and without SKUs that other publications have. Warns about the handle. Returns
+ * `deleted` if the publication was deleted.
+ */
 async function putWithFreeNames(
   state: RunState,
   item: PublicationItem,
-  ...[id, input, options]: Parameters<CatalogWriter['putPublication']>
-): ReturnType<CatalogWriter['putPublication']> {
+  wanted: Wanted,
+  taken: Put['taken'] = new Map(),
+): Promise<Put | 'deleted'> {
   const { writer, tally } = state;
+  const { id, input, options } = wanted;
   try {
-    return await writer.putPublication(id, input, options);
+    const sent = taken.size > 0 ? withSkus(input, taken, undefined) : input;
+    const { written, ignored, ...effects } = await writer.putPublication(id, sent, options);
+    if (written.outcome === 'deleted') return 'deleted';
+    return { ...wanted, outcome: written.outcome, publication: written.value, ignored, effects, taken };
   } catch (error) {
     if (!(error instanceof CatalogError && error.condition === 'name_taken')) throw error;
-    const { handle, ...others } = input;
-    const is_handle = error.faults[0]?.field === 'handle';
-    const free = is_handle ? { input: others, taken: [] } : await withoutTakenSkus(writer, id, input);
-    if (!is_handle && free.taken.length === 0) throw error;
-    const written = await putWithFreeNames(state, item, id, free.input, options);
-    if (is_handle) tally.warn(noteOf(item, `handle ${handle} was left out: another publication has it`));
-    for (const [sku, owner] of free.taken)
-      tally.warn(noteOf(item, `SKU ${sku} was left out: the product "${shortenText(owner, 40)}" has it`));
-    return written;
+    if (error.faults[0]?.field === 'handle') {
+      const { handle, ...others } = input;
+      const put = await putWithFreeNames(state, item, { ...wanted, input: others }, taken);
+      tally.warn(noteOf(item, `handle ${handle} was left out: another publication has it`));
+      return put;
+    }
+    const owned = await skusOfOthers(writer, id, input);
+    // Without a new one, the name is another one, or the SKU was taken and given up at the same time.
+    if ([...owned.keys()].every((sku) => taken.has(sku))) throw error;
+    return putWithFreeNames(state, item, wanted, new Map([...taken, ...owned]));
   }
 }
 
-/** Returns the input without the SKUs that other publications have, and these SKUs, each with the title of its owner. */
-async function withoutTakenSkus(
-  writer: CatalogWriter,
-  id: PublicationId,
-  input: Parameters<CatalogWriter['putPublication']>[1],
-) {
-  const taken = new Map<string, string>();
-  for (const { sku } of input.variants ?? []) {
+/** Returns the SKUs of the input that other publications have, each with its publication. */
+async function skusOfOthers(writer: CatalogWriter, id: PublicationId, { variants = [] }: PutInput) {
+  const owned = new Map<string, Pick<Publication, 'id' | 'title'>>();
+  for (const { sku } of variants) {
     const owner = sku ? await writer.publicationOfVariant('sku', sku) : undefined;
-    if (owner && owner.id !== id) taken.set(sku!, owner.title);
+    if (owner && owner.id !== id) owned.set(sku!, { id: owner.id, title: owner.title });
     await endLongTurn();
   }
-  const variants = input.variants?.map((variant) => {
-    const { sku, ...others } = variant;
-    return sku && taken.has(sku) ? (others as typeof variant) : variant;
-  });
-  return { input: { ...input, ...(variants && { variants }) }, taken: [...taken] };
+  return owned;
+}
+
+/** Returns the input with another value for some SKUs. Undefined keeps the SKU that the variant has. */
+function withSkus(input: PutInput, skus: Put['taken'], value: null | undefined): PutInput {
+  const variants = input.variants?.map((variant) =>
+    variant.sku && skus.has(variant.sku) ? ({ ...variant, sku: value } as typeof variant) : variant,
+  );
+  return { ...input, ...(variants && { variants }) };
+}
+
+/** A variant takes about 500 bytes. */
+const DEFERRED_VARIANTS_MAX = 50_000;
+
+/** The publications without a SKU that another one has, which another row of the file may change. */
+class Deferred {
+  readonly all: { readonly item: PublicationItem; readonly put: Put }[] = [];
+  private variants = 0;
+
+  /** Returns false if there are too many, because they stay in memory until all rows are written. */
+  add(item: PublicationItem, put: Put): boolean {
+    this.variants += put.publication.variants.length;
+    if (this.variants > DEFERRED_VARIANTS_MAX) return false;
+    this.all.push({ item, put });
+    return true;
+  }
+}
+
+/** Publications of a file can exchange their SKUs: each is put again after all have given up the SKUs that another one gets. */
+async function exchangeSkus(state: RunState): Promise<void> {
+  const { writer } = state;
+  const deferred = state.deferred.all;
+  const owners = new Set(deferred.flatMap(({ put }) => [...put.taken.values()].map(({ id }) => id)));
+  for (const { item, put } of deferred) {
+    if (!owners.has(put.id)) continue;
+    const released = withSkus(put.input, put.taken, null);
+    await reportRejection(state, item, () => writer.putPublication(put.id, released, put.options));
+  }
+  for (const { item, put } of deferred) {
+    const again = await reportRejection(state, item, () => putWithFreeNames(state, item, put));
+    if (again === undefined || again === 'deleted') continue;
+    const is_changed = put.outcome !== 'unchanged' || again.taken.size < put.taken.size;
+    const changed = put.outcome === 'created' ? 'created' : 'updated';
+    const overwritten = [...new Set([...put.effects.overwritten, ...again.effects.overwritten])];
+    const outcome = is_changed ? changed : 'unchanged';
+    reportPut(state, item, { ...again, outcome, effects: { ...again.effects, overwritten } });
+  }
 }
 
 async function importListing(state: RunState, item: ListingItem): Promise<void> {

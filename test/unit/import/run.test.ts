@@ -7,7 +7,6 @@ import {
   updatePublication,
 } from '../../../services/command/publication';
 import type { SafeHtml } from '../../../services/command/sanitise';
-import { DryRunLog } from '../../../services/import/dry-run';
 import { listingIdOf, publicationIdOf } from '../../../services/import/identity';
 import { importedCount, LISTED_MAX, Tally } from '../../../services/import/report';
 import { pause } from '../../../shared/kernel/async';
@@ -250,7 +249,6 @@ test('a dry run writes nothing and reports what an import would do', () =>
   withShop(async (shop) => {
     await shop.run([shirt]);
     const written = await shop.history();
-    const dry = { ...shop.runtime.events, live: new DryRunLog(shop.runtime.events.live) };
     const report = await shop.run(
       [
         { ...shirt, title: 'Blouse' },
@@ -259,7 +257,7 @@ test('a dry run writes nothing and reports what an import would do', () =>
         { publication: 'hat', ...review, body: 'Too small' },
         { ...shirt, external_id: 'bad', price: '-1' },
       ],
-      { writer: shop.writer({ system: shop.runtime.system, events: dry }), dry_run: true },
+      { writer: shop.dryWriter(), dry_run: true },
     );
     expect(report).toMatchObject({
       dry_run: true,

@@ -77,6 +77,30 @@ test('a SKU that another product of the store has is left out with a warning', (
     expect(await shop.runShopify(file)).toMatchObject({ publications: { unchanged: 1 }, warnings });
   }));
 
+test('products of a file exchange their SKUs, and pass them on', () =>
+  withShop(async (shop) => {
+    const header = 'Handle,Title,Variant SKU,Price';
+    const products = (...skus: string[]) => skus.map((sku, index) => `p${index},P${index},${sku},5`);
+    const skus = async () => {
+      const all = await Promise.all(['p0', 'p1', 'p2', 'p3'].map((handle) => publicationIn(shop, handle)));
+      return all.map(({ variants }) => variants[0]!.sku);
+    };
+    await shop.runShopify([header, ...products('A', 'B', 'C', 'D')]);
+    for (const order of [
+      ['B', 'A', 'C', 'D'],
+      ['A', 'C', 'B', 'D'],
+      ['C', 'B', 'D', 'A'],
+    ]) {
+      const file = [header, ...products(...order)];
+      const would = await shop.runShopify(file, { dry_run: true, writer: shop.dryWriter() });
+      const report = await shop.runShopify(file);
+      expect(report).toMatchObject({ warnings: [], failed: [], publications: { failed: 0 } });
+      expect(would.publications).toEqual(report.publications);
+      expect(await skus()).toEqual(order);
+      expect((await shop.runShopify(file)).publications).toMatchObject({ unchanged: 4 });
+    }
+  }));
+
 test('a row without variants changes the only variant, and says that it does not change one of several', () =>
   withShop(async (shop) => {
     const columns = 'Handle,Title,Variant SKU,Variant Price';

@@ -6,6 +6,7 @@ import { createAccount } from '../../../services/command/account';
 import type { WriteContext } from '../../../services/command/execute';
 import { findPublication } from '../../../services/command/publication';
 import { createStore } from '../../../services/command/store';
+import { DryRunLog } from '../../../services/import/dry-run';
 import { publicationIdOf } from '../../../services/import/identity';
 import type { FetchImage } from '../../../services/import/images';
 import type { ImportFile, ImportItem } from '../../../services/import/item';
@@ -32,6 +33,8 @@ export interface Shop {
   runShopify(lines: readonly string[], options?: RunOptions): Promise<ImportReport>;
   /** Returns the real writer. */
   writer(deps?: Partial<Runtime>, overwrite?: boolean): CatalogWriter;
+  /** Returns a writer that only previews. */
+  dryWriter(): CatalogWriter;
   /** Returns the events of the live log after the creation of the store, each as its type and title or name. */
   history(): Promise<string[]>;
 }
@@ -80,6 +83,11 @@ function shopOf(runtime: Runtime, store: Store, path: string): Shop {
     runtime,
     store,
     writer,
+    dryWriter: () =>
+      writer({
+        system: runtime.system,
+        events: { ...runtime.events, live: new DryRunLog(runtime.events.live) },
+      }),
     history: () => historyOf(runtime),
     run: (rows, options) => runFile(fileOf(rows), options),
     runShopify: async (lines, options) => {
