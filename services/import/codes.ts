@@ -13,8 +13,8 @@ const DATE =
   /^(\d{1,2}-(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-\d{2})$/i;
 /** Digits of a UPC or an EAN without its leading zeros. */
 const WITHOUT_ZEROS = /^(\d{7}|\d{9}|\d{11})$/;
-/** Shopify separates several barcodes of a variant. */
-const SEPARATOR = /\s*[,;|]\s*/;
+/** Separates several barcodes of a variant. */
+const SEPARATOR = /[,;|]/;
 
 type Warn = (reason: string) => void;
 
@@ -36,7 +36,7 @@ export function barcodeIn(cell: string, warn: Warn): string | null | undefined {
   if (isLost('barcode', text, warn)) return undefined;
   const decimal = DECIMAL.exec(text)?.[1];
   if (decimal !== undefined) warn(`barcode ${shown(text)} was imported as ${shown(decimal)}`);
-  const [code = '', ...others] = (decimal ?? text).split(SEPARATOR);
+  const [code = '', ...others] = (decimal ?? text).split(SEPARATOR).map((each) => each.trim());
   if (others.length > 0)
     warn(`barcode ${shown(others.join(', '))} was left out: a variant has one, which is ${shown(code)}`);
   if (code === '') return null;

@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream';
 import { parse } from 'csv-parse';
 import { withoutFormulaQuote } from '../../shared/catalog/spreadsheet';
+import { endLongTurn } from '../../shared/kernel/async';
 import { ImportFileError, ROW_LENGTH_MAX, readText } from './text-file';
 
 /** A record of a CSV file, and the first of its lines. */
@@ -24,6 +25,7 @@ const HEAD_LENGTH_MAX = 1_000_000;
 
 /** Control characters from spreadsheets and editors, such as vertical tabs. The command services would reject them. */
 const CONTROLS = /(?![\t\n])\p{Cc}/gu;
+const VISIBLE = /\S/;
 /** A formula whose only purpose is that a spreadsheet shows the text as it is. */
 const TEXT_FORMULA = /^="([^"]*)"$/;
 
@@ -101,10 +103,14 @@ export async function* readRecords(path: string): AsyncGenerator<CsvRecord | Bro
     }>) {
       if (end_line === 0 && record.length > COLUMNS_MAX)
         throw new ImportFileError(`The header of ${path} has more than ${COLUMNS_MAX} columns.`);
+      // A row may have 4 MB: it is parsed, searched for quotes and used in a turn each.
+      await endLongTurn();
       // `lines` is the record's last line. Subtracting the newlines within its values gives the first line.
       const line = info.lines - newlinesIn(record);
-      if (hasForeignQuote(raw, delimiter)) yield { line, broken: FOREIGN_QUOTE, to_line: info.lines };
-      else if (record.some((value) => cleanCell(value) !== '')) yield { record, line };
+      const is_broken = hasForeignQuote(raw, delimiter);
+      await endLongTurn();
+      if (is_broken) yield { line, broken: FOREIGN_QUOTE, to_line: info.lines };
+      else if (record.some((value) => VISIBLE.test(value))) yield { record, line };
       end_line = info.lines;
     }
   } catch (error) {
@@ -135,18 +141,21 @@ const FOREIGN_QUOTE = 'a quote is opened and not closed, so that the text up to 
  * that closes the value is then missing, and the record may consist of several rows.
  */
 function hasForeignQuote(raw: string, delimiter: string): boolean {
-  const isEnd = (char: string | undefined): boolean =>
-    char === undefined || char === delimiter || char === '\n';
-  let at = raw.indexOf('"');
+  const separator = delimiter.charCodeAt(0);
+  // `charCodeAt` returns NaN before the beginning and after the end.
+  const isEnd = (code: number): boolean => code === separator || code === NEWLINE || Number.isNaN(code);
   let is_open = false;
-  while (at >= 0) {
-    const [before, after] = [raw[at - 1], raw[at + 1]];
-    if (!is_open) is_open = isEnd(before);
-    else if (after === '"') at++;
-    else if (!isEnd(after) && isEnd(before)) return true;
+  for (let at = raw.indexOf('"'); at >= 0 && at < raw.length; at++) {
+    if (raw.charCodeAt(at) !== QUOTE) continue;
+    const [is_first, after] = [isEnd(raw.charCodeAt(at - 1)), raw.charCodeAt(at + 1)];
+    if (!is_open) is_open = is_first;
+    else if (after === QUOTE) at++;
+    else if (!isEnd(after) && is_first) return true;
     // The parser, too, goes on without quotes after a quote within the value.
     else is_open = false;
-    at = raw.indexOf('"', at + 1);
   }
   return false;
 }
+
+const QUOTE = '"'.charCodeAt(0);
+const NEWLINE = '\n'.charCodeAt(0);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { handleField, slugOf } from '../../shared/catalog/input-rules';
+import { HANDLE_MAX, handleField, slugOf } from '../../shared/catalog/input-rules';
 import type { ListingId, MediaId, PublicationId } from '../../shared/kernel/ids';
 import { derivedIdOf, type StoreIdentity } from '../command/derived-ids';
 import type { Fields, ListingName } from './item';
@@ -38,7 +38,8 @@ export function listingKey(listing: ListingName): string {
 
 /** Returns the handle for the one of another system, which may have other characters. Empty if nothing remains of it. */
 export function handleOf(text: string): string {
-  const { success, data } = handleField.safeParse(text.toLowerCase());
+  // A cell may have 4 MB.
+  const { success, data } = handleField.safeParse(text.slice(0, HANDLE_MAX + 1).toLowerCase());
   return success ? data : slugOf(text);
 }
 

@@ -142,16 +142,16 @@ export class FieldHistory {
   itemsOf(name: string): ItemHistory {
     const by_import = new Set<string>();
     const removed_by_hand = new Set<string>();
-    let before: readonly string[] = [];
+    let before = new Set<string>();
     for (const { value, by_hand } of this.changesOf(name)) {
-      const items = value as readonly string[];
+      const items = new Set(value as readonly string[]);
       for (const item of items) {
-        if (before.includes(item)) continue;
+        if (before.has(item)) continue;
         if (!by_hand) by_import.add(item);
         removed_by_hand.delete(item);
       }
       for (const item of before) {
-        if (items.includes(item)) continue;
+        if (items.has(item)) continue;
         by_import.delete(item);
         if (by_hand) removed_by_hand.add(item);
       }

@@ -30,7 +30,8 @@ export async function* readRows(
     if ('broken' in read) yield read;
     else if (toRow) {
       const row = toRow(read.record, read.line);
-      const handle = row.handle || slugOf(row.title) || (row.columns.has('handle') ? '' : before);
+      const continues = row.title === '' && !row.columns.has('handle');
+      const handle = row.handle || slugOf(row.title) || (continues ? before : '');
       before = handle;
       yield { ...row, handle };
     } else toRow = rowReader(read.record, unused);

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
-import { handleSpelling, slugOf } from '../../shared/catalog/input-rules';
+import { HANDLE_MAX, handleSpelling, slugOf } from '../../shared/catalog/input-rules';
 import { HTML_MAX } from '../../shared/catalog/publication/fields';
 import { NO_OPTION_VALUE } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
@@ -79,6 +79,8 @@ async function* foldFile(
 const productKey = (row: ShopifyRow): string =>
   row.handle === '' ? `\u0000${row.line}` : handleOf(row.handle) || row.handle;
 
+const NO_HANDLE = 'missing handle, and the title has no letter and no digit to make one from';
+
 /** More than the variants of a publication. A row beyond them may have an image. */
 const PRODUCT_ROWS_MAX = 2_500;
 
@@ -140,7 +142,7 @@ export function foldProduct(
   try {
     if (rows.length > PRODUCT_ROWS_MAX)
       throw new RowError(`more than ${PRODUCT_ROWS_MAX} rows of one handle`);
-    if (first.handle === '') throw new RowError('missing handle and title');
+    if (first.handle === '') throw new RowError(first.title === '' ? 'missing handle and title' : NO_HANDLE);
     if (first.title === '') throw new RowError('missing title in the first row of the handle');
     const visibility = parseVisibility(first, (reason) => warn(first, reason));
     const options = optionsOf(rows);
@@ -170,7 +172,7 @@ export function foldProduct(
     const listed = has_variants ? variants : [];
     const handle = handleOf(first.handle) || slugOf(first.title);
     const change = handle === '' ? 'left out' : `imported as ${handle}`;
-    if (handle !== handleSpelling(first.handle))
+    if (handle !== handleSpelling(first.handle.slice(0, HANDLE_MAX + 1)))
       warn(first, `handle ${shortenText(first.handle, 40)} was ${change}`);
     const publication: PublicationItem = {
       kind: 'publication',

@@ -38,7 +38,7 @@ export function lineField(max: number) {
     .meta({ minLength: 1, maxLength: max, pattern: LINE_PATTERN });
 }
 
-const HANDLE_MAX = 200;
+export const HANDLE_MAX = 200;
 /** Letters and digits of any script, and hyphens and underscores between them. */
 const HANDLE = /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}_-]*[\p{L}\p{M}\p{N}])?$/u;
 /** Characters that are not shown, such as the Hangul filler, which is a letter. */
@@ -63,13 +63,15 @@ export const handleField = z
 
 /** Maximum length of a handle that is made from a title. A number or an id may follow it. */
 const SLUG_MAX = 100;
+/** How much of a title is read for a handle. A file may have longer ones than the interface. */
+const SLUG_READ_MAX = 1_000;
 
 /**
  * Returns the title as a handle: its words with hyphens between them, Latin letters without accents and other letters as
  * they are. Empty if it has no letter and no digit.
  */
 export function slugOf(title: string): string {
-  const text = foldLatin(title).replace(/['’]/g, '').replace(INVISIBLE, '');
+  const text = foldLatin(title.slice(0, SLUG_READ_MAX)).replace(/['’]/g, '').replace(INVISIBLE, '');
   const words = text.match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu) ?? [];
   return words
     .join('-')

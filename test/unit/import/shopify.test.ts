@@ -284,7 +284,7 @@ test('refuses a product without title, handle or price, and reports each of its 
     [2, 'missing title in the first row of the handle'],
     [3, 'the product was not imported, see line 2'],
   ]);
-  expect(failures(fold({ ...mug, Handle: '' }))).toEqual([[2, 'missing handle and title']]);
+  expect(failures(fold({ ...mug, Handle: '', Title: '' }))).toEqual([[2, 'missing handle and title']]);
   const priceless = fold(
     { ...mug, 'Variant Price': '-1' },
     { Handle: 'mug', 'Variant Price': 'x', 'Option1 Value': 'M' },
@@ -404,11 +404,12 @@ test('a file without handles has a product for each title, with the rows after i
 });
 
 test('a file of titles sets no price, and a title that is repeated is an error', async () => {
-  const { items } = await read('Title\nTea\nCup\nTea\n');
+  const { items } = await read('Title\nTea\nCup\nTea\n☕\n');
   expect(items).toMatchObject([
     { kind: 'publication', external_id: 'cup' },
     { kind: 'publication', external_id: 'tea' },
     { kind: 'failed', line: 4, reason: 'the same handle and option values as line 2' },
+    { kind: 'failed', line: 5, reason: expect.stringContaining('missing handle') },
   ]);
   expect(publicationIn(items).fields).toEqual({ title: 'Cup', handle: 'cup', price_currency: 'USD' });
 });
