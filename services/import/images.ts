@@ -39,7 +39,7 @@ export class Images {
   /** Uploads the images of a publication and attaches them to it. Reports an image that fails, and continues. */
   async attach(publication_id: PublicationId, item: PublicationItem): Promise<void> {
     const { line, external_id, images } = item;
-    if (images === undefined) return;
+    if (images === undefined || (images.length === 0 && !this.fetch)) return;
     let attached = this.fetch ? [] : await this.writer.attachedMedia(publication_id);
     const noteOf = ({ url }: ImageAddress, reason: string) => ({
       ...{ line, external_id },

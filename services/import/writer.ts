@@ -133,8 +133,8 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       let ignored: readonly string[] = [];
       const revise = (before: Publication, sent: NewPublication): Promise<NewPublication> => {
         const { price_currency = before.price_currency } = input;
-        // The first price that a product gets is shown.
-        const gets_price = price_amount !== undefined && isSameValue({ ...before, ...NO_PRICE }, before);
+        // The first price that a product gets is shown. An export writes 0 for a product without one.
+        const gets_price = (price_amount ?? 0) > 0 && isSameValue({ ...before, ...NO_PRICE }, before);
         const { price_active = gets_price ? true : undefined } = input;
         const row = { ...sent, price_amount, price_active, price_currency } as NewPublication;
         const changes = forVariantsOf(before, row, unread_variants);
@@ -190,7 +190,9 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       id: PublicationId,
       { media_ids, pictures = [], is_complete = false }: Attachment,
     ): Promise<FieldEffects & { readonly changed: boolean }> => {
-      if (!(await findPublication(deps, environment, id))) return { ...NO_EFFECTS, changed: false };
+      const before = await findPublication(deps, environment, id);
+      const has_nothing = media_ids.length === 0 && before?.media_ids.length === 0;
+      if (!before || has_nothing) return { ...NO_EFFECTS, changed: false };
       let effects = NO_EFFECTS;
       const revise = async (publication: Publication): Promise<PublicationPatch> => {
         effects = NO_EFFECTS;

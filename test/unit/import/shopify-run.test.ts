@@ -35,6 +35,9 @@ test('a product without a price is created without one, and a file without price
       })),
     });
     expect(await publicationIn(shop, 'tea')).toMatchObject({ handle: 'tea', price_active: false });
+    expect(await shop.runShopify(['Title,Price', 'Tea,0.00'])).toMatchObject({
+      publications: { unchanged: 1 },
+    });
     await shop.runShopify(['Title,Option1 Value,Price', 'Tea,S,5', ',M,6']);
     await shop.runShopify(['Title,Option1 Value,Variant SKU', 'Tea,S,T-S', ',M,T-M']);
     expect(await publicationIn(shop, 'tea')).toMatchObject({
