@@ -4,7 +4,7 @@
  */
 
 /** The quotation mark before a formula; further ones belong to the text. */
-const FORMULA_QUOTE = /^'(?='*[=+\-@])/;
+const FORMULA_QUOTE = /^'(?='*[=+\-@\t\r])/;
 /** A text that a spreadsheet would run. OWASP names these characters (https://owasp.org/www-community/attacks/CSV_Injection). */
 const FORMULA = /^'*[=+\-@\t\r]/;
 const NUMBER = /^[+-]?\d+(\.\d+)?$/;
