@@ -29,6 +29,7 @@ const VISIBLE = /\S/;
 /** A formula whose only purpose is that a spreadsheet shows the text as it is. */
 const TEXT_FORMULA = /^="([^"]*)"$/;
 
+/** Returns the text of a cell, without what a spreadsheet needs. */
 export const cleanCell = (value = ''): string =>
   withoutFormulaQuote(value.replace(CONTROLS, '').trim().replace(TEXT_FORMULA, '$1').trim());
 
@@ -69,8 +70,9 @@ function dialectOf(head: string): Dialect {
 
 /**
  * Reads the records of a CSV file, the header first, without blank lines and without lines of separators only. The values
- * are separated by commas, semicolons or tabs (`dialectOf`). Ends with a `BrokenRow` if a quote is never closed. Throws
- * `ImportFileError` if the file cannot be read, is empty or is not UTF-8.
+ * are separated by commas, semicolons or tabs (`dialectOf`). Returns a `BrokenRow` for lines that a missing quote has joined,
+ * and ends with one if a quote is never closed. Throws `ImportFileError` if the file cannot be read, is empty or is not
+ * UTF-8.
  */
 export async function* readRecords(path: string): AsyncGenerator<CsvRecord | BrokenRow> {
   const text = readText(path);

@@ -89,7 +89,7 @@ export async function openPriceList(path: string, rows_max?: number): Promise<Pr
     }
     const { record, line } = read;
     if (!header) {
-      header = { names: record, indexes: indexesOf(record) };
+      header = { names: record, indexes: columnsOf(record) };
       continue;
     }
     assertRows(path, rows.length + failed.length + 1, rows_max);
@@ -126,7 +126,7 @@ type CellOf = (column: Column) => string;
 const KEY_NAMES = Object.keys(KEYS) as Key[];
 const VALUE_NAMES = Object.keys(VALUES) as (keyof typeof VALUES)[];
 
-function indexesOf(record: readonly string[]): Map<Column, number> {
+function columnsOf(record: readonly string[]): Map<Column, number> {
   const indexes = columnIndexes<Column>(record, COLUMNS);
   const hasOne = (names: readonly Column[]): boolean => names.some((name) => indexes.has(name));
   if (hasOne(KEY_NAMES) && hasOne(VALUE_NAMES)) return indexes;
@@ -230,10 +230,11 @@ function patchOf(
   const variants = [...publication.variants];
   /** The line that has changed a variant or, with -1, the publication. */
   const lines = new Map<number, number>();
+  const indexesOf = variantFinder(publication);
   let patch: PublicationPatch = {};
-  for (const row of rows) {
+  for (const row of rows.toSorted((a, b) => a.line - b.line)) {
     const { key, name, line, changes } = row;
-    const [index, ...others] = namedVariants(publication, row);
+    const [index, ...others] = indexesOf(row);
     const is_code = key === 'sku' || key === 'barcode';
     const earlier_line = lines.get(index ?? -1);
     if (index === undefined && is_code)
@@ -252,12 +253,23 @@ function patchOf(
 
 const NO_VARIANT = 'the publication has several variants: name them by SKU, barcode or external id';
 
-/** Returns the indexes of the variants that the row names. The name of a publication names its only variant. */
-function namedVariants(publication: Publication, { key, name }: PriceRow): number[] {
-  const { variants } = publication;
-  const all = [...variants.keys()];
-  const value = key === 'barcode' ? (parseBarcode(name) ?? name) : name;
-  const named = key === 'handle' ? [] : all.filter((index) => variants[index]![key] === value);
-  const is_name_of_publication = key === 'handle' || key === 'external_id';
-  return named.length === 0 && is_name_of_publication && all.length === 1 ? all : named;
+/** Returns a function that returns the indexes of the variants that a row names. */
+function variantFinder({ variants }: Publication): (row: PriceRow) => readonly number[] {
+  const by_key = new Map<string, number[]>();
+  const keyOf = (key: Key, value: string): string => `${key} ${value}`;
+  for (const [index, variant] of variants.entries())
+    for (const key of ['sku', 'external_id', 'barcode'] as const) {
+      const value = variant[key];
+      if (value === null) continue;
+      const indexes = by_key.get(keyOf(key, value)) ?? [];
+      indexes.push(index);
+      by_key.set(keyOf(key, value), indexes);
+    }
+  // The name of a publication names its only variant.
+  const only = variants.length === 1 ? [0] : [];
+  return ({ key, name }) => {
+    if (key === 'handle') return only;
+    const value = key === 'barcode' ? (parseBarcode(name) ?? name) : name;
+    return by_key.get(keyOf(key, value)) ?? (key === 'external_id' ? only : []);
+  };
 }
