@@ -138,7 +138,7 @@ const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 /** Path parameters that are not ids. */
 const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   handle: {
-    description: 'The handle of the resource, or an earlier one.',
+    description: 'The handle of the resource, or an earlier one, percent-encoded.',
     schema: { type: 'string', examples: ['chanchamayo-coffee-250-g'] },
   },
   external_id: {

@@ -166,7 +166,7 @@ export interface Listing {
   default_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
   /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
   external_id?: string;
-  /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
+  /** The name of the listing in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the listings of the store. Default, and null: made from the name. */
   handle?: string;
   /** Texts for search engines, if they differ from the name and the description. */
   seo?: {
@@ -276,7 +276,7 @@ export interface Publication {
   };
   /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
   external_id?: string;
-  /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
+  /** The name of the publication in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the publications of the store. Default, and null: made from the title. */
   handle?: string;
   /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
   publish_at?: string;
@@ -1326,7 +1326,7 @@ export interface NewListing {
   parent_id?: string | null | undefined;
   /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
   external_id?: string | null | undefined;
-  /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
+  /** The name of the listing in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the listings of the store. Default, and null: made from the name. */
   handle?: string | null | undefined;
   /** Texts for search engines, if they differ from the name and the description. */
   seo?: {
@@ -1369,7 +1369,7 @@ export interface ListingPatch {
   parent_id?: string | null | undefined;
   /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
   external_id?: string | null | undefined;
-  /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
+  /** The name of the listing in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the listings of the store. Default, and null: made from the name. */
   handle?: string | null | undefined;
   /** Texts for search engines, if they differ from the name and the description. */
   seo?: {
@@ -1412,7 +1412,7 @@ export interface PutListing {
   default_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
   /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
   external_id?: string;
-  /** The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name. */
+  /** The name of the listing in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the listings of the store. Default, and null: made from the name. */
   handle?: string;
   /** Texts for search engines, if they differ from the name and the description. */
   seo?: {
@@ -1575,7 +1575,7 @@ export interface NewPublication {
   options?: readonly ListedOption[] | null | undefined;
   /** All variants, at most 2048. Changes those with the same `id` or `option_values`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants. */
   variants?: readonly ListedVariant[] | null | undefined;
-  /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
+  /** The name of the publication in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the publications of the store. Default, and null: made from the title. */
   handle?: string | null | undefined;
   /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
   publish_at?: string | null | undefined;
@@ -1694,7 +1694,7 @@ export interface PublicationPatch {
   options?: readonly ListedOption[] | null | undefined;
   /** All variants, at most 2048. Changes those with the same `id` or `option_values`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants. */
   variants?: readonly ListedVariant[] | null | undefined;
-  /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
+  /** The name of the publication in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the publications of the store. Default, and null: made from the title. */
   handle?: string | null | undefined;
   /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
   publish_at?: string | null | undefined;
@@ -1765,7 +1765,7 @@ export interface PutPublication {
   };
   /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
   external_id?: string;
-  /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
+  /** The name of the publication in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the publications of the store. Default, and null: made from the title. */
   handle?: string;
   /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
   publish_at?: string;
@@ -2135,7 +2135,7 @@ export interface RevertedPublication {
   };
   /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
   external_id?: string;
-  /** The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title. */
+  /** The name of the publication in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the publications of the store. Default, and null: made from the title. */
   handle?: string;
   /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
   publish_at?: string;

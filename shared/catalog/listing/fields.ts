@@ -81,7 +81,7 @@ export const listingFields = {
     initial: null,
     added: true,
     unique: true,
-    doc: 'The name of the listing in addresses. Unique among the listings of the store. Default, and null: made from the name.',
+    doc: 'The name of the listing in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the listings of the store. Default, and null: made from the name.',
     example: 'coffee',
   }),
   seo: seoField('ListingSeoSet', 'the name'),

@@ -270,7 +270,7 @@ export const publicationFields = {
     initial: null,
     added: true,
     unique: true,
-    doc: 'The name of the publication in addresses. Unique among the publications of the store. Default, and null: made from the title.',
+    doc: 'The name of the publication in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the publications of the store. Default, and null: made from the title.',
     example: 'chanchamayo-coffee-250-g',
   }),
   ...scheduleFields('PublicationScheduled', 'publication'),
