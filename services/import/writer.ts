@@ -7,7 +7,7 @@ import { ALT_MAX, mediaFields } from '../../shared/catalog/media/fields';
 import { type Media, type MediaCommand, mediaAggregate } from '../../shared/catalog/media/media';
 import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
-import type { VARIANT_NAMES } from '../../shared/catalog/publication/variants';
+import type { VARIANT_NAMES, Variant } from '../../shared/catalog/publication/variants';
 import type { Environment } from '../../shared/catalog/realm';
 import {
   type ListingId,
@@ -198,8 +198,17 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
         effects = NO_EFFECTS;
         const current = await existingMedia(deps, environment, publication.media_ids);
         const shown = media_ids.slice(0, PUBLICATION_MEDIA_MAX);
-        if (isSameValue(shown, publication.media_ids))
-          return withPictures(publication, {}, media_ids, pictures);
+        /** Adds the pictures of variants. Reads the history only if one of them changes. */
+        const withVariants = async (changes: PublicationPatch): Promise<PublicationPatch> => {
+          const all = withPictures(publication, changes, pictures);
+          if (!all.variants || overwrite) return all;
+          const { imported_variants } = await historyOf('publication', id);
+          return withPictures(publication, changes, pictures, (variant) => {
+            const { media_id = null } = imported_variants.get(variant.id) ?? {};
+            return variant.media_id !== media_id;
+          });
+        };
+        if (isSameValue(shown, publication.media_ids)) return withVariants({});
         const earlier = (await historyOf('publication', id)).itemsOf('media_ids');
         const arranged = { current, imported: media_ids, is_complete };
         const wanted = arrangeMedia({ ...arranged, ...earlier, removed_by_hand: NOTHING, is_by_hand: false });
@@ -208,7 +217,7 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
           overwritten: isSameValue(next.slice(0, current.length), current) ? [] : ['media_ids'],
           kept: isSameValue(next, wanted) ? [] : ['media_ids'],
         };
-        return withPictures(publication, { media_ids: next }, media_ids, pictures);
+        return withVariants({ media_ids: next });
       };
       const { changed } = await updatePublication(deps, context, { environment, id, revise }, {});
       return { ...effects, changed };
@@ -266,14 +275,14 @@ interface VariantPicture {
 }
 
 /**
- * Returns the changes with the pictures of variants. A variant keeps a picture that the publication shows and that is not of
- * the file, because someone else has set it. Only pictures that the publication shows are set.
+ * Returns the changes with the pictures of variants. A variant keeps a picture that was chosen by hand (`isByHand`) while the
+ * publication shows it. Only pictures that the publication shows are set.
  */
 function withPictures(
   { variants, media_ids }: Publication,
   changes: PublicationPatch,
-  imported: readonly MediaId[],
   pictures: readonly VariantPicture[],
+  isByHand: (variant: Variant) => boolean = () => false,
 ): PublicationPatch {
   const shown: readonly string[] = changes.media_ids ?? media_ids;
   // The first picture of the same values counts.
@@ -281,8 +290,8 @@ function withPictures(
   const next = variants.map((variant) => {
     const picture = by_values.get(keyOfTexts(variant.option_values));
     const { media_id } = variant;
-    const is_free = media_id === null || !shown.includes(media_id) || imported.includes(media_id as MediaId);
-    return picture && is_free && shown.includes(picture.media_id)
+    const is_gone = media_id !== null && !shown.includes(media_id);
+    return picture && shown.includes(picture.media_id) && (is_gone || !isByHand(variant))
       ? { ...variant, media_id: picture.media_id }
       : variant;
   });

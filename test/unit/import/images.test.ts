@@ -12,7 +12,7 @@ import type { MediaId } from '../../../shared/kernel/ids';
 import { streamIn } from '../../../shared/ports/stream-state';
 import { uploadWithoutTask } from '../../support/media';
 import { flatPicture } from '../../support/pictures';
-import { byHand, newContext, type Shop, withShop } from './some-catalog';
+import { byHand, newContext, publicationIn, type Shop, withShop } from './some-catalog';
 
 const OPTIONS = { allow_private: true, size_bytes_max: 100_000, timeout_ms: 60_000 };
 const fetch: FetchImage = (url, use) => fetchImage(url, OPTIONS, use);
@@ -263,6 +263,35 @@ test.each([
     expect(await shop.history()).toEqual(written);
   }),
 );
+
+test('a variant shows the picture that replaces its own, unless another one was chosen by hand', () =>
+  withShop(async (shop) => {
+    const { runtime, store } = shop;
+    const address = (name: string) => `${url}/${name}.png`;
+    const idOf = (name: string) => mediaIdOf(store, address(name), 1);
+    const rows = (small: string, large: string) =>
+      shop.runShopify(
+        [
+          'Handle,Title,Option1 Name,Option1 Value,Price,Image Src,Variant Image',
+          `shirt,Shirt,Size,S,5,${address('main')},${address(small)}`,
+          `shirt,,,L,5,,${address(large)}`,
+        ],
+        { fetch },
+      );
+    const shown = async () => {
+      const { media_ids, variants } = await publicationIn(shop, 'shirt');
+      return [media_ids, variants.map(({ media_id }) => media_id)];
+    };
+    await rows('s', 'l');
+    expect(await shown()).toEqual([['main', 's', 'l'].map(idOf), ['s', 'l'].map(idOf)]);
+    await rows('s2', 'l');
+    expect(await shown()).toEqual([['main', 's2', 'l'].map(idOf), ['s2', 'l'].map(idOf)]);
+    const { id, variants } = await publicationIn(shop, 'shirt');
+    const chosen = [{ ...variants[0]!, media_id: idOf('main') }, variants[1]!];
+    await updatePublication(runtime, byHand, { environment: 'live', id }, { variants: chosen });
+    await rows('s3', 'l');
+    expect(await shown()).toEqual([['main', 's3', 'l'].map(idOf), ['main', 'l'].map(idOf)]);
+  }));
 
 test('no picture leaves while its replacement cannot be fetched, or if the file has no images at all', () =>
   withShop(async (shop) => {
