@@ -32,6 +32,8 @@ export class Images {
     private readonly writer: CatalogWriter,
     /** If undefined, no image is fetched or attached. */
     private readonly fetch: FetchImage | undefined,
+    /** Whether the images are only previewed: nothing is fetched, and `writer` writes nothing. */
+    private readonly dry_run: boolean,
     private readonly tally: Tally,
     private readonly signal: AbortSignal | undefined,
   ) {}
@@ -40,7 +42,8 @@ export class Images {
   async attach(publication_id: PublicationId, item: PublicationItem): Promise<void> {
     const { line, external_id, images } = item;
     if (images === undefined || (images.length === 0 && !this.fetch)) return;
-    let attached = this.fetch ? [] : await this.writer.attachedMedia(publication_id);
+    const is_listed_only = this.fetch === undefined || this.dry_run;
+    let attached = is_listed_only ? await this.writer.attachedMedia(publication_id) : [];
     const noteOf = ({ url }: ImageAddress, reason: string) => ({
       ...{ line, external_id },
       reason: `image ${url}: ${reason}`,
@@ -75,10 +78,10 @@ export class Images {
       const unique = [...new Set(uploaded)];
       const is_complete = uploaded.length === images.length && item.unread_variants !== 'unknown';
       const attach = { media_ids: unique, pictures, is_complete };
-      const { changed, ...effects } = await this.writer.attachMedia(publication_id, attach);
-      if (changed) this.tally.noteWrite();
+      const { publication, ...effects } = await this.writer.attachMedia(publication_id, attach);
+      if (publication) this.tally.addArranged(item, publication);
       this.tally.addEffects(item, effects);
-      attached = await this.writer.attachedMedia(publication_id);
+      if (!this.dry_run) attached = await this.writer.attachedMedia(publication_id);
     }
     const reported = images.map(({ url, alt = null }, index) => ({
       ...{ url, alt },
@@ -105,7 +108,8 @@ export class Images {
     if (is_present && alt === undefined) return { outcome: 'unchanged', media_id };
     try {
       if (is_present) return { outcome: await this.writer.describeMedia(media_id, alt!), media_id };
-      await fetch(addressOf(image), (bytes) => this.writer.uploadMedia(media_id, bytes, alt ?? null));
+      if (this.dry_run) await this.writer.pretendMedia(media_id, alt ?? null);
+      else await fetch(addressOf(image), (bytes) => this.writer.uploadMedia(media_id, bytes, alt ?? null));
       return { outcome: 'created', media_id };
     } catch (error) {
       const reason = rejectionReason(error);

@@ -105,7 +105,8 @@ export class Tally {
   private readonly fields: Record<string, Record<keyof FieldEffects, number>> = {};
   private readonly kept: KeptFields[] = [];
   private readonly images: (PublicationImages & { readonly line: number })[] = [];
-  private readonly preview: PublicationPreview[] = [];
+  /** By line. */
+  private readonly preview = new Map<number, PublicationPreview>();
   private truncated = false;
   private wrote = false;
 
@@ -113,26 +114,46 @@ export class Tally {
 
   count(kind: Kind, outcome: Count): void {
     this.counts[kind][outcome]++;
-    if (outcome === 'created' || outcome === 'updated') this.noteWrite();
-  }
-
-  /** Adds a write that no count shows, such as another order of images. */
-  noteWrite(): void {
-    if (!this.dry_run) this.wrote = true;
+    if (outcome === 'created' || outcome === 'updated') this.wrote = true;
   }
 
   /** Counts a publication that was written, and lists it if that is only previewed. `fields` are those that changed. */
   addPublication(
-    { line, external_id }: Pick<PublicationPreview, 'line' | 'external_id'>,
+    item: Pick<PublicationPreview, 'line' | 'external_id'>,
     outcome: 'created' | 'updated' | 'unchanged',
-    { title, price_active, price_amount, price_currency }: Publication,
+    publication: Publication,
     fields: readonly string[],
   ): void {
     this.count('publications', outcome);
-    if (!this.dry_run || outcome === 'unchanged') return;
+    if (outcome !== 'unchanged') this.addPreview(item, outcome, publication, fields);
+  }
+
+  /** Adds a publication whose images were attached, arranged or removed. */
+  addArranged(item: PublicationItem, publication: Publication): void {
+    this.wrote = true;
+    this.addPreview(item, 'updated', publication, ['media_ids']);
+  }
+
+  private addPreview(
+    { line, external_id }: Pick<PublicationPreview, 'line' | 'external_id'>,
+    outcome: 'created' | 'updated',
+    { title, price_active, price_amount, price_currency }: Publication,
+    fields: readonly string[],
+  ): void {
+    if (!this.dry_run) return;
+    const before = this.preview.get(line);
+    if (!before && this.preview.size >= LISTED_MAX) {
+      this.truncated = true;
+      return;
+    }
     const price = price_active ? { amount: price_amount, currency: price_currency } : null;
-    const names = outcome === 'created' ? [] : fields.map((field) => FILE_NAMES[field] ?? field);
-    this.list(this.preview, { line, external_id, title, price, outcome, fields: names });
+    const is_new = outcome === 'created' || before?.outcome === 'created';
+    const names = fields.map((field) => FILE_NAMES[field] ?? field);
+    this.preview.set(line, {
+      ...{ line, external_id, title, price },
+      outcome: is_new ? 'created' : 'updated',
+      fields: is_new ? [] : [...new Set([...(before?.fields ?? []), ...names])],
+    });
   }
 
   /** Adds a failed row. `kind` is the kind of the item that is missing, null if only a part of an item is missing. */
@@ -171,7 +192,7 @@ export class Tally {
     const byLine = (a: { line: number }, b: { line: number }): number => a.line - b.line;
     return {
       dry_run: this.dry_run,
-      wrote: this.wrote,
+      wrote: this.wrote && !this.dry_run,
       ...options,
       ...this.counts,
       failed: this.failed.toSorted(byLine),
@@ -180,7 +201,7 @@ export class Tally {
       fields: Object.fromEntries(Object.entries(this.fields).sort(([a], [b]) => (a < b ? -1 : 1))),
       kept: this.kept.toSorted(byLine),
       images: this.images.toSorted(byLine).map(({ line: _line, ...publication }) => publication),
-      preview: this.preview.toSorted(byLine),
+      preview: [...this.preview.values()].sort(byLine),
       truncated: this.truncated,
     };
   }

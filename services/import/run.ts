@@ -36,7 +36,7 @@ export interface ImportRun {
   /** Without it, the levels of the tree are checked only below listings that this import places. */
   readonly findChildren?: FindChildren;
   readonly dry_run: boolean;
-  /** Fetches images. If it is missing, images are only listed in the report. Not called in a dry run. */
+  /** Fetches images. If it is missing, images are only listed in the report. A dry run does not call it. */
   readonly fetch?: FetchImage;
   /** The kinds of items that the file may contain; default all. Other rows fail. */
   readonly kinds?: readonly ImportItem['kind'][];
@@ -64,8 +64,7 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
   const tally = new Tally(run.dry_run);
   const listings = new Listings(run.store, run.writer, run.findListing, tally, run.findChildren);
   const reviews = new Reviews(run.writer, tally);
-  const fetch = run.dry_run ? undefined : run.fetch;
-  const images = new Images(run.store, run.writer, fetch, tally, run.signal);
+  const images = new Images(run.store, run.writer, run.fetch, run.dry_run, tally, run.signal);
   const publications = new FilePublications();
   const state: RunState = {
     ...run,

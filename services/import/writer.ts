@@ -61,6 +61,15 @@ const DEFAULT_CURRENCY = 'USD';
 /** No price is shown. */
 const NO_PRICE = { price_amount: 0, price_active: false };
 
+/** A picture of which only the address is known. */
+const NO_PICTURE = {
+  hash: '0'.repeat(64),
+  mime_type: 'image/jpeg',
+  size_bytes: 1,
+  width: 1,
+  height: 1,
+} as const;
+
 /** What is read from the history of a resource, by its category. */
 const DESCRIBED = {
   listing: { aggregate: listingAggregate, fields: listingFields },
@@ -171,6 +180,10 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       // A failure is ignored: the worker finds media without a task and adds one.
       await deps.mediaTasks.add({ environment, store_id, media_id: id }).catch(() => undefined);
     },
+    /** Adds the media of a picture that is not fetched. For a dry run: whoever opens the media would find no bytes. */
+    pretendMedia: async (id: MediaId, alt: string | null): Promise<void> => {
+      await uploadMedia(deps, context, { ...target, id }, { ...NO_PICTURE, alt: lineOf(alt) });
+    },
     /** Sets the alternative text of a media. Returns `kept` if it has another one that was set by hand. */
     describeMedia: async (id: MediaId, text: string | null): Promise<'updated' | 'unchanged' | 'kept'> => {
       const alt = lineOf(text);
@@ -185,14 +198,14 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       if (is_kept) return 'kept';
       return changed ? 'updated' : 'unchanged';
     },
-    /** Shows the images of the file on a publication (`arrangeMedia`). */
+    /** Shows the images of the file on a publication (`arrangeMedia`). Returns the publication if that changed it. */
     attachMedia: async (
       id: PublicationId,
       { media_ids, pictures = [], is_complete = false }: Attachment,
-    ): Promise<FieldEffects & { readonly changed: boolean }> => {
+    ): Promise<FieldEffects & { readonly publication?: Publication }> => {
       const before = await findPublication(deps, environment, id);
       const has_nothing = media_ids.length === 0 && before?.media_ids.length === 0;
-      if (!before || has_nothing) return { ...NO_EFFECTS, changed: false };
+      if (!before || has_nothing) return NO_EFFECTS;
       let effects = NO_EFFECTS;
       const revise = async (publication: Publication): Promise<PublicationPatch> => {
         effects = NO_EFFECTS;
@@ -219,8 +232,8 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
         };
         return withVariants({ media_ids: next });
       };
-      const { changed } = await updatePublication(deps, context, { environment, id, revise }, {});
-      return { ...effects, changed };
+      const { changed, value } = await updatePublication(deps, context, { environment, id, revise }, {});
+      return { ...effects, ...(changed && { publication: value }) };
     },
     /** Returns the media of a publication, also those that were deleted since. */
     attachedMedia: async (id: PublicationId): Promise<readonly MediaId[]> =>

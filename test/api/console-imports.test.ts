@@ -108,6 +108,18 @@ test('a price list is recognised, and says which rows it cannot use', async () =
   expect(data).toMatchObject([{ title: 'Tea', price_amount: 250 }]);
 });
 
+test('a file that only changes pictures can be imported', async () => {
+  const tea = { title: 'Tea', price_currency: 'USD', price_amount: 100, handle: 'tea' };
+  await client().publications.create(tea);
+  const file = 'Handle,Title,Image Src\ntea,Tea,https://shop.example/tea.jpg\n';
+  const html = await ended(await uploaded(upload(file, { images: 'on' })));
+  expect(html).toMatch(/<td>Tea<\/td><td>\$1.00<\/td><td>Will change: Pictures<\/td>/);
+  expect(html).toContain('value="import"');
+  const skipped = await ended(await uploaded(upload(file)));
+  expect(skipped).not.toContain('Will change');
+  expect(skipped).not.toContain('value="import"');
+});
+
 test('a file that was not read to its end says so', async () => {
   const html = await ended(await uploaded(upload('Title;Price\nTea;"5\nMate;6\n"Cup";7\nPot;8\n')));
   expect(html).toContain('Lines 2 to 4 were not read.');

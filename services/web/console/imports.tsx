@@ -233,7 +233,9 @@ const LABELS: Readonly<Record<ImportStep, string>> = {
 /** Returns the steps that a merchant may want after the last one. */
 function nextSteps({ step, status, report }: ImportJob): ImportStep[] {
   const is_done = status === 'done';
-  const has_news = report && KINDS.some((kind) => report[kind].created + report[kind].updated > 0);
+  const { preview = [] } = report ?? {};
+  const has_news =
+    preview.length > 0 || (report && KINDS.some((kind) => report[kind].created + report[kind].updated > 0));
   if (step === 'preview') return is_done ? (has_news ? ['import'] : []) : ['preview'];
   if (step === 'undo') return is_done ? ['preview'] : ['undo'];
   return is_done ? ['undo'] : ['import', 'undo'];

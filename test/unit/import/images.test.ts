@@ -173,15 +173,43 @@ test('uploads a deleted image again, once and under another id', () =>
     expect(requested).toHaveLength(2);
   }));
 
-test('fetches nothing in a dry run or without a fetch function, and lists the images in the report', () =>
+test('fetches nothing without a fetch function, and lists the images in the report', () =>
   withShop(async ({ run }) => {
-    const rows = [{ ...shirt, images: [`${url}/1.png`] }];
-    for (const options of [{ fetch, dry_run: true }, {}]) {
-      const report = await run(rows, options);
-      expect(report.images[0]!.images).toEqual([{ url: `${url}/1.png`, alt: null, media_id: null }]);
-      expect(report.media).toEqual({ created: 0, updated: 0, unchanged: 0, failed: 0 });
+    const report = await run([{ ...shirt, images: [`${url}/1.png`] }]);
+    expect(report.images[0]!.images).toEqual([{ url: `${url}/1.png`, alt: null, media_id: null }]);
+    expect(report.media).toEqual({ created: 0, updated: 0, unchanged: 0, failed: 0 });
+    expect(requested).toEqual([]);
+  }));
+
+test('previews pictures without fetching them', () =>
+  withShop(async (shop) => {
+    const images = (...names: string[]) => names.map((name) => ({ url: `${url}/${name}.png`, alt: name }));
+    const preview = (...rows: object[]) => shop.run(rows, { fetch, dry_run: true, writer: shop.dryWriter() });
+    const created = await preview({ ...shirt, images: images('1', '2') });
+    expect(created).toMatchObject({ media: { created: 2 }, preview: [{ outcome: 'created', fields: [] }] });
+    expect(created.images[0]!.images.map(({ media_id }) => media_id)).toEqual([null, null]);
+    expect(requested).toEqual([]);
+    await shop.run([{ ...shirt, images: images('1', '2') }], { fetch });
+    const written = await shop.history();
+    requested.length = 0;
+    expect(await preview({ ...shirt, images: images('1', '2') })).toMatchObject({
+      media: { created: 0, unchanged: 2 },
+      preview: [],
+    });
+    for (const [names, media, fields] of [
+      [['3', '2'], { created: 1, unchanged: 1 }, ['images']],
+      [['2', '1'], { created: 0, unchanged: 2 }, ['images']],
+      [[], { created: 0, unchanged: 0 }, ['images']],
+    ] as const) {
+      const row = { ...shirt, price: '7.00', images: images(...names) };
+      expect(await preview(row)).toMatchObject({ media, preview: [{ fields: ['price_amount', ...fields] }] });
+      expect(await preview({ ...row, price: shirt.price })).toMatchObject({
+        publications: { unchanged: 1 },
+        preview: [{ line: 1, title: 'Shirt', outcome: 'updated', fields }],
+      });
     }
     expect(requested).toEqual([]);
+    expect(await shop.history()).toEqual(written);
   }));
 
 test('fetches four images concurrently', () =>
