@@ -13,7 +13,7 @@ import type { ListingId } from '../../shared/kernel/ids';
 import { readCorrected } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 import { loadReadable, type StreamRef, streamNameOf } from '../../shared/ports/stream-state';
-import { allChangesOf, ChangeCollector, withKeyNames } from './changes';
+import { allChangesOf, ChangeCollector, withKeyNames } from './change-collector';
 import { endOf, placeOf } from './list-place';
 import { EXPANSIONS, presentPublication } from './present';
 import {

@@ -3,11 +3,12 @@ import { reads } from '../../shared/api/operations/reads';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
 import { type Pictures, type Route, routeOf } from '../../shared/http/route';
+import type { StreamSlots } from '../../shared/http/stream-slots';
 import type { System } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
 import { orByIds } from './by-ids';
-import { readChanges } from './changes';
+import { changeSlots, readChanges } from './changes';
 import { orDeleted } from './deleted';
 import { exportSlots, readExport } from './export';
 import { byHandle } from './handles';
@@ -90,8 +91,12 @@ export function queryRoutes({
     ...{ live: readsOf('live'), test: readsOf('test'), control_view: views.control },
     ...{ recordPageView, pictures, now: system.now },
   };
+  const slots = new Map<ApiOperation, StreamSlots>([
+    [reads.exportStore, exportSlots()],
+    [reads.readChanges, changeSlots()],
+  ]);
   return READS.map(([operation, read]) => {
-    const options = operation === reads.exportStore ? { slots: exportSlots() } : {};
-    return routeOf(operation, read.bind(undefined, deps), options);
+    const limited = slots.get(operation);
+    return routeOf(operation, read.bind(undefined, deps), limited && { slots: limited });
   });
 }

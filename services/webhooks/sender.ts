@@ -17,10 +17,11 @@ import { type Logger, logBackgroundFailure } from '../../shared/kernel/log';
 import { timestamp } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import { markOf, offsetOf, type Place } from '../../shared/ports/log-offset';
-import { load, streamIn } from '../../shared/ports/stream-state';
+import { load, streamIn, streamNameOf } from '../../shared/ports/stream-state';
 import { execute, type StoreDeps, type WriteContext } from '../command/execute';
-import { ChangeCollector, type Entry, Feed, isWanted, withKeyNames } from '../query/changes';
-import type { Wakeups } from '../query/wakeups';
+import { ChangeCollector, type Entry, type Filter, isWanted, withKeyNames } from '../query/change-collector';
+import { Feed } from '../query/feed';
+import { holdLiveChanges, type LiveChanges } from '../query/live-changes';
 import { type Message, type Response, send } from './send';
 
 export interface SenderParts extends StoreDeps {
@@ -84,7 +85,7 @@ export class Sender {
     private readonly parts: SenderParts,
     private readonly environment: Environment,
     id: WebhookId,
-    private readonly wakeups: Wakeups,
+    private readonly store_id: string,
     private readonly times: typeof TIMES,
     stopping: AbortSignal,
     /** Ends the requests. */
@@ -97,32 +98,42 @@ export class Sender {
 
   /** Resolves when the webhook is no longer active, or when `stopping` aborts. Never throws. */
   async run(): Promise<void> {
-    await Promise.all([
-      this.repeat(
-        (webhook) => this.follow(webhook),
-        () => this.times.idle_ms,
-      ),
-      this.repeat(
-        (webhook) => this.retry(webhook),
-        (webhook) => this.untilDueMs(webhook),
-      ),
-    ]);
+    const own = streamNameOf(this.ref);
+    const deps = { control_view: this.parts.views.control };
+    const { changes, release } = holdLiveChanges(deps, this.ref.events, this.store_id, own);
+    try {
+      await Promise.all([
+        this.repeat(
+          (webhook) => this.follow(webhook, changes),
+          (seen) => changes.next([this.store_id, own], seen, this.times.idle_ms, this.ended),
+          changes,
+        ),
+        this.repeat(
+          (webhook) => this.retry(webhook),
+          (seen, webhook) => changes.next([own], seen, this.untilDueMs(webhook), this.ended),
+          changes,
+        ),
+      ]);
+    } finally {
+      release();
+    }
   }
 
-  /** Records what `work` does, until the webhook is no longer active. If it does nothing, waits for an event of the store. */
+  /** Records what `work` does, until the webhook is no longer active. If it does nothing, calls `rest`. */
   private async repeat(
     work: (webhook: Webhook) => Promise<Round | undefined>,
-    sleepMs: (webhook: Webhook) => number,
+    rest: (seen: number, webhook: Webhook) => Promise<void>,
+    changes: LiveChanges,
   ): Promise<void> {
     for (let failures = 0; !this.ended.aborted; ) {
       try {
-        const seen = this.wakeups.seen;
+        const { seen } = changes;
         const { state } = await load<Webhook>(this.ref);
         if (state.tag !== 'present' || state.resource.status !== 'active') return this.inactive.abort();
         const webhook = state.resource;
         const round = await work(webhook).catch((error: unknown) => stopOfOtherLog(webhook, error));
         if (round) await this.record(round);
-        else await this.wakeups.next(webhook.store_id, seen, sleepMs(webhook), this.ended);
+        else await rest(seen, webhook);
         failures = 0;
       } catch (error) {
         this.log(error);
@@ -144,19 +155,21 @@ export class Sender {
   // --- The two loops ---
 
   /** Sends the next changes. Those of a stream with pending messages become pending, too. */
-  private async follow(webhook: Webhook): Promise<Round | undefined> {
+  private async follow(webhook: Webhook, changes: LiveChanges): Promise<Round | undefined> {
     if (webhook.pending.length >= PENDING_MAX) return undefined;
     const { after, generation } = webhook;
     const events = this.parts.events[this.environment];
     const place = this.reached?.generation === generation ? this.reached.place : await markOf(events, after);
-    const feed = new Feed({ control_view: this.parts.views.control }, events, this.filterOf(webhook));
-    const { entries, next, is_up_to_date } = await feed.read(place, 0);
+    const filter = this.filterOf(webhook);
+    const feed = new Feed({ control_view: this.parts.views.control }, events, filter);
+    const page = changes.pageAfter(place, filter) ?? (await feed.read(place));
+    const { entries, next, is_up_to_date } = page;
     const held = new Set(webhook.pending.map(({ stream }) => stream));
     const streams = [...new Set(entries.map(streamOf))];
     const sent = await Promise.all(
       streams.map((stream) => {
-        const changes = entries.filter((change) => streamOf(change) === stream);
-        return this.slots.run(() => this.sendInOrder(webhook, stream, changes, held.has(stream)));
+        const own = entries.filter((change) => streamOf(change) === stream);
+        return this.slots.run(() => this.sendInOrder(webhook, stream, own, held.has(stream)));
       }),
     );
     this.reached = { generation, place: next };
@@ -220,10 +233,10 @@ export class Sender {
     return change && { ...messageOf(change), id };
   }
 
-  private filterOf({ store_id, events }: Webhook) {
+  private filterOf({ store_id, events }: Webhook): Filter {
     const wants = (change: Entry): boolean =>
       events.length === 0 || events.some(({ type, fields }) => isWanted(change, { type: [type], fields }));
-    return { store_id, wants };
+    return { store_id, key: JSON.stringify(events), wants };
   }
 
   /** Sends a message, unless it must wait or the loops end. Never throws. */

@@ -5,7 +5,6 @@ import type { WebhookId } from '../../shared/kernel/ids';
 import { logBackgroundFailure } from '../../shared/kernel/log';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { ViewStore } from '../../shared/ports/view-store';
-import { withWakeups } from '../query/wakeups';
 import { Sender, type SenderParts, TIMES } from './sender';
 
 export interface WebhookParts extends SenderParts {
@@ -60,43 +59,49 @@ export function startWebhooks(parts: WebhookParts, other_times: Partial<typeof T
 }
 
 /** Runs a sender for each active webhook. Resolves when there are none, or when `ended` aborts. */
-function sendAll(
+async function sendAll(
   parts: WebhookParts,
   environment: Environment,
   times: typeof TIMES,
   ended: AbortSignal,
   killing: AbortSignal,
 ): Promise<void> {
-  return withWakeups(parts.events[environment], async (wakeups) => {
-    const running = new Map<WebhookId, Promise<void>>();
-    do {
-      try {
-        for (const id of await activeWebhooks(parts, environment)) {
-          if (running.has(id)) continue;
-          const sender = new Sender(parts, environment, id, wakeups, times, ended, killing);
-          running.set(
-            id,
-            sender.run().then(() => void running.delete(id)),
-          );
-        }
-      } catch (error) {
-        logBackgroundFailure(parts.log, error, SEARCH_FAILED);
+  const running = new Map<WebhookId, Promise<void>>();
+  do {
+    try {
+      for (const { id, store_id } of await activeWebhooks(parts, environment)) {
+        if (running.has(id)) continue;
+        const sender = new Sender(parts, environment, id, store_id, times, ended, killing);
+        running.set(
+          id,
+          sender.run().then(() => void running.delete(id)),
+        );
       }
-      await pause(times.search_ms, ended);
-    } while (running.size > 0 && !ended.aborted);
-    await Promise.all(running.values());
-  });
+    } catch (error) {
+      logBackgroundFailure(parts.log, error, SEARCH_FAILED);
+    }
+    await pause(times.search_ms, ended);
+  } while (running.size > 0 && !ended.aborted);
+  await Promise.all(running.values());
 }
 
-async function activeWebhooks({ views }: WebhookParts, environment: Environment): Promise<WebhookId[]> {
+interface ActiveWebhook {
+  readonly id: WebhookId;
+  readonly store_id: string;
+}
+
+async function activeWebhooks({ views }: WebhookParts, environment: Environment): Promise<ActiveWebhook[]> {
   const view = await views[environment].current();
-  const ids: WebhookId[] = [];
+  const found: ActiveWebhook[] = [];
   for (let full = view !== undefined; full; ) {
-    const last = ids.at(-1);
-    const from = last === undefined ? {} : { after_id: last };
-    const page = await view!.scan('webhooks', { where: { status: 'active' }, ...from, limit: PAGE_SIZE });
-    ids.push(...page.map(({ id }) => id as WebhookId));
+    const page = await view!.find('webhooks', {
+      where: { status: 'active', id: { after: found.at(-1)?.id ?? '' } },
+      order: [['id', 'asc']],
+      limit: PAGE_SIZE,
+    });
+    for (const { id, document } of page)
+      if (document) found.push({ id: id as WebhookId, store_id: String(document.keys.store_id) });
     full = page.length === PAGE_SIZE;
   }
-  return ids;
+  return found;
 }

@@ -1,7 +1,5 @@
 import { createHash, hash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import {
   type BrotliOptions,
@@ -287,16 +285,31 @@ export function endWithBody(response: ServerResponse, body: Buffer): void {
     response.end(body);
     return;
   }
+  void writeCounted(response, body).then(() => response.end());
+}
+
+/** Writes the bytes as the client takes them. Meanwhile they count as unread. Resolves early if the client leaves. */
+async function writeCounted(response: ServerResponse, bytes: Uint8Array): Promise<void> {
+  for (let start = 0; start < bytes.length && !response.destroyed; start += PIECE_BYTES) {
+    if (response.write(bytes.subarray(start, start + PIECE_BYTES))) continue;
+    count(response, bytes.length);
+    await drained(response);
+  }
+  forget(response);
+}
+
+/** Counts the bytes as unread, and as taken from just now. Then cuts those that wait longest if there are too many. */
+function count(response: ServerResponse, bytes: number): void {
   const now_ms = performance.now();
-  unread.set(response, { bytes: body.length, taken_ms: now_ms });
-  unread_bytes += body.length;
-  response.once('close', () => forget(response));
+  // Moves the response to the end: it was the last to make progress.
+  forget(response);
+  unread.set(response, { bytes, taken_ms: now_ms });
+  unread_bytes += bytes;
   for (const [slowest, { taken_ms }] of unread) {
     if (unread_bytes <= UNREAD_BYTES_MAX || now_ms - taken_ms < READING_MS) break;
     forget(slowest);
     slowest.destroy();
   }
-  writeFrom(response, body, 0);
 }
 
 function forget(response: ServerResponse): void {
@@ -304,26 +317,22 @@ function forget(response: ServerResponse): void {
   unread.delete(response);
 }
 
-function writeFrom(response: ServerResponse, body: Buffer, start: number): void {
-  let end = start + PIECE_BYTES;
-  while (end < body.length && response.write(body.subarray(end - PIECE_BYTES, end))) end += PIECE_BYTES;
-  if (end >= body.length) {
-    response.end(body.subarray(end - PIECE_BYTES));
-    return;
-  }
-  response.once('drain', () => {
-    // Moves the response to the end: it was the last to make progress.
-    if (!unread.delete(response)) return;
-    unread.set(response, { bytes: body.length, taken_ms: performance.now() });
-    writeFrom(response, body, end);
+/** Resolves when the client has taken what was written, or has left. */
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      response.off('drain', end).off('close', end);
+      resolve();
+    };
+    response.on('drain', end).on('close', end);
   });
 }
 
-/** Streams the bytes to the client. Does not reject if the client closes the connection early. */
-async function sendBytes(res: ServerResponse, bytes: AsyncIterable<Uint8Array>): Promise<void> {
-  try {
-    await pipeline(Readable.from(bytes, { objectMode: false }), res);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+/** Streams the bytes to the client. Ends early if the client leaves. */
+async function sendBytes(response: ServerResponse, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const piece of bytes) {
+    await writeCounted(response, piece);
+    if (response.destroyed) return;
   }
+  response.end();
 }

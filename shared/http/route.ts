@@ -99,11 +99,14 @@ export interface FileAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A response of unknown length. If making it fails, the connection is closed. It ends early if the client leaves. */
+/**
+ * A response that is sent as it is, without the envelope. `bytes` may be made while they are sent: if that fails, the
+ * connection is closed. It ends early if the client leaves.
+ */
 export interface StreamAnswer {
   /** Both are undefined if there is no body. */
   readonly content_type?: string;
-  readonly bytes?: AsyncIterable<Uint8Array>;
+  readonly bytes?: Buffer | AsyncIterable<Uint8Array>;
 }
 
 /** Blob store of the pictures of each environment. */

@@ -68,6 +68,32 @@ function apply(copy: Copy, { entries }: Pick<Read, 'entries'>): void {
   }
 }
 
+/** A client that reads server-sent events. */
+class ServerEvents {
+  text = '';
+
+  private constructor(
+    readonly reply: Response,
+    readonly leave: () => void,
+  ) {}
+
+  static async open(offset: string): Promise<ServerEvents> {
+    const leaving = new AbortController();
+    const reply = await fetch(`${here.harness.url}/api/changes?offset=${offset}&live=sse`, {
+      headers: { authorization: `Bearer ${here.shop.secret.token}` },
+      signal: leaving.signal,
+    });
+    const opened = new ServerEvents(reply, () => leaving.abort());
+    void opened.read().catch(() => {});
+    return opened;
+  }
+
+  private async read(): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of this.reply.body!) this.text += decoder.decode(chunk as Uint8Array);
+  }
+}
+
 describe('GET /api/changes', () => {
   test('shows each change with the values before and after, and who made it', async () => {
     const { next: start } = await read('offset=now');
@@ -346,22 +372,14 @@ describe('GET /api/changes', () => {
 
   test('server-sent events show changes while the connection is open', async () => {
     const { next } = await read('offset=now');
-    const leaving = new AbortController();
-    const reply = await fetch(`${here.harness.url}/api/changes?offset=${next}&live=sse`, {
-      headers: { authorization: `Bearer ${here.shop.secret.token}` },
-      signal: leaving.signal,
-    });
-    expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
-    expect(reply.headers.get('stream-next-offset')).toMatch(/^\d{20}-/);
+    const reader = await ServerEvents.open(next);
+    const { status, headers } = reader.reply;
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+    expect(headers.get('stream-next-offset')).toMatch(/^\d{20}-/);
     const id = await create('/api/publication', TEA);
-    let text = '';
-    const decoder = new TextDecoder();
-    for await (const chunk of reply.body!) {
-      text += decoder.decode(chunk as Uint8Array);
-      if (text.includes(id) && text.endsWith('\n\n')) break;
-    }
-    leaving.abort();
-    const events = text.trimEnd().split('\n\n');
+    await waitFor(() => reader.text.includes(id) && reader.text.endsWith('\n\n'));
+    reader.leave();
+    const events = reader.text.trimEnd().split('\n\n');
     const data = events.find((event) => event.startsWith('event: data\n'))!;
     expect(JSON.parse(data.split('data: ')[1]!)).toMatchObject([
       { type: 'publication.created', resource_id: id },
@@ -369,6 +387,36 @@ describe('GET /api/changes', () => {
     const control = JSON.parse(events.at(-1)!.replace('event: control\ndata: ', ''));
     expect(control).toMatchObject({ streamNextOffset: expect.stringMatching(/^\d{20}-/), upToDate: true });
     expect(await follow(control.streamNextOffset)).toMatchObject({ entries: [] });
+  });
+
+  test('a change is read once for all who follow the store', async () => {
+    const READERS = 20;
+    const readers = await Promise.all(Array.from({ length: READERS }, () => ServerEvents.open('now')));
+    await waitFor(() => readers.every(({ text }) => text.includes('event: control')));
+    const { live } = here.harness.deps.events;
+    const subscribed = jest.spyOn(live, 'subscribe');
+    try {
+      const id = await create('/api/publication', TEA);
+      await waitFor(() => readers.every(({ text }) => text.includes(id)), { what: 'the change' });
+      // The pipelines of the service follow the log since its start.
+      expect(subscribed).not.toHaveBeenCalled();
+    } finally {
+      subscribed.mockRestore();
+      for (const reader of readers) reader.leave();
+    }
+  });
+
+  test('a key has 100 open reads of changes at most', async () => {
+    const first = await ServerEvents.open('now');
+    const others = await Promise.all(Array.from({ length: 99 }, () => ServerEvents.open('now')));
+    const refused = await send('GET', '/api/changes?live=sse');
+    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED');
+    expect(refused.headers.get('retry-after')).toBe('5');
+    const { token } = (await here.harness.newShop()).secret;
+    expect((await send('GET', '/api/changes', { token })).status).toBe(200);
+    first.leave();
+    await waitFor(async () => (await send('GET', '/api/changes')).status === 200, { what: 'a free slot' });
+    for (const reader of others) reader.leave();
   });
 
   test('the client yields changes as they come, and continues after one', async () => {

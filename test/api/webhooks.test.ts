@@ -61,6 +61,26 @@ describe('a webhook', () => {
     });
   });
 
+  test('costs what it sends, however many others the store has', async () => {
+    const WEBHOOKS = 15;
+    for (let n = 0; n < WEBHOOKS; n++) webhook = await merchant.webhooks.create({ url: receiver.url });
+    const isIdle = async () => {
+      const all = await merchant.webhooks.list().all();
+      return all.length === WEBHOOKS && all.every(({ pending_count }) => pending_count === 0);
+    };
+    await merchant.publications.create(TEA);
+    await received(WEBHOOKS);
+    await waitFor(isIdle);
+    const read = jest.spyOn(harness.deps.events.live, 'readStream');
+    await merchant.publications.create(TEA);
+    await received(2 * WEBHOOKS);
+    await waitFor(async () => (await deliveries()).length === 2);
+    const { length } = read.mock.calls;
+    read.mockRestore();
+    // A webhook reads its state before and after it sends. If it did so at each message of another one, it would be 450.
+    expect(length).toBeLessThan(10 * WEBHOOKS);
+  });
+
   test('sends only the events that it wants, and of those only changes of the fields', async () => {
     const events = [
       { type: 'publication.updated' as const, fields: ['price_amount'] },

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { allChangesOf, Feed } from '../../services/query/changes';
+import { allChangesOf } from '../../services/query/change-collector';
+import { Feed } from '../../services/query/feed';
 import { type Position, type StreamName, streamName } from '../../shared/catalog/events/envelope';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
@@ -53,13 +54,13 @@ test('a change feed without changes examines the events of other realms once', a
     await own.append(aStream(), NO_STREAM, [anEvent()]);
     for (let n = 0; n < 3; n++) await others.append(foreignStream(), NO_STREAM, someEvents(1_000));
     const head = await own.head();
-    const first = await feed.read(BEGINNING, 0);
+    const first = await feed.read(BEGINNING);
     expect(first).toMatchObject({ entries: [], is_up_to_date: true });
     expect(first.next.position).toBeGreaterThanOrEqual(head);
     // A consumer goes on at the offset, which names an event of another realm.
     const place = await markOf(own, offsetOf(first.next));
     await others.append(foreignStream(), NO_STREAM, [anEvent()]);
-    const second = await feed.read(place, 0);
+    const second = await feed.read(place);
     expect(read_after).toEqual([BEGINNING.position, first.next.position]);
     expect(second.next.position).toBeGreaterThan(first.next.position);
   } finally {

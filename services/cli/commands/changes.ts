@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { CHANGE_OFFSET } from '../../../shared/catalog/changes';
 import { streamName } from '../../../shared/catalog/events/envelope';
 import { markOf } from '../../../shared/ports/log-offset';
-import { allChangesOf, ChangeCollector, type Entry, Feed, POLL_MS, withKeyNames } from '../../query/changes';
+import { allChangesOf, ChangeCollector, type Entry, withKeyNames } from '../../query/change-collector';
+import { Feed, POLL_MS } from '../../query/feed';
 import { CliError, EXIT, printAnswer, stopSignal, withRuntime } from '../invocation';
 import { storeOption } from '../options';
 import { printable } from '../table';
@@ -36,13 +37,18 @@ export function changesCommands(program: Command): void {
         const events = runtime.events[environment];
         const feed = new Feed({ control_view: runtime.views.control }, events, allChangesOf(store_id));
         const signal = stopSignal();
-        let mark = await markOf(events, after);
-        for (let wait_ms = 0; !signal.aborted; ) {
-          const { entries, next, is_up_to_date } = await feed.read(mark, wait_ms);
-          await print(entries, json);
-          if (is_up_to_date && !follow) return;
-          wait_ms = is_up_to_date ? POLL_MS : 0;
-          mark = next;
+        const hold = feed.follow();
+        try {
+          let mark = await markOf(events, after);
+          for (let wait_ms = 0; !signal.aborted; ) {
+            const { entries, next, is_up_to_date } = await feed.readOrWait(mark, wait_ms, hold.changes);
+            await print(entries, json);
+            if (is_up_to_date && !follow) return;
+            wait_ms = is_up_to_date ? POLL_MS : 0;
+            mark = next;
+          }
+        } finally {
+          hold.release();
         }
       }),
     );

@@ -3,7 +3,8 @@ import { Agent, createServer, get, type RequestListener, type ServerResponse } f
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { listen } from '../../../services/boot/listen';
-import { endWithBody } from '../../../shared/http/respond';
+import type { Exchange } from '../../../shared/http/request';
+import { endWithBody, send } from '../../../shared/http/respond';
 import { waitFor, within } from '../../support/wait-for';
 
 /** Longer than any test, so that no timeout ends a connection. */
@@ -216,6 +217,25 @@ describe('time limits of a client', () => {
       endWithBody((await connectClient()).response, BODY);
       const are_cut = [slow, idle].map(({ client }) => client.destroyed);
       expect(are_cut).toEqual([false, true]);
+    });
+
+    test('streams count, too, until their clients have read what was made', async () => {
+      const { response, client } = await connectClient();
+      const made: number[] = [];
+      async function* pieces(): AsyncGenerator<Uint8Array> {
+        for (let n = 0; n < 3; n++) {
+          made.push(n);
+          yield BODY.subarray(0, n === 0 ? 100 : BODY.length);
+        }
+      }
+      const exchange = { req: response.req, res: response, headers: {} } as unknown as Exchange;
+      const sending = send(exchange, { status: 200, headers: {}, body: pieces() });
+      await waitFor(() => made.length >= 2);
+      endWithBody((await connectClient()).response, BODY);
+      now_ms += 3_000;
+      endWithBody((await connectClient()).response, BODY);
+      await sending;
+      expect([client.destroyed, made]).toEqual([true, [0, 1]]);
     });
 
     test('those of clients that left before they were made do not count', async () => {
