@@ -96,11 +96,20 @@ export async function buildCommandApp(
   operations: Operations,
 ): Promise<RequestListener> {
   const { tokens, authenticator, shared } = await buildSharedOptions(runtime, changes, operations);
-  const { system, events, views, log, blobs, mediaTasks, metrics } = runtime;
+  const { config, system, events, views, log, blobs, mediaTasks, metrics } = runtime;
   return buildApp({
     ...shared,
     idempotency_store: runtime.idempotency,
-    routes: commandRoutes({ system, events, views, log, blobs, mediaTasks, onCache: metrics.onCache }),
+    routes: commandRoutes({
+      config,
+      system,
+      events,
+      views,
+      log,
+      blobs,
+      mediaTasks,
+      onCache: metrics.onCache,
+    }),
     public_routes: [...docsRoutes(), startRoute()],
     auth: authEndpoints({ authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) }),
   });

@@ -10,6 +10,7 @@ import type { ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { withTimeout } from '../../shared/kernel/async';
 import { TtlCache } from '../../shared/kernel/cache';
+import type { Config } from '../../shared/kernel/config';
 import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
@@ -34,6 +35,7 @@ export interface MediaDeps {
 
 /** Dependencies of the write handlers. */
 export interface RouteDeps extends StoreDeps, ProjectionDeps, MediaDeps {
+  readonly config: Pick<Config, 'WEBHOOKS' | 'WEBHOOKS_PER_STORE'>;
   readonly stores: ActiveStores;
 }
 

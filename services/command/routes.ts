@@ -1,12 +1,11 @@
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { Route } from '../../shared/http/route';
 import { batchRoute } from './batch';
-import type { StoreDeps } from './execute';
 import { featuredRoutes } from './featured';
 import { listings } from './listing';
 import { mediaRoutes } from './media';
 import { publications } from './publication';
-import { ActiveStores, type MediaDeps, type ProjectionDeps, type RouteDeps } from './request';
+import { ActiveStores, type RouteDeps } from './request';
 import { revertRoutes } from './revert';
 import { reviewRoutes } from './review';
 import { storeRoutes } from './store';
@@ -15,7 +14,7 @@ import { webhookRoutes } from './webhook';
 
 /** Returns the routes of all write endpoints (docs/interface.md#write-endpoints). */
 export function commandRoutes(
-  deps: StoreDeps & ProjectionDeps & MediaDeps & { readonly onCache?: CacheObserver },
+  deps: Omit<RouteDeps, 'stores'> & { readonly onCache?: CacheObserver },
 ): Route[] {
   const shared: RouteDeps = { ...deps, stores: new ActiveStores(deps) };
   return [

@@ -66,6 +66,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   listing_not_empty: row(409, 'DEPENDENCY_EXISTS', 'The listing has publications, or listings below it'),
   name_taken: row(409, 'CONFLICT', 'Another resource of the store has this name'),
   insufficient_stock: row(409, 'INSUFFICIENT_STOCK', 'The variant has less in stock'),
+  too_many_webhooks: row(409, 'LIMIT_EXCEEDED', 'The store has as many webhooks as it may have; delete one'),
   offset_of_other_log: row(
     409,
     'CONFLICT',

@@ -132,6 +132,8 @@ const settingsSchema = z.object({
   VIEW_FLUSH_INTERVAL_S: seconds.default(60),
   /** Where webhooks are sent to: nowhere (`off`), to public addresses, or also to private ones and by http (`private`). */
   WEBHOOKS: oneOf(['on', 'off', 'private']).default('on'),
+  /** Each webhook sends each change: the cost of a write grows with their number. */
+  WEBHOOKS_PER_STORE: wholeNumber('a whole number from 1 to 1000', 1, 1_000).default(20),
   /** Memory for answers to reads that are sent again while they are up to date (docs/http.md#edge-cache). 0: none. */
   EDGE_CACHE_MB: wholeNumber('a whole number of megabytes from 0 to 16384', 0, 16_384).default(64),
   /**

@@ -41,6 +41,7 @@ export type Condition =
   | 'listing_not_empty'
   | 'name_taken'
   | 'insufficient_stock'
+  | 'too_many_webhooks'
   | 'offset_of_other_log'
   | 'idempotency_key_reused'
   | 'idempotency_key_locked'

@@ -154,8 +154,9 @@ describe('a webhook', () => {
   test('refuses what is not a webhook', async () => {
     const token = shop.secret.token;
     const post = (body: object) => harness.request('POST', '/api/webhook', { token, body });
-    for (const url of ['ftp://erp.example', 'https://user:pass@erp.example', 'https://erp.example/#a', 'erp'])
-      expectError(await post({ url }), 400, 'INVALID_URL', 'url');
+    const controls = ['\r', '\n', '\t'].map((control) => `https://erp${control}.example`);
+    const others = ['ftp://erp.example', 'https://user:pass@erp.example', 'https://erp.example/#a', 'erp'];
+    for (const url of [...controls, ...others]) expectError(await post({ url }), 400, 'INVALID_URL', 'url');
     const good = { url: 'https://erp.example' };
     expectError(
       await post({ ...good, events: [{ type: 'publication.sold' }] }),
@@ -283,6 +284,20 @@ describe('a message that is refused', () => {
   });
 });
 
+test('a store has 20 webhooks at most, also if they are made at the same time', async () => {
+  const url = 'https://erp.example';
+  const create = (headers = {}) =>
+    harness.request('POST', '/api/webhook', { token: shop.secret.token, body: { url }, headers });
+  const key = { 'Idempotency-Key': 'the-last-one' };
+  const answers = await Promise.all(Array.from({ length: 22 }, () => create({ Prefer: 'respond-async' })));
+  expect(answers.map(({ status }) => status).sort()).toEqual([...Array(20).fill(201), 409, 409]);
+  expectError(answers.find(({ status }) => status === 409)!, 409, 'LIMIT_EXCEEDED');
+  const [first] = await merchant.webhooks.list().all();
+  await merchant.webhooks.delete(first!.id);
+  const last = await create(key);
+  expect([last.status, (await create(key)).body, (await create()).status]).toEqual([201, last.body, 409]);
+});
+
 test('a ping is sent once', async () => {
   webhook = await merchant.webhooks.create({ url: receiver.url });
   receiver.answer = () => ({ status: 500 });
@@ -346,6 +361,18 @@ describe('addresses that are not on the public internet', () => {
   });
   afterAll(() => closed?.close());
 
+  test('and http:// are refused when a webhook is made or changed', async () => {
+    const { token } = (await closed.newShop()).secret;
+    const body = { url: 'http://erp.example' };
+    expectError(await closed.request('POST', '/api/webhook', { token, body }), 400, 'INVALID_URL', 'url');
+    const made = await closed.request('POST', '/api/webhook', {
+      token,
+      body: { url: 'https://erp.example' },
+    });
+    const path = `/api/webhook/${made.body.data.id}`;
+    expectError(await closed.request('PATCH', path, { token, body }), 400, 'INVALID_URL', 'url');
+  });
+
   test('are refused at every attempt', async () => {
     const other = await closed.newShop();
     const client = closed.client(other.secret, { consistent: true });
@@ -354,7 +381,6 @@ describe('addresses that are not on the public internet', () => {
       'https://localhost:8443': 'the address is not public',
       'https://[::1]': 'the address is not public',
       'https://169.254.169.254/latest': 'the address is not public',
-      'http://erp.example': 'the URL must begin with https://',
     };
     const webhooks = await Promise.all(
       Object.entries(reasons).map(async ([url, reason]) => {

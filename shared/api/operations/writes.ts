@@ -409,7 +409,7 @@ export const writes = withIds({
     schema: requests.newWebhookBody,
     sample: { url: examples.webhook.url, events: examples.webhook.events },
     answer: answers.NewWebhookAnswer,
-    refusals: ['invalid_url'],
+    refusals: ['invalid_url', 'too_many_webhooks'],
   }),
   updateWebhook: update({
     ...webhook,

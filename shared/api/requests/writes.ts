@@ -238,6 +238,13 @@ export const reviewPatchBody = z.strictObject({
 
 const webhookShape = {
   url: z
+    .string()
+    // Parsing a URL leaves out CR, LF and tab.
+    .refine((text) => !/\p{Cc}/u.test(text), {
+      params: { condition: 'invalid_url' },
+      error: 'a URL without control characters',
+      abort: true,
+    })
     .url({ protocol: /^https?$/, error: 'an https:// URL', abort: true })
     .max(2_048, 'at most 2,048 characters')
     .refine(isAddress, {

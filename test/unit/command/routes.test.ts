@@ -7,6 +7,7 @@ import { partitionOf } from '../../../shared/catalog/events/partitions';
 import type { Store } from '../../../shared/catalog/store/store';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../../shared/http/route';
+import { parseConfig } from '../../../shared/kernel/config';
 import type { StoreId } from '../../../shared/kernel/ids';
 import type { ActiveView } from '../../../shared/ports/document-reader';
 import { noMedia } from '../../support/no-media';
@@ -60,6 +61,7 @@ class WriteApi {
   } as unknown as ActiveView;
 
   private readonly routes = commandRoutes({
+    config: parseConfig({}),
     system: this.world.system,
     events: this.world.events,
     views: { live: this.activeView, test: this.activeView },
