@@ -11,43 +11,66 @@ import { type ReadParts, readLags } from './pipeline-reading';
 interface Reading {
   /** By partition. */
   readonly checkpoints: readonly Position[];
-  /** By partition, in seconds. Undefined if the log could not be read in time. */
-  readonly lags_s: readonly number[] | undefined;
+  /** The last known lags: earlier ones if the log could not be read in time, undefined if it was never read. */
+  readonly lags: Lags | undefined;
+}
+
+interface Lags {
+  /** By partition, in seconds. */
+  readonly seconds: readonly number[];
+  /** When reading them began, in Unix milliseconds. */
+  readonly read_at_ms: number;
 }
 
 /** How old a reading may be. */
 const READING_MS = 1_000;
 /** How long a read waits for the lag, once per reading, so that an outage of the log does not delay the others. */
 const LAG_TIMEOUT_MS = 100;
-const NOTHING_READ: Reading = { checkpoints: [], lags_s: undefined };
+const NOTHING_READ: Reading = { checkpoints: [], lags: undefined };
 
 /**
  * The headers of reads (docs/interface.md#freshness). If the documents may be behind their checkpoints, the position is 0.
  */
 export function freshnessHeaders(parts: ReadParts): FreshnessHeaders {
+  const { now } = parts.system;
+  const known = new Map<Environment, Lags>();
   const readings = new TtlCache<Reading>({
-    ...{ ttl_ms: READING_MS, entries_max: 2, now: parts.system.now },
-    load: (environment) => read(parts, environment as Environment).catch(() => NOTHING_READ),
+    ...{ ttl_ms: READING_MS, entries_max: 2, now },
+    load: (environment) => read(parts, environment as Environment, known).catch(() => NOTHING_READ),
   });
   return async ({ environment, stores }) => {
-    const { checkpoints, lags_s } = (await readings.get(environment)) ?? NOTHING_READ;
+    const { checkpoints, lags } = (await readings.get(environment)) ?? NOTHING_READ;
     if (checkpoints.length === 0) return { 'X-Catalog-Position': String(START) };
     const partitions = stores.map((store_id) => partitionOf(store_id, checkpoints.length));
     const position = least(partitions.map((partition) => checkpoints[partition] ?? START));
-    const lag_s = lags_s && Math.max(...partitions.map((partition) => lags_s[partition] ?? 0));
+    const headers = { 'X-Catalog-Position': String(position) };
+    if (!lags) return headers;
+    const lag_s = Math.max(...partitions.map((partition) => lags.seconds[partition] ?? 0));
+    const age_ms = now() - lags.read_at_ms;
     return {
-      'X-Catalog-Position': String(position),
-      ...(lag_s !== undefined && { 'X-Catalog-Lag-Ms': String(Math.round(lag_s * 1_000)) }),
+      ...headers,
+      'X-Catalog-Lag-Ms': String(Math.round(lag_s * 1_000)),
+      ...(age_ms > READING_MS && { 'X-Catalog-Lag-Age-Ms': String(age_ms) }),
     };
   };
 }
 
-async function read(parts: ReadParts, environment: Environment): Promise<Reading> {
+/** Reads the checkpoints and the lags. Keeps the lags in `known`, also those that it does not wait for. */
+async function read(
+  parts: ReadParts,
+  environment: Environment,
+  known: Map<Environment, Lags>,
+): Promise<Reading> {
   const version = await parts.views[environment].current();
   // Another version answers reads that need the newest documents: this one is a copy that may be behind.
   if (version === undefined || version.upToDate) return NOTHING_READ;
   const checkpoints = await version.checkpoints();
-  const reading = readLags(parts, environment, checkpoints);
-  const lags = await withTimeout(reading, LAG_TIMEOUT_MS, () => undefined).catch(() => undefined);
-  return { checkpoints, lags_s: lags?.map(({ seconds }) => seconds) };
+  const read_at_ms = parts.system.now();
+  const reading = readLags(parts, environment, checkpoints).then((lags) => {
+    const { read_at_ms: known_ms = 0 } = known.get(environment) ?? {};
+    if (read_at_ms < known_ms) return;
+    known.set(environment, { seconds: lags.map(({ seconds }) => seconds), read_at_ms });
+  });
+  await withTimeout(reading, LAG_TIMEOUT_MS, () => undefined).catch(() => undefined);
+  return { checkpoints, lags: known.get(environment) };
 }

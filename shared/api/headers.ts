@@ -77,6 +77,11 @@ export const responseHeaders = {
     '0',
     { pattern: '^[0-9]+$', optional: true },
   ),
+  'X-Catalog-Lag-Age-Ms': header(
+    'How long ago `X-Catalog-Lag-Ms` was read, in milliseconds, if that is more than a second: the log could not be read since.',
+    '4200',
+    { pattern: '^[0-9]+$', optional: true },
+  ),
   'Idempotent-Replayed': header(
     'The response repeats that of an earlier request with the same `Idempotency-Key`.',
     'true',

@@ -426,7 +426,9 @@ function headersOf(area: Area): ResponseHeader[] {
 
 /** Returns the headers of successful reads. */
 const freshnessOf = ({ method, path }: Operation): ResponseHeader[] =>
-  method === 'GET' && areaOf(path) === 'api' ? ['X-Catalog-Position', 'X-Catalog-Lag-Ms'] : [];
+  method === 'GET' && areaOf(path) === 'api'
+    ? ['X-Catalog-Position', 'X-Catalog-Lag-Ms', 'X-Catalog-Lag-Age-Ms']
+    : [];
 
 function failureHeaders(
   area: Area,

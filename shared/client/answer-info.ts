@@ -15,6 +15,8 @@ export interface AnswerInfo {
   readonly replayed: boolean;
   /** Reads only: how long the oldest event that the state lacks has waited, in milliseconds, if the service says so. */
   readonly lagMs: number | undefined;
+  /** How long ago `lagMs` was read, in milliseconds, if that is more than a second. */
+  readonly lagAgeMs: number | undefined;
   readonly requestId: string | undefined;
   /** The key's limit per minute, the number of requests left, and the Unix second at which none is used any more. */
   readonly rateLimit: { readonly limit: number; readonly remaining: number; readonly reset: number };
@@ -77,6 +79,7 @@ function parseInfo(status: number, headers: Headers): AnswerInfo {
     position: text('x-catalog-position'),
     replayed: headers.has('idempotent-replayed'),
     lagMs: headers.has('x-catalog-lag-ms') ? number('x-catalog-lag-ms') : undefined,
+    lagAgeMs: headers.has('x-catalog-lag-age-ms') ? number('x-catalog-lag-age-ms') : undefined,
     requestId: text('x-request-id'),
     rateLimit: {
       limit: number('x-ratelimit-limit'),

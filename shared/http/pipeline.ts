@@ -42,9 +42,11 @@ export interface AnswerCache {
 }
 
 /** Returns headers that say how new the documents are. Call it before the read, whose documents are then at least as new. */
-export type FreshnessHeaders = (
-  principal: Principal,
-) => Promise<{ readonly 'X-Catalog-Position': string; readonly 'X-Catalog-Lag-Ms'?: string }>;
+export type FreshnessHeaders = (principal: Principal) => Promise<{
+  readonly 'X-Catalog-Position': string;
+  readonly 'X-Catalog-Lag-Ms'?: string;
+  readonly 'X-Catalog-Lag-Age-Ms'?: string;
+}>;
 
 export interface PipelineOptions extends RequestRecords {
   /** Endpoints of `/api` that this process serves. */

@@ -141,6 +141,7 @@ export const CORS_EXPOSED = [
   'X-Request-Id',
   'X-Catalog-Position',
   'X-Catalog-Lag-Ms',
+  'X-Catalog-Lag-Age-Ms',
   'X-Catalog-Ignored',
   'Idempotent-Replayed',
 ].join(', ');

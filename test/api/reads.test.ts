@@ -1,4 +1,5 @@
 import { type Harness, startHarness } from '../support/harness';
+import { waitFor } from '../support/wait-for';
 import { namesOf, type StockedShop, stockShop } from './reads-shop';
 
 let harness: Harness;
@@ -181,4 +182,25 @@ describe('by id', () => {
       expect([...featured, ...others]).toEqual(listing.publications.data);
     }
   });
+});
+
+test('a read shows the last known lag and its age while the head of the log cannot be read', async () => {
+  const { secret } = await harness.newShop();
+  const lagOf = async () => {
+    const { headers } = await harness.request('GET', '/api/store', { token: secret.token });
+    return ['x-catalog-lag-ms', 'x-catalog-lag-age-ms'].map((name) => headers.get(name));
+  };
+  await waitFor(async () => (await lagOf())[0] === '0', { what: 'documents that lack nothing' });
+  const head = jest.spyOn(harness.deps.events.live, 'head').mockImplementation(() => new Promise(() => {}));
+  try {
+    const [lag_ms, age_ms] = await waitFor(async () => {
+      const shown = await lagOf();
+      return shown[1] !== null && shown;
+    });
+    expect(lag_ms).toBe('0');
+    expect(Number(age_ms)).toBeGreaterThan(1_000);
+  } finally {
+    head.mockRestore();
+  }
+  await waitFor(async () => (await lagOf())[1] === null, { what: 'a lag of the last second' });
 });
