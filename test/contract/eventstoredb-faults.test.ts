@@ -4,6 +4,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { type CountedPageViews, PageViewLog } from '../../services/command/page-views';
+import { allChangesOf } from '../../services/query/change-collector';
+import { Feed } from '../../services/query/feed';
 import { EventStoreDbConnection } from '../../shared/adapters/eventstoredb/connection';
 import { serverHints } from '../../shared/adapters/eventstoredb/subscription';
 import { type Position, START, streamName } from '../../shared/catalog/events/envelope';
@@ -12,6 +14,7 @@ import { REALMS } from '../../shared/catalog/realm';
 import { CatalogError, DeletedStreamError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import { type AppendResult, type EventStore, NO_STREAM } from '../../shared/ports/event-store';
+import { BEGINNING, markOf, offsetOf, type Place } from '../../shared/ports/log-offset';
 import type { FaultPlan } from '../support/eventstore-standin/faults';
 import { Follower, type FollowerOptions } from '../support/eventstore-standin/follower';
 import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
@@ -24,7 +27,7 @@ import {
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, WAIT_MS_MAX, waitFor, within } from '../support/wait-for';
-import { anEvent, aStream, someEvents } from './some-events';
+import { anEvent, aStream, NO_KEYS, someEvents } from './some-events';
 
 /** Injects faults that a real server cannot produce on demand, so these tests always use the stand-in. */
 let folder: TempDir;
@@ -520,6 +523,27 @@ describe('a subscription continues without gaps or duplicates', () => {
     expect(follower.events.map(({ type }) => type)).toEqual(['something_happened', 'something_happened']);
     for (const other of others) await other.close();
   });
+});
+
+test('a feed and a subscription pass 200,000 events of other programs in steps', async () => {
+  const streams = [aStream(), aStream()];
+  await store.append(streams[0]!, NO_STREAM, [anEvent()]);
+  server.writeNoise('others', 200_000);
+  await store.append(streams[1]!, NO_STREAM, [anEvent()]);
+  server.writeNoise('others', 10_000);
+  // One read examines them for longer than a request may take.
+  server.faults.set({ searched_per_s: 30_000 });
+  const follower = follow();
+  const feed = new Feed({ control_view: NO_KEYS }, store, allChangesOf('another-store'));
+  let place: Place = BEGINNING;
+  const head = await store.head();
+  while (place.position < head) {
+    const page = await feed.read(place);
+    expect(page.next.position).toBeGreaterThan(place.position);
+    place = await markOf(store, offsetOf(page.next));
+  }
+  await follower.untilCaughtUp();
+  expect(follower.events.map(({ stream }) => stream)).toEqual(streams);
 });
 
 test('the server pushes a hint for each event of the realm, also after the subscription has ended', async () => {

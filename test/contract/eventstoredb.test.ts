@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { allChangesOf } from '../../services/query/change-collector';
 import { Feed } from '../../services/query/feed';
 import { type Position, type StreamName, streamName } from '../../shared/catalog/events/envelope';
-import type { ActiveView } from '../../shared/ports/document-reader';
 import { type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { BEGINNING, markOf, offsetOf } from '../../shared/ports/log-offset';
 import {
@@ -12,7 +11,7 @@ import {
   ownNamespace,
 } from '../support/eventstore-standin/server-under-test';
 import { eventStoreContract } from './event-store.contract';
-import { anEvent, aStream, someEvents } from './some-events';
+import { anEvent, aStream, NO_KEYS, someEvents } from './some-events';
 
 const server = new EventStoreServer();
 beforeAll(() => server.start());
@@ -33,9 +32,6 @@ eventStoreContract(eventStoreUrl === undefined ? 'the EventStoreDB stand-in' : '
 });
 
 const foreignStream = (): StreamName => streamName('test', 'publication', randomUUID());
-
-/** The view of a service that has projected nothing: no API key has a name. */
-const NO_KEYS = { current: async () => undefined } as unknown as ActiveView;
 
 test('a change feed without changes examines the events of other realms once', async () => {
   const namespace = ownNamespace();

@@ -5,6 +5,10 @@ import {
   type StreamName,
   streamName,
 } from '../../shared/catalog/events/envelope';
+import type { ActiveView } from '../../shared/ports/document-reader';
+
+/** The view of a service that has projected nothing: no API key has a name. */
+export const NO_KEYS = { current: async () => undefined } as unknown as ActiveView;
 
 /** Returns the name of a stream without events. */
 export const aStream = (): StreamName => streamName('live', 'publication', randomUUID());

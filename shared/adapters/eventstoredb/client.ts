@@ -100,7 +100,7 @@ function watchConnection(channel: Channel, onLost: () => void): void {
 }
 
 /** How many events of other streams the server examines at a time. */
-const SEARCH_WINDOW = 512;
+export const SEARCH_WINDOW = 512;
 
 /**
  * Returns the client with a `readAll` that reads only streams whose names begin with `prefix`. The server has this filter

@@ -1,6 +1,7 @@
 import {
   type AllStreamRecordedEvent,
   type AllStreamResolvedEvent,
+  type AllStreamSubscription,
   BACKWARDS,
   END,
   type EventStoreDBClient,
@@ -10,12 +11,13 @@ import {
   StreamDeletedError,
   type StreamingRead,
   StreamNotFoundError,
+  streamNameFilter,
 } from '@eventstore/db-client';
 import { type Position, type RecordedEvent, START, type StreamName } from '../../catalog/events/envelope';
 import { withTimeout } from '../../kernel/async';
 import { CatalogError, LogMismatchError } from '../../kernel/errors';
 import type { LogMark } from '../../ports/event-store';
-import { filterByPrefix } from './client';
+import { filterByPrefix, SEARCH_WINDOW } from './client';
 import type { CallOptions, CurrentClient, EventStoreDbConnection } from './connection';
 import { isSystemEvent, positionOf, type StreamNames, toRecordedEvent } from './events';
 import { isReadAllError, NoResponseError } from './failures';
@@ -31,6 +33,10 @@ const PAGE_EVENTS = 1_024;
  * events per second. A lost connection is noticed earlier, by the reads of the head.
  */
 const SEARCH_MS = 60_000;
+/** How long a search for events of a realm runs until it reports how far it has come. */
+const SEARCH_STEP_MS = 1_000;
+/** The server reports how far it has come after so many windows of `SEARCH_WINDOW` events. */
+const REPORTED_WINDOWS = 8;
 /** A read of the head that fails at the end of its own time says why, so its callers wait a little longer than that. */
 const GRACE_MS = 100;
 
@@ -106,21 +112,63 @@ export function readHead(connection: EventStoreDbConnection, max_age_ms = 0): Pr
 }
 
 /**
- * Reads the first `count` events at or after `position`, of any realm. With `prefix`, only those whose streams begin with
- * it; if there are fewer, the log has no others up to its head at the time of the call. Throws `LogMismatchError` if two
- * reads there fail in a row: the position is then in the middle of a record. A single failure may have another cause.
+ * Reads the first `count` events at or after `position`, of any realm. Throws `LogMismatchError` if two reads there fail
+ * in a row: the position is then in the middle of a record. A single failure may have another cause.
  */
-export async function readLogFrom(
+export function readLogFrom(
   connection: EventStoreDbConnection,
   position: Position,
   count: number,
-  prefix?: string,
 ): Promise<AllStreamRecordedEvent[]> {
-  const fromPosition = position === START ? LOG_START : { commit: position, prepare: position };
-  const options = { ...LEADER, direction: FORWARDS, fromPosition, maxCount: count } as const;
-  const open = ({ client }: CurrentClient) =>
-    prefix === undefined ? client.readAll(options) : filterByPrefix(client, prefix).readAll(options);
-  const read = () => readLog(connection, open, prefix === undefined ? {} : { silence_ms: SEARCH_MS });
+  const options = {
+    ...LEADER,
+    direction: FORWARDS,
+    fromPosition: placeOf(position),
+    maxCount: count,
+  } as const;
+  return readAt(position, () => readLog(connection, ({ client }) => client.readAll(options)));
+}
+
+/** Events of a realm. If there are fewer than asked for and `is_finished`, the log has no others. */
+interface RealmEvents {
+  readonly events: AllStreamRecordedEvent[];
+  readonly is_finished: boolean;
+}
+
+/**
+ * Reads the first `count` events of a realm at or after `position`. Unless `is_patient`, ends after `SEARCH_STEP_MS`
+ * without an event. Throws `LogMismatchError` as `readLogFrom` does.
+ */
+export async function readRealmFrom(
+  connection: EventStoreDbConnection,
+  position: Position,
+  count: number,
+  prefix: string,
+  is_patient: boolean,
+): Promise<RealmEvents> {
+  const options = {
+    ...LEADER,
+    direction: FORWARDS,
+    fromPosition: placeOf(position),
+    maxCount: count,
+  } as const;
+  const open = ({ client }: CurrentClient) => filterByPrefix(client, prefix).readAll(options);
+  let is_finished = true;
+  const onImpatience = (): void => {
+    is_finished = false;
+  };
+  const searching = { silence_ms: SEARCH_MS, ...(!is_patient && { onImpatience }) };
+  const events = await readAt(position, () => readLog(connection, open, searching));
+  return { events, is_finished };
+}
+
+const placeOf = (position: Position) =>
+  position === START ? LOG_START : { commit: position, prepare: position };
+
+function readAt(
+  position: Position,
+  read: () => Promise<AllStreamRecordedEvent[]>,
+): Promise<AllStreamRecordedEvent[]> {
   const onUnreadable =
     (next: (error: unknown) => never | Promise<AllStreamRecordedEvent[]>) => (error: unknown) => {
       if (!isReadAllError(error)) throw error;
@@ -133,6 +181,49 @@ export async function readLogFrom(
         throw new LogMismatchError(`No event begins at position ${position} of the log.`, error);
       }),
     );
+}
+
+/**
+ * Searches the log after a position for events of a realm, for `SEARCH_STEP_MS` at most. Returns a later position up to
+ * which there is none, undefined if the server has not come that far. A read of the server does not say how far it has
+ * come, but a subscription does.
+ */
+export async function searchRealm(
+  connection: EventStoreDbConnection,
+  after: Position,
+  prefix: string,
+): Promise<Position | undefined> {
+  let examined = after;
+  const filter = streamNameFilter({
+    prefixes: [prefix],
+    maxSearchWindow: SEARCH_WINDOW,
+    checkpointInterval: REPORTED_WINDOWS,
+    checkpointReached: (_subscription, { commit }) => {
+      examined = commit;
+    },
+  });
+  const subscription = connection.current.client.subscribeToAll({ fromPosition: placeOf(after), filter });
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      endSubscription(subscription);
+      resolve();
+    };
+    const timer = setTimeout(end, SEARCH_STEP_MS);
+    subscription.on('data', end).on('caughtUp', end).on('end', end).on('close', end).on('error', end);
+  });
+  if (examined <= after) return undefined;
+  // What the server reports may be where the next event begins, which it has not examined.
+  const before = { ...LEADER, direction: BACKWARDS, fromPosition: placeOf(examined), maxCount: 1 } as const;
+  const [last] = await readLog(connection, ({ client }) => client.readAll(before));
+  const is_later = last !== undefined && positionOf(last) > after && !last.streamId.startsWith(prefix);
+  return is_later ? positionOf(last) : undefined;
+}
+
+/** Ends a subscription. Destroying the stream alone does not end the gRPC call. */
+export function endSubscription(subscription: AllStreamSubscription): void {
+  subscription.unsubscribe().catch(() => {});
+  subscription.destroy();
 }
 
 /** Returns the newest events of a realm before `before`, newest first, at most `count`. None if there are no others. */
@@ -165,10 +256,10 @@ export async function readMarkAt(
 async function readLog(
   connection: EventStoreDbConnection,
   open: (current: CurrentClient) => StreamingRead<AllStreamResolvedEvent>,
-  options: CallOptions = {},
+  { onImpatience, ...options }: CallOptions & { readonly onImpatience?: () => void } = {},
 ): Promise<AllStreamRecordedEvent[]> {
   const resolved = await connection.call(
-    (current, silence_ms, onProgress) => collect(open(current), silence_ms, onProgress),
+    (current, silence_ms, onProgress) => collect(open(current), silence_ms, onProgress, onImpatience),
     { needs_all: true, ...options },
   );
   return resolved.flatMap(({ event }) => event ?? []);
@@ -176,12 +267,13 @@ async function readLog(
 
 /**
  * Reads the stream to its end. Calls `onProgress` for each event. Throws `NoResponseError` if no event comes for
- * `silence_ms`.
+ * `silence_ms`. With `onImpatience`, calls it and ends after `SEARCH_STEP_MS` without an event.
  */
 async function collect<Event>(
   reading: StreamingRead<Event>,
   silence_ms: number,
   onProgress: () => void,
+  onImpatience?: () => void,
 ): Promise<Event[]> {
   // The client may emit an error after the loop below has ended. Without a listener, this error would end the process.
   reading.on('error', () => {});
@@ -189,16 +281,29 @@ async function collect<Event>(
     () => reading.destroy(new NoResponseError(`a read was silent for ${Math.round(silence_ms)} ms`)),
     silence_ms,
   );
+  let is_impatient = false;
+  const impatience =
+    onImpatience &&
+    setTimeout(() => {
+      is_impatient = true;
+      reading.destroy(new Error('the search takes long'));
+    }, SEARCH_STEP_MS);
   const events: Event[] = [];
   try {
     for await (const event of reading) {
       events.push(event);
       timer.refresh();
+      impatience?.refresh();
       onProgress();
     }
     return events;
+  } catch (error) {
+    if (!is_impatient) throw error;
+    onImpatience?.();
+    return events;
   } finally {
     clearTimeout(timer);
+    clearTimeout(impatience);
     // Leaving the `for await` loop does not end the gRPC call.
     if (!reading.readableEnded) reading.cancel().catch(() => {});
   }

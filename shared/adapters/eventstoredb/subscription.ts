@@ -7,7 +7,7 @@ import { assertContains, type LogBatch, type LogMark } from '../../ports/event-s
 import { follow, type Hints } from '../follow';
 import type { EventStoreDbConnection } from './connection';
 import { isSystemEvent, positionOf, type StreamNames, toRecordedEvent } from './events';
-import { readHead, readLogFrom, readMarkAt } from './reading';
+import { endSubscription, readHead, readLogFrom, readMarkAt, readRealmFrom, searchRealm } from './reading';
 
 /** Time between two reads of the head of the log without a hint. It is doubled while the log has no new event. */
 const POLL_FIRST_MS = 25;
@@ -54,6 +54,8 @@ class RealmReader {
   /** The client over which the log was found to contain what was yielded. The log behind another one may differ. */
   private checked: unknown;
   private yielded: LogMark | undefined;
+  /** Whether the last search of the log has come further without finding an event. */
+  private is_searching = false;
 
   constructor(private readonly options: RealmSubscription) {}
 
@@ -65,14 +67,29 @@ class RealmReader {
     // Polls read the head, because this read is shared with the other realms. The next read covers all events up to it.
     const head = has_more ? after : await readHead(connection);
     if (!has_more && head <= after) return { events: [], position: after, caught_up: true };
-    const read = await readLogFrom(connection, after, batch_size, names.prefix);
+    const found = this.is_searching ? undefined : await this.readEvents(after, false);
+    if (!found) {
+      const searched = await searchRealm(connection, after, names.prefix);
+      this.is_searching = searched !== undefined;
+      if (searched !== undefined) return { events: [], position: searched, caught_up: false };
+    }
+    const { events: read, is_finished } = found ?? (await this.readEvents(after, true))!;
     const events = read.filter((event) => positionOf(event) > after && !isSystemEvent(event));
-    const caught_up = read.length < batch_size;
+    const caught_up = is_finished && read.length < batch_size;
     const last = read.at(-1);
     const reached = greatest([after, last ? positionOf(last) : after, caught_up ? head : after]);
     const newest = events.at(-1);
     if (newest) this.yielded = { position: positionOf(newest), event_id: newest.id };
     return { events: events.map((event) => toRecordedEvent(event, names)), position: reached, caught_up };
+  }
+
+  /** Returns undefined if the server examines events of other realms for long before it finds one, unless `is_patient`. */
+  private async readEvents(after: Position, is_patient: boolean) {
+    const { connection, names, batch_size } = this.options;
+    const read = await readRealmFrom(connection, after, batch_size, names.prefix, is_patient);
+    // A read from the position of an event finds this event at once.
+    const is_new = read.events.some((event) => positionOf(event) > after);
+    return read.is_finished || is_new ? read : undefined;
   }
 
   /** Throws `LogMismatchError` if the log has another event where one was yielded, ends before, or has none at `after`. */
@@ -108,9 +125,7 @@ async function listen(
       over.addEventListener('abort', () => resolve());
       if (over.aborted) resolve();
     });
-    // Destroying the stream alone does not end the gRPC call.
-    subscription.unsubscribe().catch(() => {});
-    subscription.destroy();
+    endSubscription(subscription);
     await pause(REOPEN_MS, signal, { ref: false });
   }
 }

@@ -33,6 +33,8 @@ const NONE = {
   append_bytes_max: 1_048_576,
   /** How long the server waits before it answers a read or subscription. A real one stalls for 1 to 4 s. */
   read_stall_ms: 0,
+  /** How many events of other streams a search for those with a prefix examines per second. A real one: 100,000. */
+  searched_per_s: Number.POSITIVE_INFINITY,
   /** How long a read of the head takes that runs at the same time as another one. */
   concurrent_head_read_ms: 0,
   /** Reads whose connection is cut after `cut_reads_after_events` events. */

@@ -25,7 +25,7 @@ export function readHandler(database: Database, gate: CallGate, subscriptions: S
       await send(
         call,
         gate,
-        options.hasAll() ? findInLog(database, options) : findInStream(database, options),
+        options.hasAll() ? findInLog(database, gate, options) : findInStream(database, options),
       );
     };
     const backwards = options.getReadDirection() === ReadReq.Options.ReadDirection.BACKWARDS;
@@ -35,13 +35,29 @@ export function readHandler(database: Database, gate: CallGate, subscriptions: S
   };
 }
 
-/** Sends new events until the reader leaves or the stand-in ends the call. */
-function subscribe(database: Database, call: ReadCall, gate: CallGate, subscriptions: Set<ReadCall>): void {
+/**
+ * Sends the events after a place and new ones until the reader leaves or the stand-in ends the call. Says how far it has
+ * examined the log: where the next event begins.
+ */
+async function subscribe(
+  database: Database,
+  call: ReadCall,
+  gate: CallGate,
+  subscriptions: Set<ReadCall>,
+): Promise<void> {
   const options = call.request.getOptions()!;
-  if (!options.getAll()?.hasEnd()) throw invalidArgument('this stand-in only delivers new events of the log');
   const isWanted = filterOf(options);
   const confirmation = new ReadResp.SubscriptionConfirmation().setSubscriptionId(randomUUID());
   call.write(new ReadResp().setConfirmation(confirmation));
+  const onExamined = ({ position }: StoredEvent): void => {
+    const checkpoint = new ReadResp.Checkpoint().setCommitPosition(String(position));
+    call.write(new ReadResp().setCheckpoint(checkpoint.setPreparePosition(String(position))));
+  };
+  const after = Number(options.getAll()?.getPosition()?.getCommitPosition() ?? -1);
+  for await (const event of findInLog(database, gate, options, onExamined)) {
+    if (call.cancelled) return;
+    if (event.position > after) call.write(eventMessage(event));
+  }
   call.write(new ReadResp().setCaughtUp(new ReadResp.CaughtUp()));
   let dumb = false;
   const unwatch = database.watch((event) => {
@@ -61,7 +77,7 @@ function subscribe(database: Database, call: ReadCall, gate: CallGate, subscript
 async function send(
   call: ReadCall,
   gate: CallGate,
-  found: readonly StoredEvent[] | undefined,
+  found: Iterable<StoredEvent> | AsyncIterable<StoredEvent> | undefined,
 ): Promise<void> {
   const gone = new AbortController();
   for (const event of ['cancelled', 'close']) call.once(event, () => gone.abort());
@@ -71,11 +87,12 @@ async function send(
       new ReadResp().setStreamNotFound(new ReadResp.StreamNotFound().setStreamIdentifier(identifier)),
     );
   }
-  for (const [sent, event] of (found ?? []).entries()) {
+  let sent = 0;
+  for await (const event of found ?? []) {
     const { read_pause_ms, cut_reads_after_events } = gate.faults.current;
     if (read_pause_ms > 0) await sleep(read_pause_ms);
     if (gone.signal.aborted) return;
-    if (sent >= cut_reads_after_events && gate.faults.take('cut_reads')) return gate.cut(call);
+    if (sent++ >= cut_reads_after_events && gate.faults.take('cut_reads')) return gate.cut(call);
     if (!call.write(eventMessage(event))) await once(call, 'drain', { signal: gone.signal }).catch(() => {});
   }
   call.end();
@@ -95,16 +112,35 @@ function findInStream(database: Database, options: ReadReq.Options): StoredEvent
   return stream.from(0).reverse().slice(0, count);
 }
 
-/** Forwards: the event at the position and later ones. Backwards: those before the position. */
-function findInLog(database: Database, options: ReadReq.Options): StoredEvent[] {
+/** How many events a search examines at a time. */
+const EXAMINED_EVENTS = 4_096;
+
+/**
+ * Forwards: the event at the position and later ones. Backwards: those before the position. Calls `onExamined` with the
+ * next event from time to time.
+ */
+async function* findInLog(
+  database: Database,
+  { faults }: CallGate,
+  options: ReadReq.Options,
+  onExamined: (next: StoredEvent) => void = () => {},
+): AsyncGenerator<StoredEvent> {
   const isWanted = filterOf(options);
   const start = startOf(database, options);
   const step = options.getReadDirection() === ReadReq.Options.ReadDirection.FORWARDS ? 1 : -1;
-  const found: StoredEvent[] = [];
+  let left = options.hasCount() ? Number(options.getCount()) : Number.POSITIVE_INFINITY;
   let index = step === 1 ? start : start - 1;
-  for (; database.all[index] && found.length < Number(options.getCount()); index += step)
-    if (isWanted(database.all[index]!)) found.push(database.all[index]!);
-  return found;
+  for (let examined = 1; database.all[index] && left > 0; examined++, index += step) {
+    const event = database.all[index]!;
+    if (isWanted(event)) {
+      left--;
+      yield event;
+    }
+    if (!options.hasFilter() || examined % EXAMINED_EVENTS > 0) continue;
+    await sleep((1_000 * EXAMINED_EVENTS) / faults.current.searched_per_s);
+    const next = database.all[index + step];
+    if (next) onExamined(next);
+  }
 }
 
 /** Returns the index of the first event at or after the position in `options`. */

@@ -104,8 +104,8 @@ export class EventStoreStandIn {
 
   /** Appends events that no test follows. */
   writeNoise(stream: string, count: number): void {
-    for (let index = 0; index < count; index++)
-      this.database.append(stream, 'any', [systemEvent('$noise', `{"index":${index}}`)]);
+    const noise = Array.from({ length: count }, (_, index) => systemEvent('$noise', `{"index":${index}}`));
+    this.database.append(stream, 'any', noise);
   }
 
   /** Returns the events of streams that begin with `prefix`, in order, without the server's own. */
