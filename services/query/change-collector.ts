@@ -115,9 +115,22 @@ interface StreamState {
   readonly state: State<never>;
 }
 
-/** Collects the changes of one store from consecutive events. */
+/** Returns whether two events were appended by one write, one after the other. */
+export function isSameWrite(before: RecordedEvent | undefined, event: RecordedEvent): boolean {
+  if (before?.stream !== event.stream || before.revision + 1 !== event.revision) return false;
+  const { occurred_at, request_id } = event.metadata;
+  return before.metadata.occurred_at === occurred_at && before.metadata.request_id === request_id;
+}
+
+const isSameUpdate = (one: Entry, other: Entry): boolean =>
+  one.type === other.type && one.type.endsWith('.updated') && one.resource_id === other.resource_id;
+
+/** Collects the changes of one store from consecutive events. The events of a write update a resource once. */
 export class ChangeCollector {
-  readonly entries: Entry[] = [];
+  private readonly entries: Entry[] = [];
+  /** The last change, which the next event may be a part of, and the state before it. */
+  private open: { readonly entry: Entry; readonly before: State<never> } | undefined;
+  private previous: RecordedEvent | undefined;
   private readonly streams = new LRUCache<StreamName, StreamState>({ max: STREAMS_MAX });
   private scanned = 0;
   private length = 0;
@@ -128,22 +141,31 @@ export class ChangeCollector {
     private last: Place = BEGINNING,
   ) {}
 
-  get hasEntries(): boolean {
-    return this.entries.length > 0;
+  isFull(): boolean {
+    const count = this.entries.length + (this.open ? 1 : 0);
+    return count >= PAGE_MAX || this.scanned >= SCANNED_MAX || this.length >= LENGTH_MAX;
   }
 
-  isFull(): boolean {
-    return this.entries.length >= PAGE_MAX || this.scanned >= SCANNED_MAX || this.length >= LENGTH_MAX;
+  /** Returns whether the event is a part of the write of the last one. */
+  continuesWith(event: RecordedEvent): boolean {
+    return isSameWrite(this.previous, event);
   }
 
   end(is_up_to_date: boolean): Page {
-    return { entries: this.entries, next: this.last, is_up_to_date };
+    return { entries: this.takeEntries(), next: this.last, is_up_to_date };
+  }
+
+  /** Returns the changes so far. They are not returned again. */
+  takeEntries(): readonly Entry[] {
+    this.close();
+    return this.entries.splice(0);
   }
 
   async add(event: RecordedEvent): Promise<void> {
     this.scanned++;
     const [read] = hasUnknownOwner(event) ? await withCorrections(this.events, [event]) : [event];
     if (read?.metadata.partition_key === this.filter.store_id) await this.addOwn(read);
+    this.previous = event;
     this.last = { position: event.position, event_id: event.id };
   }
 
@@ -176,7 +198,21 @@ export class ChangeCollector {
     this.streams.set(event.stream, { revision: event.revision, state });
     const change = changeOf(category as ChangedCategory, id, decoded, before, state);
     if (!change) return;
-    this.collect(entryOf(event, id, change));
+    const entry = entryOf(event, id, change);
+    const { open } = this;
+    if (!open || !this.continuesWith(event) || !isSameUpdate(open.entry, entry)) {
+      this.close();
+      this.open = { entry, before };
+      return;
+    }
+    const whole = changeOf(category as ChangedCategory, id, decoded, open.before, state);
+    this.open = whole && { entry: entryOf(event, id, whole), before: open.before };
+  }
+
+  private close(): void {
+    const { open } = this;
+    this.open = undefined;
+    if (open) this.collect(open.entry);
   }
 
   private collect(entry: Entry): void {

@@ -67,7 +67,7 @@ export class Feed {
     try {
       const options = { after: after.position, signal: ended.signal, batch_size: BATCH_SIZE };
       for await (const { events, position, caught_up } of this.events.subscribe(options)) {
-        for (const event of events) if (!page.isFull()) await page.add(event);
+        for (const event of events) if (!page.isFull() || page.continuesWith(event)) await page.add(event);
         is_up_to_date = caught_up && !page.isFull();
         reached = position;
         if (page.isFull() || caught_up) break;

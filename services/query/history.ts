@@ -82,7 +82,8 @@ export const readHistory =
     const collector = new ChangeCollector(events, allChangesOf(store_id));
     const recorded = last < 0 ? [] : await events.readStream(stream, first, last - first + 1);
     for (const event of recorded) await collector.add(event);
-    const wanted = collector.entries
+    const wanted = collector
+      .takeEntries()
       .filter((entry) => since === undefined || Date.parse(entry.occurred_at) >= Date.parse(since))
       .filter((entry) => actor === undefined || entry.actor.id === actor)
       .reverse();

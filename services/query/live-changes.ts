@@ -3,13 +3,14 @@ import type { Position, RecordedEvent } from '../../shared/catalog/events/envelo
 import { pause } from '../../shared/kernel/async';
 import { LRUCache } from '../../shared/kernel/cache';
 import { hasUnknownOwner, withCorrections } from '../../shared/ports/corrections';
-import type { EventStore } from '../../shared/ports/event-store';
-import { type Place, tailOf } from '../../shared/ports/log-offset';
+import type { EventStore, LogBatch } from '../../shared/ports/event-store';
+import { type Place, placeOf, tailOf } from '../../shared/ports/log-offset';
 import {
   allChangesOf,
   ChangeCollector,
   type Entry,
   type Filter,
+  isSameWrite,
   jsonOf,
   type KeyNames,
   type Page,
@@ -51,9 +52,9 @@ class KeptChanges {
     this.collector = new ChangeCollector(events, allChangesOf(store_id));
   }
 
-  add(change: KeptChange): void {
-    this.changes.push(change);
-    this.length += jsonOf(change.entry).length;
+  add(entry: Entry): void {
+    this.changes.push({ entry, place: placeOf(entry.id) });
+    this.length += jsonOf(entry).length;
     while (this.changes.length > KEPT_CHANGES_MAX || this.length > KEPT_LENGTH_MAX) {
       const { entry, place } = this.changes.shift()!;
       this.length -= jsonOf(entry).length;
@@ -80,6 +81,8 @@ export class LiveChanges {
   private readonly newest = new Map<string, number>();
   private readonly stores = new Map<string, KeptChanges>();
   private readonly pages = new LRUCache<string, Promise<SeenPage>>({ max: PAGES_MAX, ttl: PAGES_MS });
+  /** The last events, of one write, whose changes are not kept yet. */
+  private pending: { readonly event: RecordedEvent; readonly kept: KeptChanges | undefined } | undefined;
   /** The last event whose change is kept. Undefined while the log is not followed. */
   private reached: Place | undefined;
   /** The position of the event that is being examined, or of the last one. */
@@ -100,7 +103,7 @@ export class LiveChanges {
         const tail = await tailOf(this.events);
         this.begin(tail);
         for await (const batch of this.events.subscribe({ after: tail.position, signal }))
-          for (const event of batch.events) await this.examine(event);
+          await this.examine(batch);
       } catch {
         // The log cannot be read now. Those who wait read it as well, and report this.
       }
@@ -109,6 +112,7 @@ export class LiveChanges {
   }
 
   private begin(tail: Place): void {
+    this.pending = undefined;
     this.reached = tail;
     this.examined = tail.position;
     for (const store_id of this.stores.keys()) this.keep(store_id);
@@ -120,24 +124,31 @@ export class LiveChanges {
     this.stores.set(store_id, new KeptChanges(this.events, store_id, this.examined ?? 0n));
   }
 
-  private async examine(recorded: RecordedEvent): Promise<void> {
-    const place = { position: recorded.position, event_id: recorded.id };
-    // A store that is followed from now on does not keep the change of this event.
-    this.examined = place.position;
-    const [event] = hasUnknownOwner(recorded) ? await withCorrections(this.events, [recorded]) : [recorded];
-    const store_id = event!.metadata.partition_key;
-    const kept = this.stores.get(store_id);
-    const entries = kept ? await this.derive(kept.collector, event!) : [];
-    for (const entry of entries) kept?.add({ entry, place });
-    this.reached = place;
-    this.wake(recorded.stream);
-    if (entries.length > 0) this.wake(store_id);
+  private async examine({ events, caught_up }: LogBatch): Promise<void> {
+    for (const recorded of events) {
+      if (!isSameWrite(this.pending?.event, recorded)) await this.finish();
+      // A store that is followed from now on does not keep the change of this event.
+      this.examined = recorded.position;
+      const [event] = hasUnknownOwner(recorded) ? await withCorrections(this.events, [recorded]) : [recorded];
+      const kept = this.stores.get(event!.metadata.partition_key);
+      await kept?.collector.add(event!);
+      this.pending = { event: event!, kept };
+    }
+    if (caught_up) await this.finish();
   }
 
-  private async derive(collector: ChangeCollector, event: RecordedEvent): Promise<readonly Entry[]> {
-    await collector.add(event);
-    const entries = collector.entries.splice(0);
-    return entries.length === 0 ? entries : withKeyNames(this.deps, entries);
+  /** Keeps the changes of the pending events, and wakes those who follow them. */
+  private async finish(): Promise<void> {
+    if (!this.pending) return;
+    const { event, kept } = this.pending;
+    this.pending = undefined;
+    const place = { position: event.position, event_id: event.id };
+    const changes = kept?.collector.takeEntries() ?? [];
+    const entries = changes.length > 0 ? await withKeyNames(this.deps, changes) : [];
+    for (const entry of entries) kept?.add(entry);
+    this.reached = place;
+    this.wake(event.stream);
+    if (entries.length > 0) this.wake(event.metadata.partition_key);
   }
 
   private wake(topic: string): void {

@@ -19,7 +19,14 @@ import type { ActiveView } from '../../shared/ports/document-reader';
 import { markOf, offsetOf, type Place } from '../../shared/ports/log-offset';
 import { load, streamIn, streamNameOf } from '../../shared/ports/stream-state';
 import { execute, type StoreDeps, type WriteContext } from '../command/execute';
-import { ChangeCollector, type Entry, type Filter, isWanted, withKeyNames } from '../query/change-collector';
+import {
+  ChangeCollector,
+  type Entry,
+  type Filter,
+  isSameWrite,
+  isWanted,
+  withKeyNames,
+} from '../query/change-collector';
 import { Feed } from '../query/feed';
 import { holdLiveChanges, type LiveChanges } from '../query/live-changes';
 import { type Message, type Response, send } from './send';
@@ -47,6 +54,8 @@ const CONCURRENCY = 10;
 const PENDING_MAX = 500;
 /** A round records so many attempts that succeeded. */
 const RECORDED_MAX = 20;
+/** More events than a write appends to update a resource. */
+const WRITE_EVENTS_MAX = 32;
 const RETRY_AFTER_MAX_MS = 86_400_000;
 /** The receiver wants no further messages. */
 const GONE = 410;
@@ -226,9 +235,14 @@ export class Sender {
     }
     const events = this.parts.events[this.environment];
     const collector = new ChangeCollector(events, this.filterOf(webhook));
-    const [event] = await events.readStream(nameOf(this.environment, stream), revision, 1);
-    if (event?.revision === revision) await collector.add(event);
-    const [change] = await withKeyNames({ control_view: this.parts.views.control }, collector.entries);
+    const from = Math.max(0, revision + 1 - WRITE_EVENTS_MAX);
+    const recorded = await events.readStream(nameOf(this.environment, stream), from, revision + 1 - from);
+    const is_there = recorded.at(-1)?.revision === revision;
+    // The other events of the write are parts of the change.
+    const before = recorded.findLastIndex((event, n) => n > 0 && !isSameWrite(recorded[n - 1], event));
+    for (const event of is_there ? recorded.slice(Math.max(0, before)) : []) await collector.add(event);
+    const changes = collector.takeEntries().slice(-1);
+    const [change] = await withKeyNames({ control_view: this.parts.views.control }, changes);
     // A log that was moved has other ids.
     return change && { ...messageOf(change), id };
   }

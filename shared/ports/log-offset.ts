@@ -18,6 +18,12 @@ export function offsetOf({ position, event_id, existing }: Place): string {
   return existing === undefined ? offset : `${offset}~${existing.index}${existing.after_id}`;
 }
 
+/** Returns the place after a change, from its id. */
+export function placeOf(id: string): LogMark {
+  const [digits = '', event_id = ''] = id.split('-');
+  return { position: BigInt(digits), event_id };
+}
+
 export const BEGINNING: LogMark = { position: START, event_id: '0'.repeat(8) };
 
 /** Returns the place after all events. */
@@ -38,8 +44,7 @@ export async function markOf(events: EventStore, offset: string): Promise<Place>
   if (offset === 'now') return tailOf(events);
   if (offset === 'snapshot') return { ...(await tailOf(events)), existing: { index: 0, after_id: '' } };
   const [mark = '', resource] = offset.split('~');
-  const [digits = '', hash = ''] = mark.split('-');
-  const position = BigInt(digits);
+  const { position, event_id: hash } = placeOf(mark);
   const found = await unlessMismatch(async () =>
     position > (await events.head()) ? undefined : events.markAt(position),
   );

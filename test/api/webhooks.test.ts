@@ -93,7 +93,11 @@ describe('a webhook', () => {
     await merchant.listings.create({ name: 'Drinks' });
     await received(2);
     expect(receiver.types).toEqual(['publication.updated', 'listing.created']);
-    expect(receiver.received[0]!.data.changed.price_amount).toEqual({ before: 1_250, after: 1 });
+    // A message has all fields that the write has changed.
+    expect(receiver.received[0]!.data.changed).toEqual({
+      title: { before: 'Green tea', after: 'Tea' },
+      price_amount: { before: 1_250, after: 1 },
+    });
   });
 
   test('shows its secret only when it is made, and signs with both during a rotation', async () => {
@@ -194,7 +198,7 @@ describe('a message that is refused', () => {
       return { status: 200 };
     };
     const tea = await merchant.publications.create(TEA);
-    await merchant.publications.update(tea.id, { title: 'Green tea' });
+    await merchant.publications.update(tea.id, { title: 'Green tea', price_amount: 990 });
     await merchant.publications.create({ ...TEA, title: 'Coffee' });
     await waitFor(() => accepted.includes('publication.created Coffee'));
     await waitFor(() => receiver.received.filter(({ data }) => data.resource_id === tea.id).length >= 3);
@@ -202,6 +206,8 @@ describe('a message that is refused', () => {
     is_refusing = false;
     await waitFor(() => accepted.length === 3);
     expect(accepted.slice(1)).toEqual(['publication.created Tea', 'publication.updated Green tea']);
+    const updates = receiver.received.filter(({ type }) => type === 'publication.updated');
+    expect(updates.map(({ data }) => Object.keys(data.changed))).toEqual([['title', 'price_amount']]);
     const ids = receiver.received.filter(
       ({ type, data }) => type.endsWith('created') && data.resource_id === tea.id,
     );

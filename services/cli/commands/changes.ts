@@ -72,8 +72,9 @@ export function historyCommand(program: Command): void {
         for (const category of CATEGORIES)
           for (const event of await events.readStream(streamName(environment, category, id!), 0))
             await collector.add(event);
-        if (!collector.hasEntries) throw new CliError(`The store has no resource ${id}.`);
-        const entries = await withKeyNames({ control_view: runtime.views.control }, collector.entries);
+        const found = collector.takeEntries();
+        if (found.length === 0) throw new CliError(`The store has no resource ${id}.`);
+        const entries = await withKeyNames({ control_view: runtime.views.control }, found);
         await print(entries, json);
       }),
     );

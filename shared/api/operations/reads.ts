@@ -377,7 +377,8 @@ export const reads = withIds({
     query: changesSchema,
     successes: {
       200: {
-        description: 'The changes after `offset`, at most 100, or server-sent events with them.',
+        description:
+          'The changes after `offset`, at most 100 and the rest of the last write, or server-sent events with them.',
         headers: ['Stream-Next-Offset', 'Stream-Cursor', 'Stream-Up-To-Date', 'X-Catalog-Position'],
         content: {
           'application/json': { schema: answers.Changes },
