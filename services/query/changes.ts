@@ -3,6 +3,7 @@ import { CHANGED_CATEGORIES, changingAggregate, fieldsAsCreated } from '../../sh
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { StreamSlots } from '../../shared/http/stream-slots';
 import { parseQuery } from '../../shared/http/validation';
+import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import { markOf, offsetOf, type Place, tailOf } from '../../shared/ports/log-offset';
 import { loadReadable } from '../../shared/ports/stream-state';
@@ -50,7 +51,7 @@ export async function readChanges(deps: ReadDeps, request: ApiRequest): Promise<
     place.existing && place.existing.index < CHANGED_CATEGORIES.length
       ? readExisting(deps, request, filter, place, place.existing)
       : readOther(place);
-  if (live === 'sse') return sseAnswer(feed, read, after);
+  if (live === 'sse') return sseAnswer(request, feed, read, after);
   const page = await read(after, (place) => (live ? readNext(feed, place) : feed.read(place)));
   return pageAnswer(page, { form, is_live: live !== undefined });
 }
@@ -111,13 +112,18 @@ function pageAnswer({ entries, next, is_up_to_date }: Page, { form, is_live = fa
 
 const textOf = (entries: readonly Entry[]): string => `[${entries.map(jsonOf).join(',')}]`;
 
-function sseAnswer(feed: Feed, read: Read, after: Place): Answer {
+function sseAnswer(request: ApiRequest, feed: Feed, read: Read, after: Place): Answer {
   const headers = { ...headersAt(after), 'X-Accel-Buffering': 'no' };
-  const bytes = serverSentEvents(feed, read, after);
+  const bytes = serverSentEvents(request, feed, read, after);
   return { headers, data: null, stream: { content_type: 'text/event-stream', bytes } };
 }
 
-async function* serverSentEvents(feed: Feed, read: Read, start: Place): AsyncGenerator<Uint8Array> {
+async function* serverSentEvents(
+  request: ApiRequest,
+  feed: Feed,
+  read: Read,
+  start: Place,
+): AsyncGenerator<Uint8Array> {
   const end_ms = performance.now() + SSE_MS;
   const hold = feed.follow();
   try {
@@ -125,10 +131,26 @@ async function* serverSentEvents(feed: Feed, read: Read, start: Place): AsyncGen
     for (let after = start; performance.now() < end_ms; wait_ms = POLL_MS) {
       const page = await read(after, (place) => feed.readOrWait(place, wait_ms, hold.changes));
       yield eventsOf(page);
+      if (!page.is_up_to_date && !(await admitsPage(request))) return;
       after = page.next;
     }
   } finally {
     hold.release();
+  }
+}
+
+/**
+ * Counts a page that is not the last one as a request, as it is for a client that polls. Returns false if the limit is
+ * reached: the client then connects again, and is told when it may.
+ */
+async function admitsPage({ admitItems }: ApiRequest): Promise<boolean> {
+  try {
+    // The connection has counted as one already.
+    await admitItems?.(2);
+    return true;
+  } catch (error) {
+    if (error instanceof CatalogError && error.condition === 'rate_limited') return false;
+    throw error;
   }
 }
 

@@ -75,6 +75,20 @@ describe('a key with limits of its own', () => {
     expect(await written()).toBe(15);
   });
 
+  test('each page of server-sent events but the last counts, and the stream ends at the limit', async () => {
+    const writer = await newKey('secret', { per_minute: 1_000, per_day: 10_000, burst: 1_000 });
+    const body = { title: 'Tea', price_currency: 'EUR', price_amount: 1 };
+    const items = Array.from({ length: 350 }, () => ({ action: 'create', body }));
+    const { token } = writer;
+    await harness.request('POST', '/api/publications/batch', { token, body: { items } });
+    const reader = await newKey('secret', { per_minute: 60, per_day: 1_000, burst: 3 });
+    const headers = { authorization: `Bearer ${reader.token}` };
+    const reply = await fetch(`${harness.url}/api/changes?live=sse&resource=publication`, { headers });
+    expect((await reply.text()).match(/event: data/g)).toHaveLength(3);
+    const refused = await harness.request('GET', '/api/changes', { token: reader.token });
+    expect(headersOf(refused)).toMatchObject({ status: 429, remaining: '0' });
+  });
+
   test('shows them in every answer, errors and refusals included', async () => {
     const { token } = await newKey('public', OWN);
     const requests = [
