@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -72,25 +74,22 @@ function apply(copy: Copy, { entries }: Pick<Read, 'entries'>): void {
 class ServerEvents {
   text = '';
 
-  private constructor(
-    readonly reply: Response,
-    readonly leave: () => void,
-  ) {}
-
-  static async open(offset: string): Promise<ServerEvents> {
-    const leaving = new AbortController();
-    const reply = await fetch(`${here.harness.url}/api/changes?offset=${offset}&live=sse`, {
-      headers: { authorization: `Bearer ${here.shop.secret.token}` },
-      signal: leaving.signal,
+  private constructor(readonly reply: IncomingMessage) {
+    reply.setEncoding('utf8').on('data', (text: string) => {
+      this.text += text;
     });
-    const opened = new ServerEvents(reply, () => leaving.abort());
-    void opened.read().catch(() => {});
-    return opened;
+    reply.on('error', () => {});
   }
 
-  private async read(): Promise<void> {
-    const decoder = new TextDecoder();
-    for await (const chunk of this.reply.body!) this.text += decoder.decode(chunk as Uint8Array);
+  static async open(offset: string): Promise<ServerEvents> {
+    const headers = { authorization: `Bearer ${here.shop.secret.token}` };
+    const request = get(`${here.harness.url}/api/changes?offset=${offset}&live=sse`, { headers });
+    const [reply] = await once(request, 'response');
+    return new ServerEvents(reply);
+  }
+
+  leave(): void {
+    this.reply.destroy();
   }
 }
 
@@ -378,9 +377,9 @@ describe('GET /api/changes', () => {
   test('server-sent events show changes while the connection is open', async () => {
     const { next } = await read('offset=now');
     const reader = await ServerEvents.open(next);
-    const { status, headers } = reader.reply;
-    expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream']);
-    expect(headers.get('stream-next-offset')).toMatch(/^\d{20}-/);
+    const { statusCode, headers } = reader.reply;
+    expect([statusCode, headers['content-type']]).toEqual([200, 'text/event-stream']);
+    expect(headers['stream-next-offset']).toMatch(/^\d{20}-/);
     const id = await create('/api/publication', TEA);
     await waitFor(() => reader.text.includes(id) && reader.text.endsWith('\n\n'));
     reader.leave();
