@@ -130,7 +130,9 @@ async function* serverSentEvents(
     let wait_ms = 0;
     for (let after = start; performance.now() < end_ms; wait_ms = POLL_MS) {
       const page = await read(after, (place) => feed.readOrWait(place, wait_ms, hold.changes));
-      yield eventsOf(page);
+      if (page.entries.length > 0) yield dataOf(page.entries);
+      // Also without changes, so that a client which has left is noticed.
+      yield controlOf(page);
       if (!page.is_up_to_date && !(await admitsPage(request))) return;
       after = page.next;
     }
@@ -154,15 +156,22 @@ async function admitsPage({ admitItems }: ApiRequest): Promise<boolean> {
   }
 }
 
-/** Returns the events of a page. There is one also without changes, so that a client which has left is noticed. */
-function eventsOf({ entries, next, is_up_to_date }: Page): Uint8Array {
+/** The events of changes. Readers that share a page share the bytes: 300 of them would have 300 MB of the same page. */
+const sent = new WeakMap<readonly Entry[], Uint8Array>();
+
+function dataOf(entries: readonly Entry[]): Uint8Array {
+  const bytes = sent.get(entries) ?? Buffer.from(`event: data\ndata: ${textOf(entries)}\n\n`);
+  sent.set(entries, bytes);
+  return bytes;
+}
+
+function controlOf({ next, is_up_to_date }: Page): Uint8Array {
   const control = {
     streamNextOffset: offsetOf(next),
     streamCursor: cursorNow(),
     ...(is_up_to_date && { upToDate: true }),
   };
-  const data = entries.length > 0 ? `event: data\ndata: ${textOf(entries)}\n\n` : '';
-  return Buffer.from(`${data}event: control\ndata: ${JSON.stringify(control)}\n\n`);
+  return Buffer.from(`event: control\ndata: ${JSON.stringify(control)}\n\n`);
 }
 
 /** Changes every 20 seconds, so that caches do not join requests of different times. */

@@ -276,6 +276,7 @@ interface Unread {
 /** The bodies that clients are reading. The one of which nothing was taken for the longest time is first. */
 const unread = new Map<ServerResponse, Unread>();
 let unread_bytes = 0;
+let is_cut_due = false;
 
 /** Ends the response with the body. Cuts the connections of clients that do not read if too much is unread. */
 export function endWithBody(response: ServerResponse, body: Buffer): void {
@@ -298,18 +299,32 @@ async function writeCounted(response: ServerResponse, bytes: Uint8Array): Promis
   forget(response);
 }
 
-/** Counts the bytes as unread, and as taken from just now. Then cuts those that wait longest if there are too many. */
+/** Counts the bytes as unread, and as taken from just now. */
 function count(response: ServerResponse, bytes: number): void {
-  const now_ms = performance.now();
   // Moves the response to the end: it was the last to make progress.
   forget(response);
-  unread.set(response, { bytes, taken_ms: now_ms });
+  unread.set(response, { bytes, taken_ms: performance.now() });
   unread_bytes += bytes;
+  cutUnread();
+}
+
+/** Cuts the connections that wait longest if too much is unread: now, or when the clients have had time to read. */
+function cutUnread(): void {
+  const now_ms = performance.now();
   for (const [slowest, { taken_ms }] of unread) {
-    if (unread_bytes <= UNREAD_BYTES_MAX || now_ms - taken_ms < READING_MS) break;
+    if (unread_bytes <= UNREAD_BYTES_MAX) return;
+    if (now_ms - taken_ms < READING_MS) break;
     forget(slowest);
     slowest.destroy();
   }
+  if (unread_bytes <= UNREAD_BYTES_MAX || is_cut_due) return;
+  is_cut_due = true;
+  setTimeout(cutLater, READING_MS).unref();
+}
+
+function cutLater(): void {
+  is_cut_due = false;
+  cutUnread();
 }
 
 function forget(response: ServerResponse): void {

@@ -219,6 +219,19 @@ describe('time limits of a client', () => {
       expect(are_cut).toEqual([false, true]);
     });
 
+    test('one is cut when its client has had time to read, also if no answer follows', async () => {
+      const clients: Client[] = [];
+      for (let n = 0; n < 3; n++) {
+        const { client, response } = await connectClient();
+        endWithBody(response, BODY);
+        clients.push(client);
+      }
+      expect(clients.map(({ destroyed }) => destroyed)).toEqual([false, false, false]);
+      now_ms += 3_000;
+      await waitFor(() => clients[0]!.destroyed, { what: 'the cut' });
+      expect(clients.map(({ destroyed }) => destroyed)).toEqual([true, false, false]);
+    });
+
     test('streams count, too, until their clients have read what was made', async () => {
       const { response, client } = await connectClient();
       const made: number[] = [];
