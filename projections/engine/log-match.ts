@@ -1,10 +1,15 @@
 import { type Position, START } from '../../shared/catalog/events/envelope';
 import { greatest, least } from '../../shared/catalog/events/positions';
 import type { Realm } from '../../shared/catalog/realm';
-import { pause } from '../../shared/kernel/async';
-import { LogMismatchError } from '../../shared/kernel/errors';
+import { pause, SharedRead } from '../../shared/kernel/async';
+import { CatalogError, isOutage, LogMismatchError } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
-import { assertContains, type EventStore, type LogMark } from '../../shared/ports/event-store';
+import {
+  type AppendResult,
+  assertContains,
+  type EventStore,
+  type LogMark,
+} from '../../shared/ports/event-store';
 import type { ViewStore, ViewVersion } from '../../shared/ports/view-store';
 
 /**
@@ -57,15 +62,23 @@ async function compareWithLog(
 ): Promise<void> {
   const checkpoint = greatest(checkpoints);
   if (checkpoint === START) return;
-  const head = await events.head();
-  if (checkpoint > head)
-    throw new LogMismatchError(
-      `The documents (view version ${version}) reach position ${checkpoint}, but the log ends at ${head}.`,
-    );
-  if (mark) assertContains(await events.markAt(mark.position), mark);
-  // Throws if the position is between two events.
   const start = least(checkpoints);
-  if (start !== START && start !== mark?.position) await events.markAt(start);
+  const assertReached = async (): Promise<void> => {
+    const head = await events.head();
+    if (checkpoint > head)
+      throw new LogMismatchError(
+        `The documents (view version ${version}) reach position ${checkpoint}, but the log ends at ${head}.`,
+      );
+  };
+  const assertMarked = async (): Promise<void> => {
+    if (mark) assertContains(await events.markAt(mark.position), mark);
+  };
+  const assertReadable = async (): Promise<void> => {
+    // Throws if the position is between two events.
+    if (start !== START && start !== mark?.position) await events.markAt(start);
+  };
+  // At the same time, because writes wait for this after each new connection.
+  await Promise.all([assertReached(), assertMarked(), assertReadable()]);
 }
 
 export interface LogMatchParts {
@@ -75,39 +88,42 @@ export interface LogMatchParts {
   readonly log: Logger;
 }
 
-/** How old the last check may be. A log that is replaced while the process runs is noticed after this time. */
+/** How old the last check may be. A log that is replaced behind the same connection is noticed after this time. */
 const CHECK_COUNTS_MS = 10_000;
 /** How long a mismatch counts before it is checked again. */
 const MISMATCH_COUNTS_MS = 1_000;
+/** How often a call is run, and how often a check is made, while each run meets a new connection. */
+const ATTEMPTS = 4;
 
 /**
- * Whether the active version of a realm was made from its log, as this process knows it. A mismatch begins when a second
- * reading confirms the first, and ends with the first reading without one. Logs both.
+ * Whether the active version of a realm was made from its log, as this process knows it, and whether the log has the
+ * newest event that this process has appended. A mismatch begins when a second reading confirms the first, and ends with
+ * the first reading without one. Logs both.
  */
 export class LogMatch {
   private readonly parts: LogMatchParts;
+  private readonly checks = new SharedRead<LogMismatchError | undefined>();
   /** What the last check has found. */
   private mismatch: LogMismatchError | undefined;
-  /** When it ended, in `performance.now()`. */
-  private checked_at_ms = Number.NEGATIVE_INFINITY;
+  /** When the last check ended, in `performance.now()`, and the number of the connection before it began. */
+  private checked: { readonly at_ms: number; readonly connection: number | undefined } | undefined;
+  /** The active version of the last check. */
+  private version: number | undefined;
+  /** The newest event that this process has appended. Documents may not have it yet. */
+  private newest: LogMark | undefined;
   /** Why the documents could not be read at the last time. */
   private documents_error: unknown;
-  private checking: Promise<LogMismatchError | undefined> | undefined;
 
   constructor(parts: LogMatchParts) {
     this.parts = parts;
   }
 
   /**
-   * Returns the mismatch, undefined if there is none. Uses the last check if it is at most `max_age_ms` old. A check that
-   * finds a mismatch takes a second longer. Throws what the stores throw.
+   * Returns the mismatch, undefined if there is none. Uses the last check if it began at most `max_age_ms` ago, otherwise
+   * one that begins after this call. A check that finds a mismatch takes a second longer. Throws what the stores throw.
    */
-  async check(max_age_ms = 0): Promise<LogMismatchError | undefined> {
-    if (this.isCheckedSince(max_age_ms)) return this.mismatch;
-    this.checking ??= this.read().finally(() => {
-      this.checking = undefined;
-    });
-    return this.checking;
+  check(max_age_ms = 0): Promise<LogMismatchError | undefined> {
+    return this.checks.get(max_age_ms, () => this.read());
   }
 
   /** Throws the mismatch if there is one. Throws what the stores throw. */
@@ -117,26 +133,90 @@ export class LogMatch {
   }
 
   /**
-   * Throws if the log is not the one that the documents were made from, or if the event store cannot be asked. Waits for
-   * the first check; later ones run in the background. If the documents cannot be read, nothing shows a mismatch.
+   * Runs a call of the event store on the right log, and returns its result. Throws if the log is not the one that the
+   * documents were made from, or if the event store cannot be asked. If the documents cannot be read, nothing shows that
+   * they do not match.
+   *
+   * The log behind a new connection may be another one. So the call waits for a check that began after the connection was
+   * made. If another connection is made during the call, it is unknown over which one the call was sent. Then runs the
+   * call again. It must be safe to repeat. While the connection stays the same, later checks run in the background.
    */
-  async confirm(): Promise<void> {
-    if (!this.mismatch && this.isCheckedSince(Number.POSITIVE_INFINITY)) {
-      if (!this.isCheckedSince(CHECK_COUNTS_MS)) this.check().catch(() => undefined);
-      return;
+  async run<Result>(call: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const connection = await this.confirm();
+      const [outcome] = await Promise.allSettled([call()]);
+      const is_same = this.parts.events.connection_number === connection;
+      if (outcome.status === 'fulfilled' && is_same) return outcome.value;
+      if (outcome.status === 'rejected' && (is_same || isOutage(outcome.reason))) throw outcome.reason;
     }
-    await this.assert(MISMATCH_COUNTS_MS).catch((error: unknown) => {
-      if (error !== this.documents_error) throw error;
-    });
+    throw connectionIsUnstable();
   }
 
-  private isCheckedSince(age_ms: number): boolean {
-    return performance.now() - this.checked_at_ms < age_ms;
+  /**
+   * Runs an append as `run` does. `event_id` is the id of its last event. If the events may be stored, does not throw
+   * `unavailable`, but `database_timeout`.
+   */
+  async append(event_id: string, call: () => Promise<AppendResult>): Promise<AppendResult> {
+    const { newest } = this;
+    let may_be_stored = false;
+    try {
+      const result = await this.run(async () => {
+        const answered = await call();
+        may_be_stored ||= answered.outcome === 'appended';
+        return answered;
+      });
+      if (result.outcome !== 'appended') return result;
+      // The position of a repeated append is an earlier one, too.
+      if (newest && result.position <= newest.position) await this.confirmAfterwards();
+      const is_newest = result.position > (this.newest?.position ?? START);
+      if (is_newest && !result.is_removed) this.newest = { position: result.position, event_id };
+      return result;
+    } catch (error) {
+      if (!may_be_stored || !(error instanceof CatalogError) || error.condition !== 'unavailable')
+        throw error;
+      throw new CatalogError('database_timeout', { message: error.message, retry_after_s: 1, cause: error });
+    }
+  }
+
+  /**
+   * Throws if a check that begins now finds a mismatch. For an answer that says that something is not in the log. The log
+   * may be replaced behind a proxy that keeps its connections to this process.
+   */
+  async confirmAfterwards(): Promise<void> {
+    if (this.parts.events.connection_number !== undefined) await this.assertIfReadable(0);
+  }
+
+  /** Waits until a check has confirmed the log over the present connection. Returns the number of this connection. */
+  private async confirm(): Promise<number | undefined> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const { connection_number } = this.parts.events;
+      const { checked } = this;
+      const is_checked = checked !== undefined && checked.connection === connection_number;
+      if (is_checked && !this.mismatch) {
+        if (performance.now() - checked.at_ms > CHECK_COUNTS_MS) this.check().catch(() => undefined);
+        return connection_number;
+      }
+      const could_read = await this.assertIfReadable(is_checked ? MISMATCH_COUNTS_MS : 0);
+      if (!could_read) return connection_number;
+    }
+    throw connectionIsUnstable();
+  }
+
+  /** As `assert`, but returns false if the documents cannot be read. */
+  private async assertIfReadable(max_age_ms: number): Promise<boolean> {
+    try {
+      await this.assert(max_age_ms);
+      return true;
+    } catch (error) {
+      if (error !== this.documents_error) throw error;
+      return false;
+    }
   }
 
   private async read(): Promise<LogMismatchError | undefined> {
-    const { log, realm } = this.parts;
+    const { log, realm, events } = this.parts;
     const before = this.mismatch;
+    const connection = events.connection_number;
     const compare = (): Promise<void> => this.compare();
     this.mismatch = await (before ? compare() : readTwice(compare)).then(
       () => undefined,
@@ -145,7 +225,7 @@ export class LogMatch {
         throw error;
       },
     );
-    this.checked_at_ms = performance.now();
+    this.checked = { at_ms: performance.now(), connection };
     if (this.mismatch && !before) log.error({ realm }, this.mismatch.message);
     if (!this.mismatch && before) log.info({ realm }, 'the documents were made from this log again');
     return this.mismatch;
@@ -153,10 +233,29 @@ export class LogMatch {
 
   private async compare(): Promise<void> {
     const { events, views } = this.parts;
-    const documents = await readDocuments(views).catch((error: unknown) => {
-      this.documents_error = error;
-      throw error;
-    });
-    if (documents) await compareWithLog(events, documents);
+    const [documents] = await Promise.allSettled([readDocuments(views)]);
+    if (documents.status === 'fulfilled') {
+      const version = documents.value?.version;
+      // The documents were made anew, perhaps because another log is the right one. What was appended before may be lost.
+      if (version !== this.version) this.newest = undefined;
+      this.version = version;
+    }
+    const { newest } = this;
+    const assertHasNewest = async (): Promise<void> => {
+      if (newest) assertContains(await events.markAt(newest.position), newest);
+    };
+    const found = documents.status === 'fulfilled' ? documents.value : undefined;
+    await Promise.all([found && compareWithLog(events, found), assertHasNewest()]);
+    if (documents.status === 'rejected') {
+      this.documents_error = documents.reason;
+      throw documents.reason;
+    }
   }
+}
+
+function connectionIsUnstable(): CatalogError {
+  return new CatalogError('unavailable', {
+    message: 'the connection to the event store does not last',
+    retry_after_s: 1,
+  });
 }

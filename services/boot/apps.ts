@@ -1,11 +1,14 @@
 import type { RequestListener } from 'node:http';
 import type { Maintain } from '../../projections/maintenance/tasks';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
+import { errorCatalogue } from '../../shared/api/error-catalogue';
 import { tokens as tokenOperations } from '../../shared/api/operations/tokens';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
 import { Authenticator, type ControlChanges } from '../../shared/http/auth';
+import type { Route } from '../../shared/http/route';
 import { loadTokenKeys } from '../../shared/http/token-keys';
 import { TokenCodec } from '../../shared/http/tokens';
+import { CatalogError } from '../../shared/kernel/errors';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { ControlLog } from '../auth/control-log';
 import { authEndpoints } from '../auth/endpoints';
@@ -101,15 +104,9 @@ export async function buildCommandApp(
     ...shared,
     idempotency_store: runtime.idempotency,
     routes: commandRoutes({
-      config,
-      system,
-      events,
-      views,
-      log,
-      blobs,
-      mediaTasks,
+      ...{ config, system, events, views, log, blobs, mediaTasks },
       onCache: metrics.onCache,
-    }),
+    }).map((route) => ({ ...route, handler: confirmNotFound(route.handler, runtime) })),
     public_routes: [...docsRoutes(), startRoute()],
     auth: authEndpoints({ authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) }),
   });
@@ -119,6 +116,19 @@ function keyUseRecorder({ system, events }: Runtime) {
   return async (id: ApiKeyId): Promise<void> => {
     const request_id = `key-use-${system.now()}`;
     await recordApiKeyUse({ system, events }, { source: 'system', request_id }, id);
+  };
+}
+
+/** Wraps the handler of a write: a look-up in another log than the right one is not answered with 404. */
+function confirmNotFound(handler: Route['handler'], { log_matches }: Runtime): Route['handler'] {
+  return async (request) => {
+    try {
+      return await handler(request);
+    } catch (error) {
+      if (error instanceof CatalogError && errorCatalogue[error.condition].status === 404)
+        await log_matches[request.principal.environment].confirmAfterwards();
+      throw error;
+    }
   };
 }
 

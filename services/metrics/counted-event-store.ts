@@ -3,10 +3,10 @@ import { withMethods } from '../../shared/kernel/with-methods';
 import type { AppendResult, EventStore } from '../../shared/ports/event-store';
 import type { ServiceMetrics } from './service-metrics';
 
-/** Shows whether the log is the one that the documents were made from (`LogMatch`). */
+/** Runs calls on the log that the documents were made from (`LogMatch`), and throws if the log is another one. */
 export interface LogGuard {
-  /** Throws if it is not, as far as is known. */
-  confirm(): Promise<void>;
+  run<Result>(call: () => Promise<Result>): Promise<Result>;
+  append(event_id: string, call: () => Promise<AppendResult>): Promise<AppendResult>;
 }
 
 /**
@@ -19,8 +19,7 @@ export function countedEventStore(
   metrics: ServiceMetrics,
   guard: LogGuard,
 ): EventStore {
-  const append: EventStore['append'] = async (...call) => {
-    await guard.confirm();
+  const counted: EventStore['append'] = async (...call) => {
     const started_ms = performance.now();
     let outcome: AppendResult['outcome'] | 'failed' = 'failed';
     try {
@@ -32,9 +31,10 @@ export function countedEventStore(
       metrics.appendFinished(realm, outcome, events.length, performance.now() - started_ms);
     }
   };
-  const readStream: EventStore['readStream'] = async (...call) => {
-    await guard.confirm();
-    return store.readStream(...call);
+  const append: EventStore['append'] = (...call) => {
+    const [, , events] = call;
+    return guard.append(events.at(-1)?.id ?? '', () => counted(...call));
   };
+  const readStream: EventStore['readStream'] = (...call) => guard.run(() => store.readStream(...call));
   return withMethods(store, { append, readStream });
 }

@@ -13,7 +13,13 @@ export const NO_STREAM = -1;
 export const APPEND_BYTES_MAX = 1_048_576;
 
 export type AppendResult =
-  | { readonly outcome: 'appended'; readonly revision: number; readonly position: Position }
+  | {
+      readonly outcome: 'appended';
+      readonly revision: number;
+      readonly position: Position;
+      /** Set if an operator has removed the events since. `position` is then that of another, later event. */
+      readonly is_removed?: true;
+    }
   /** Another writer was faster; nothing was written. `actual` is the stream's last revision, or `NO_STREAM`. */
   | { readonly outcome: 'wrong_revision'; readonly actual: number };
 
@@ -108,6 +114,10 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
  * - Returns the first event at or after a position, of any realm. Returns undefined if the log ends before.
  * - Throws `LogMismatchError` if the position is between two events, if the store can tell.
  *
+ * `connection_number`
+ * - Changes before a call is sent over a new connection, and never returns to an earlier number. The log behind a new
+ *   connection may be another one. Undefined if the log cannot be exchanged while it is open.
+ *
  * `health`
  * - Reports damage that was noticed so far, and whether the store can be written now. Cheap enough for each readiness
  *   check. A store without this method notices nothing.
@@ -131,6 +141,7 @@ export interface EventStore {
   head(max_age_ms?: number): Promise<Position>;
   markAt(position: Position): Promise<LogMark | undefined>;
   health?(): Promise<StoreHealth>;
+  readonly connection_number?: number | undefined;
   /** Undefined if the store keeps no snapshots. */
   readonly snapshots?: SnapshotStore | undefined;
   close(): Promise<void>;

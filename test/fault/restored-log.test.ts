@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPublication } from '../../services/command/publication';
 import { createStore } from '../../services/command/store';
@@ -8,10 +8,15 @@ import type { Realm } from '../../shared/catalog/realm';
 import type { AccountId, StoreId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 import { type Cli, expectFailure, InProcessCli } from '../api/cli-run';
+import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
+import { openStore } from '../support/eventstore-standin/server-under-test';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { fetch } from '../support/fetch';
+import { type Harness, type Reply, startHarness } from '../support/harness';
 import { createKeys, fetchToken, project, withRuntime } from '../support/merchant';
+import { ownNames } from '../support/own-servers';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
+import { readLog } from '../support/read-log';
 import { readinessOf } from '../support/readiness';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
@@ -206,3 +211,140 @@ test('an older copy of the log on EventStoreDB is noticed after others have writ
     for (const log of Object.values(events)) await log.close();
     await expectRefusalUntilRebuild(shop);
   }));
+
+/** An address behind which the log of the service can be exchanged for another one while the service runs. */
+interface Exchange {
+  readonly url: string;
+  /** Starts to use the log in `folder`. The service notices nothing but the end of its connections. */
+  use(folder: string): Promise<void>;
+  end(): Promise<void>;
+}
+
+async function restartedServer(folder: string): Promise<Exchange> {
+  let server = await EventStoreStandIn.start({ folder });
+  const { url, address } = server;
+  const use = async (other: string): Promise<void> => {
+    await server.stop();
+    server = await EventStoreStandIn.start({ folder: other, port: address.port });
+  };
+  return { url, use, end: () => server.stop() };
+}
+
+async function redirectedProxy(folder: string): Promise<Exchange> {
+  const servers = new Map([[folder, await EventStoreStandIn.start({ folder })]]);
+  const proxy = new ForgetfulNetwork(servers.get(folder)!.address);
+  const url = `esdb://127.0.0.1:${await proxy.listen()}?tls=false`;
+  const use = async (other: string): Promise<void> => {
+    const server = servers.get(other) ?? (await EventStoreStandIn.start({ folder: other }));
+    servers.set(other, server);
+    proxy.redirect(server.address);
+  };
+  const end = async (): Promise<void> => {
+    await proxy.close();
+    for (const server of servers.values()) await server.stop();
+  };
+  return { url, use, end };
+}
+
+/** Clients that write all the time, each in its own way, and what they are answered. */
+class Writers {
+  readonly replies: { readonly title: string; readonly status: number; readonly text: string }[] = [];
+  private readonly writing: Promise<void>[];
+  private stopped = false;
+
+  constructor(
+    private readonly harness: Harness,
+    private readonly token: string,
+    ids: readonly string[],
+  ) {
+    const create = (title: string, headers = {}) => this.send('POST', '/api/publication', title, headers);
+    const kinds = [
+      (title: string) => create(title),
+      (title: string) => create(title, { 'idempotency-key': title }),
+      ...ids.flatMap((id) => [
+        (title: string) => this.send('PATCH', `/api/publication/${id}`, title),
+        (title: string) => this.send('PATCH', `/api/publication/${id}`, title, { 'idempotency-key': title }),
+      ]),
+    ];
+    this.writing = kinds.map((write) => this.repeat(write));
+  }
+
+  /** Waits until each writer has had so many more answers that are as expected. */
+  async until(count: number, isExpected: (status: number) => boolean, what: string): Promise<void> {
+    const from = this.replies.length;
+    const goal = count * this.writing.length;
+    await waitFor(() => this.replies.slice(from).filter(({ status }) => isExpected(status)).length >= goal, {
+      what,
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await Promise.all(this.writing);
+  }
+
+  private async repeat(write: (title: string) => Promise<Reply>): Promise<void> {
+    while (!this.stopped) {
+      const title = randomUUID();
+      const { status, text } = await write(title);
+      this.replies.push({ title, status, text });
+    }
+  }
+
+  private send(method: string, path: string, title: string, headers: object = {}): Promise<Reply> {
+    const price = method === 'POST' ? { price_currency: 'EUR', price_amount: 100 } : {};
+    const sent = { token: this.token, headers: { prefer: 'respond-async', ...headers } };
+    return this.harness.request(method, path, { ...sent, body: { title, ...price } });
+  }
+}
+
+describe.each([
+  ['an older copy of the log', true],
+  ['an empty log', false],
+])(
+  '%s that takes the place of the log of a running service gets no write, and decides none',
+  (_, is_copy) => {
+    test.each([
+      ['by a restart of the server', restartedServer],
+      ['by a proxy that leads to another server', redirectedProxy],
+    ])('%s', (_how, openExchange) =>
+      withTempDir(async (folder) => {
+        const [right, other] = [join(folder, 'right'), join(folder, 'other')];
+        const exchange = await openExchange(right);
+        const harness = await startHarness({
+          servers: ownNames({ EVENTSTORE_URL: exchange.url }),
+          waits_for_late: false,
+        });
+        const { secret } = await harness.newShop();
+        const body = { title: 'In the copy', price_currency: 'EUR', price_amount: 100 };
+        const first = await harness.request('POST', '/api/publication', { token: secret.token, body });
+        mkdirSync(other);
+        if (is_copy) copyFileSync(join(right, 'events.jsonl'), join(other, 'events.jsonl'));
+        const second = await harness.request('POST', '/api/publication', { token: secret.token, body });
+
+        const ids = [first, second].map((reply) => reply.body.data.id as string);
+        const writers = new Writers(harness, secret.token, ids);
+        const accepted = (status: number): boolean => status === 200 || status === 201;
+        for (let round = 0; round < 2; round++) {
+          await writers.until(3, accepted, 'writes to the right log');
+          await exchange.use(other);
+          await writers.until(3, (status) => status >= 400, 'writes to the other log to be refused');
+          await exchange.use(right);
+        }
+        await writers.until(3, accepted, 'writes to the right log again');
+        await writers.stop();
+        await harness.close();
+
+        const { replies } = writers;
+        expect(replies.filter(({ status }) => ![200, 201, 500, 503].includes(status))).toEqual([]);
+        const events = await openStore(exchange.url, { namespace: namespaceOf(harness) });
+        const stored = new Set((await readLog(events)).flatMap(({ data }) => Object.values(data)));
+        expect(replies.filter(({ status, title }) => accepted(status) && !stored.has(title))).toEqual([]);
+        await events.close();
+        await exchange.end();
+      }),
+    );
+  },
+);
+
+const namespaceOf = ({ settings }: Harness): string => `${settings.EVENTSTORE_NAMESPACE}.`;

@@ -14,7 +14,7 @@ export interface ProxiedConnection {
 export abstract class TcpProxy {
   private readonly sockets = new Set<Socket>();
   private readonly listener = createServer((client) => this.accept(client));
-  private readonly target: { readonly host: string; readonly port: number };
+  private target: { readonly host: string; readonly port: number };
 
   constructor(target: { readonly host: string; readonly port: number }) {
     this.target = target;
@@ -23,6 +23,12 @@ export abstract class TcpProxy {
   /** Returns the port of the proxy. */
   listen(): Promise<number> {
     return listenOnOwnPort(this.listener);
+  }
+
+  /** Ends all connections. New ones lead to `target`. */
+  redirect(target: TcpProxy['target']): void {
+    this.target = target;
+    for (const socket of this.sockets) socket.destroy();
   }
 
   async close(): Promise<void> {

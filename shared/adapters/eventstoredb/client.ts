@@ -59,7 +59,10 @@ export class OpenedClient {
         channel.close();
         throw new Error('a closed channel');
       }
-      if (!this.channels.has(channel)) watchConnection(channel, () => onLost(this));
+      if (!this.channels.has(channel)) {
+        connections++;
+        watchConnection(channel, () => onLost(this));
+      }
       this.channels.add(channel);
       return channel;
     };
@@ -134,6 +137,12 @@ type SecureConnector = Parameters<Connect>[1];
 
 const connect = Http2SubchannelConnector.prototype.connect;
 
+/** How many connections of grpc-js this process has made, and how often a client has begun to use another one. */
+let connections = 0;
+
+/** Returns a number that changes before a call is sent over a connection over which no earlier call was sent. */
+export const connectionsOfProcess = (): number => connections;
+
 /**
  * Ends connections of grpc-js that a server accepts but does not answer. grpc-js keeps them, even after their channel is
  * closed: a silent server would get one more with each new client, and the process could not end.
@@ -144,7 +153,10 @@ Http2SubchannelConnector.prototype.connect = async function (address, connector,
   // The address becomes the options of `net.connect`, which destroys the socket when the signal aborts.
   const bounded_address = { ...address, signal: limit.signal };
   try {
-    return await connect.call(this, bounded_address, carefulConnector(connector), options);
+    const transport = await connect.call(this, bounded_address, carefulConnector(connector), options);
+    // Before the channel sends its first call over it.
+    connections++;
+    return transport;
   } finally {
     clearTimeout(timer);
   }

@@ -20,6 +20,7 @@ import {
   type LogMark,
   NO_STREAM,
 } from '../../ports/event-store';
+import { connectionsOfProcess } from './client';
 import { type CallLimits, type CurrentClient, EventStoreDbConnection } from './connection';
 import { StreamNames, toEventData } from './events';
 import { codeOf, RESOURCE_EXHAUSTED } from './failures';
@@ -117,6 +118,10 @@ export class EventStoreDbEventStore implements EventStore {
     return readMarkAt(this.connection, position);
   }
 
+  get connection_number(): number {
+    return connectionsOfProcess();
+  }
+
   /** Running calls fail with `unavailable`. Subscriptions end. */
   async close(): Promise<void> {
     await this.connection.close();
@@ -146,11 +151,9 @@ async function append(
   try {
     const send = ({ client }: CurrentClient) => client.appendToStream(names.stored(stream), data, options);
     const result = await connection.call(send, { beforeSend });
-    return {
-      outcome: 'appended',
-      revision: Number(result.nextExpectedRevision),
-      position: result.position?.commit ?? (await readLastPosition(connection, result, readOwn)),
-    };
+    const revision = Number(result.nextExpectedRevision);
+    if (result.position) return { outcome: 'appended', revision, position: result.position.commit };
+    return { outcome: 'appended', revision, ...(await readLastPosition(connection, result, readOwn)) };
   } catch (error) {
     if (error instanceof MaxAppendSizeExceededError || codeOf(error) === RESOURCE_EXHAUSTED)
       throw new CatalogError('too_large', { cause: error });
@@ -171,9 +174,9 @@ async function readLastPosition(
   connection: EventStoreDbConnection,
   { nextExpectedRevision }: ServersResult,
   readOwn: () => Promise<RecordedEvent[]>,
-): Promise<Position> {
+): Promise<{ readonly position: Position; readonly is_removed?: true }> {
   const last = (await readOwn()).find(({ revision }) => BigInt(revision) === nextExpectedRevision);
-  return last?.position ?? readHead(connection);
+  return last ? { position: last.position } : { position: await readHead(connection), is_removed: true };
 }
 
 /** Returns the result of the earlier append if `later_events`, those after the expected revision, begin with `events`. */

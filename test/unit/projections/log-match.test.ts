@@ -3,7 +3,7 @@ import { assertMadeFromLog, LogMatch } from '../../../projections/engine/log-mat
 import { readLog } from '../../../projections/engine/read-log';
 import { countedEventStore } from '../../../services/metrics/counted-event-store';
 import { ServiceMetrics } from '../../../services/metrics/service-metrics';
-import { LogMismatchError } from '../../../shared/kernel/errors';
+import { CatalogError, LogMismatchError } from '../../../shared/kernel/errors';
 import { NO_STREAM } from '../../../shared/ports/event-store';
 import type { ViewVersion } from '../../../shared/ports/view-store';
 import { aStream, someEvents } from '../../contract/some-events';
@@ -49,7 +49,7 @@ async function matching() {
   const { events, views, view } = await projected(['one', 'two']);
   const levels: number[] = [];
   const log = pino({}, { write: (line) => void levels.push((JSON.parse(line) as { level: number }).level) });
-  return { events, view, levels, match: new LogMatch({ realm: 'live', events, views, log }) };
+  return { events, views, view, levels, match: new LogMatch({ realm: 'live', events, views, log }) };
 }
 
 /** Answers the next reading of the head as a server does that was the leader until another one was elected. */
@@ -80,7 +80,7 @@ describe('one reading of an old leader is not believed', () => {
   test('by writes, which wait for a second one', async () => {
     const { events, match, levels } = await matching();
     const old_leader = answerOnceFromOldLeader(events);
-    await match.confirm();
+    await match.run(async () => {});
     expect(old_leader.answered).toBe(true);
     expect(levels).toEqual([]);
   });
@@ -119,9 +119,94 @@ test('an event store that cannot be reached refuses a write; documents that cann
   const match = new LogMatch({ realm: 'live', events, views, log: pino({ level: 'silent' }) });
   const head = events.head.bind(events);
   events.head = () => Promise.reject(new Error('unreachable'));
-  await expect(match.confirm()).rejects.toThrow('unreachable');
+  const write = () => match.run(async () => 'sent');
+  await expect(write()).rejects.toThrow('unreachable');
   await expect(match.check()).rejects.toThrow('unreachable');
   events.head = head;
   views.versions = () => Promise.reject(new Error('unreadable'));
-  await match.confirm();
+  expect(await write()).toBe('sent');
+});
+
+describe('over a new connection, which may lead to another log', () => {
+  /** Makes the store's connection the next one. */
+  const reconnect = (events: MemoryEventStore & { connection_number?: number }): void => {
+    events.connection_number = (events.connection_number ?? 0) + 1;
+  };
+
+  /** A log of a process that has appended an event which the documents do not have yet. */
+  async function appended() {
+    const { events, views, ...matched } = await matching();
+    reconnect(events);
+    const store = countedEventStore(events, 'live', new ServiceMetrics(), matched.match);
+    await store.append(aStream(), NO_STREAM, someEvents(1));
+    return { events, views, store, ...matched };
+  }
+
+  test('a look-up waits for a check over it, also if the connection is made during the look-up', async () => {
+    const { events, match } = await matching();
+    const store = countedEventStore(events, 'live', new ServiceMetrics(), match);
+    const read = () => store.readStream(STREAM as never);
+    reconnect(events);
+    expect(await read()).toHaveLength(2);
+    const lost = events.log.pop()!;
+    reconnect(events);
+    await expect(read()).rejects.toBeInstanceOf(LogMismatchError);
+    events.log.push(lost);
+    await waitFor(async () => (await read()).length === 2, { what: 'the right log to be read' });
+    const readStream = events.readStream.bind(events);
+    events.readStream = async () => {
+      events.readStream = readStream;
+      reconnect(events);
+      return [];
+    };
+    expect(await read()).toHaveLength(2);
+  });
+
+  test('a check is not made for each call', async () => {
+    const { events, store } = await appended();
+    const markAt = jest.spyOn(events, 'markAt');
+    for (let n = 0; n < 3; n++) await store.append(aStream(), NO_STREAM, someEvents(1));
+    expect(markAt).not.toHaveBeenCalled();
+  });
+
+  test('a log without the newest event of the process is refused, also if the documents do not have it', async () => {
+    const { events, store } = await appended();
+    const lost = events.log.pop()!;
+    reconnect(events);
+    const append = () => store.append(aStream(), NO_STREAM, someEvents(1));
+    await expect(append()).rejects.toBeInstanceOf(LogMismatchError);
+    events.log.push(lost);
+    await waitFor(async () => (await append()).outcome === 'appended', {
+      what: 'the right log to be written',
+    });
+  });
+
+  test('a log without it is the right one after a rebuild of the documents', async () => {
+    const { events, views, store } = await appended();
+    events.log.pop();
+    const { version } = await views.createVersion(1);
+    await views.activate(version);
+    reconnect(events);
+    expect(await store.append(aStream(), NO_STREAM, someEvents(1))).toMatchObject({ outcome: 'appended' });
+  });
+
+  test('an append over the same connection with a position before the newest event is checked', async () => {
+    const { events, store } = await appended();
+    events.log.splice(1);
+    await expect(store.append(aStream(), NO_STREAM, someEvents(1))).rejects.toMatchObject({
+      condition: 'database_timeout',
+    });
+  });
+
+  test('an append that may be stored is not reported as refused if the check after it cannot be made', async () => {
+    const { events, store } = await appended();
+    const append = events.append.bind(events);
+    events.append = async (...call) => {
+      reconnect(events);
+      events.head = () => Promise.reject(new CatalogError('unavailable'));
+      return append(...call);
+    };
+    const appending = store.append(aStream(), NO_STREAM, someEvents(1));
+    await expect(appending).rejects.toMatchObject({ condition: 'database_timeout', retry_after_s: 1 });
+  });
 });
