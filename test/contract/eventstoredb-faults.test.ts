@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { copyFileSync, renameSync } from 'node:fs';
-import { connect, createServer, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { type CountedPageViews, PageViewLog } from '../../services/command/page-views';
 import { allChangesOf } from '../../services/query/change-collector';
 import { Feed } from '../../services/query/feed';
-import { EventStoreDbConnection } from '../../shared/adapters/eventstoredb/connection';
+import { DEFAULT_LIMITS, EventStoreDbConnection } from '../../shared/adapters/eventstoredb/connection';
 import { serverHints } from '../../shared/adapters/eventstoredb/subscription';
 import { type Position, START, streamName } from '../../shared/catalog/events/envelope';
 import { pageViewStream } from '../../shared/catalog/publication/page-views';
@@ -15,6 +15,7 @@ import { CatalogError, DeletedStreamError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import { type AppendResult, type EventStore, NO_STREAM } from '../../shared/ports/event-store';
 import { BEGINNING, markOf, offsetOf, type Place } from '../../shared/ports/log-offset';
+import { StandInCluster } from '../support/eventstore-standin/cluster';
 import type { FaultPlan } from '../support/eventstore-standin/faults';
 import { Follower, type FollowerOptions } from '../support/eventstore-standin/follower';
 import { ForgetfulNetwork } from '../support/eventstore-standin/forgetful-network';
@@ -25,7 +26,8 @@ import {
   whileConnectionsAreCut,
 } from '../support/eventstore-standin/server-under-test';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
-import { makeTempDir, type TempDir } from '../support/temp-dir';
+import { UnusableServer } from '../support/eventstore-standin/unusable-server';
+import { makeTempDir, type TempDir, withTempDir } from '../support/temp-dir';
 import { FAILS_WITHIN_MS, RECOVERS_WITHIN_MS, WAIT_MS_MAX, waitFor, within } from '../support/wait-for';
 import { anEvent, aStream, NO_KEYS, someEvents } from './some-events';
 
@@ -266,24 +268,57 @@ describe('a server that does not answer', () => {
     await one.close();
   });
 
-  test('a server that does not speak the protocol: calls fail within the deadline', async () => {
-    const sockets: Socket[] = [];
-    const server_without_grpc = createServer((socket) => void sockets.push(socket.resume()));
-    const port = await new Promise<number>((resolve) =>
-      server_without_grpc.listen(0, '127.0.0.1', () =>
-        resolve((server_without_grpc.address() as { port: number }).port),
-      ),
-    );
-    const one = await openFailFastStore(`esdb://127.0.0.1:${port}?tls=false`);
-    expect(await outcomeOf(one.head())).toMatchObject({
-      condition: expect.stringMatching(/unavailable|database_timeout/),
-    });
-    await one.close();
-    const areClosed = (): boolean => sockets.every(({ destroyed }) => destroyed);
-    await waitFor(areClosed, { what: 'every connection to be closed' });
-    server_without_grpc.close();
-  });
+  test.each([1, 3])(
+    'a process makes at most one connection a second to %d hosts that cannot be used, and its calls fail in time',
+    async (hosts) => {
+      /** Uses the hosts as a process does, and returns how many connections it has made in which time. */
+      const use = async (closes: boolean) => {
+        const servers: UnusableServer[] = [];
+        for (let n = 0; n < hosts; n++) servers.push(await UnusableServer.start({ closes }));
+        const url = `esdb://${servers.map(({ host }) => host).join(',')}?tls=false`;
+        const stores = await Promise.all(
+          REALMS.map((realm) => openStore(url, { realm, limits: DEFAULT_LIMITS })),
+        );
+        for (const opened of stores) follow({}, opened);
+        const began_ms = performance.now();
+        // Three calls, because the first connections are made at once.
+        for (let n = 0; n < 3; n++)
+          expect(await outcomeOf(stores[0]!.readStream(aStream()))).toMatchObject({
+            condition: expect.stringMatching(/unavailable|database_timeout/),
+          });
+        const seconds = (performance.now() - began_ms) / 1_000;
+        const connections = servers.reduce((sum, server) => sum + server.connections, 0);
+        for (const opened of stores) await opened.close();
+        const areClosed = (): boolean => servers.every(({ open }) => open === 0);
+        await waitFor(areClosed, { what: 'every connection to be closed' });
+        for (const server of servers) await server.stop();
+        return { seconds, connections };
+      };
+      for (const { seconds, connections } of await Promise.all([use(false), use(true)]))
+        expect(connections).toBeLessThanOrEqual(2 * hosts + seconds);
+    },
+  );
 });
+
+test('a process makes few connections to a cluster that has no leader, and uses the next leader at once', () =>
+  withTempDir(async (own) => {
+    const cluster = await StandInCluster.start(own);
+    const stores = await Promise.all(
+      REALMS.map((realm) => openStore(cluster.url, { realm, limits: DEFAULT_LIMITS })),
+    );
+    for (const opened of stores) follow({}, opened);
+    await stores[0]!.append(aStream(), NO_STREAM, someEvents(1));
+    cluster.loseQuorum();
+    const { connections } = cluster;
+    for (let n = 0; n < 2; n++)
+      expect(await outcomeOf(stores[0]!.head())).toMatchObject({ condition: 'unavailable' });
+    // One connection to each node to ask who leads, for each client. Clients are replaced every few seconds.
+    expect(cluster.connections - connections).toBeLessThanOrEqual(10);
+    cluster.resign();
+    await appendInTheEnd(stores[0]!, aStream(), NO_STREAM, someEvents(1));
+    for (const opened of stores) await opened.close();
+    await cluster.stop();
+  }));
 
 describe('a server that is told to stop', () => {
   /** Far longer than a test may wait for it. */

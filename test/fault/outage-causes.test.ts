@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { EventStoreDBClient } from '@eventstore/db-client';
 import { EventStoreDbEventStore } from '../../shared/adapters/eventstoredb/event-store';
@@ -10,9 +9,10 @@ import { createLogger } from '../../shared/kernel/log';
 import { Outages, type Server } from '../../shared/kernel/outages';
 import type { IdempotencyStore } from '../../shared/ports/idempotency-store';
 import { Cli } from '../api/cli-run';
+import { StandInCluster } from '../support/eventstore-standin/cluster';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
+import { UnusableServer } from '../support/eventstore-standin/unusable-server';
 import { FakeMongo, MONGO_ERRORS } from '../support/fake-mongo';
-import { listenOnOwnPort } from '../support/own-port';
 import { OwnRedis } from '../support/own-redis';
 import { hasProgram } from '../support/programs';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
@@ -168,8 +168,8 @@ class Scene {
   }
 
   /** Puts a certificate for the host before a server. Returns the port. */
-  async front(host: string, target_port: number): Promise<number> {
-    const front = await TlsFront.open(testCa().issue(host), target_port);
+  async front(host: string, target_port: number, days?: number): Promise<number> {
+    const front = await TlsFront.open(testCa().issue(host, days), target_port);
     this.add({ stop: () => front.close() });
     return front.port;
   }
@@ -311,6 +311,64 @@ const OF_GOSSIP: Case = outage(
   },
 );
 
+const NO_LEADER = 'the cluster has no leader: too few of its members run, or they are electing one';
+
+/** An outage of an address with two hosts, of which none names a node of the cluster. */
+const ofHosts = (
+  name: string,
+  cause: string,
+  hosts: (scene: Scene, target_port: number) => Promise<readonly string[]>,
+  { tls = true, ca = true } = {},
+): Case =>
+  outage(`of each host: ${name}`, cause, async (scene) => {
+    const named = await hosts(scene, await scene.start('event_store'));
+    return { url: urlOf.event_store(named.join(','), tls, ca ? testCa().file : undefined) };
+  });
+
+/** The ports of two hosts whose certificates are for this host name. */
+const twoFronts = async (scene: Scene, host: string, target_port: number, days?: number) => [
+  `localhost:${await scene.front(host, target_port, days)}`,
+  `localhost:${await scene.front(host, target_port, days)}`,
+];
+
+const OF_TLS_HOSTS: readonly Case[] = [
+  ofHosts(
+    'the certificate is from another CA',
+    "the server's certificate is not from a trusted CA",
+    (scene, port) => twoFronts(scene, 'localhost', port),
+    { ca: false },
+  ),
+  ofHosts(
+    'the certificate has expired',
+    "the server's certificate has expired or is not valid yet",
+    (scene, port) => twoFronts(scene, 'localhost', port, -1),
+  ),
+  ofHosts(
+    'the certificate is for another host name',
+    "the server's certificate is for another host name: it does not name localhost",
+    (scene, port) => twoFronts(scene, 'other.example', port),
+  ),
+  ofHosts(
+    'one does not listen, the other has an expired certificate',
+    `${REFUSED}; the server's certificate has expired or is not valid yet`,
+    async (scene, port) => ['localhost:1', `localhost:${await scene.front('localhost', port, -1)}`],
+  ),
+];
+
+const OF_HOSTS: readonly Case[] = [
+  ofHosts('nothing listens', REFUSED, async () => ['127.0.0.1:1', '127.0.0.1:2'], { tls: false, ca: false }),
+  outage('the hosts answer, and their cluster has no leader', NO_LEADER, async (scene) => {
+    const cluster = scene.add(await StandInCluster.start(scene.folder.path));
+    cluster.loseQuorum();
+    return { url: cluster.url, end: () => cluster.resign() };
+  }),
+  outage('the hosts accept connections and never answer', 'the server does not answer', async (scene) => {
+    const hosts = [await UnusableServer.start(), await UnusableServer.start()];
+    for (const host of hosts) scene.add(host);
+    return { url: urlOf.event_store(hosts.map(({ host }) => host).join(',')) };
+  }),
+];
+
 const OF_MONGO: readonly Case[] = [
   outage('a wrong password', 'wrong user or password', async (scene) => {
     const refuses_logins = MONGO_ERRORS.authentication_failed;
@@ -377,7 +435,8 @@ const CASES: Readonly<Record<Server, readonly Case[]>> = {
   event_store: [
     ...onTheWay('event_store'),
     ...OF_EVENT_STORE,
-    ...(HAS_OPENSSL ? [...ofTls('event_store'), ofHostNames('event_store'), OF_GOSSIP] : []),
+    ...OF_HOSTS,
+    ...(HAS_OPENSSL ? [...ofTls('event_store'), ofHostNames('event_store'), OF_GOSSIP, ...OF_TLS_HOSTS] : []),
   ],
   view_store: [
     ...onTheWay('view_store'),
@@ -446,13 +505,9 @@ test.concurrent.each([1, 2])(
   'a command ends that uses %d hosts which are silent in the TLS handshake',
   (hosts) =>
     inScene(async (scene) => {
-      const sockets: Socket[] = [];
-      const server = createServer((socket) => void sockets.push(socket.on('error', () => {})));
-      scene.add({ stop: () => void server.close() });
-      const host = `127.0.0.1:${await listenOnOwnPort(server)}`;
+      const { host } = scene.add(await UnusableServer.start());
       const EVENTSTORE_URL = `esdb://${Array(hosts).fill(host)}?tls=true`;
       const ended = await new Cli(scene.folder.path, { EVENTSTORE_URL }).run('projections', 'status');
-      for (const socket of sockets) socket.destroy();
       expect(ended).toMatchObject({ code: 1, stdout: '' });
       expect(ended.stderr).toMatch(/^catalog: The event store cannot be used: .*\n$/);
     }),

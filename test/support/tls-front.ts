@@ -25,11 +25,11 @@ export class TestCa {
     );
   }
 
-  /** Makes a certificate for a host name. */
-  issue(host: string): { key: Buffer; cert: Buffer } {
+  /** Makes a certificate for a host name. With `days` below 0, it has expired. */
+  issue(host: string, days = 2): { key: Buffer; cert: Buffer } {
     const extensions = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`];
     this.openssl('req', ...this.newKey(host), '-out', this.path(`${host}.csr`), ...extensions);
-    const ca = ['-CA', this.file, '-CAkey', this.path('ca.key'), '-CAcreateserial', '-days', '2'];
+    const ca = ['-CA', this.file, '-CAkey', this.path('ca.key'), '-CAcreateserial', '-days', String(days)];
     const files = ['-in', this.path(`${host}.csr`), '-out', this.path(`${host}.crt`)];
     this.openssl('x509', '-req', ...files, ...ca, '-copy_extensions', 'copy');
     return { key: readFileSync(this.path(`${host}.key`)), cert: readFileSync(this.path(`${host}.crt`)) };

@@ -7,7 +7,7 @@ import {
   type EventStoreAddress,
   parseEventStoreAddress,
 } from '../../kernel/eventstore-address';
-import { CAUSES } from '../outage-cause';
+import { Seeds } from './seeds';
 
 /** A connection is dead if a ping is not answered within this time. */
 const KEEP_ALIVE_TIMEOUT_MS = 5_000;
@@ -36,16 +36,8 @@ export class ServerAddress {
     return this.address.user !== undefined;
   }
 
-  /** Why the server cannot be used, if an error does not say it. Several hosts are only asked for the cluster's members. */
-  get unknown_cause(): string {
-    const hosts_are_seeds = this.address.discover || this.address.hosts.length > 1;
-    return hosts_are_seeds
-      ? 'no host of the address can be reached, or none names a leader of the cluster'
-      : CAUSES.closed;
-  }
-
-  /** Creates a client. Reads the files again, because certificates are renewed. */
-  connect(generation: number): EventStoreDBClient {
+  /** Creates a client, with the seeds that it uses if it has any. Reads the files again, because certificates are renewed. */
+  connect(generation: number): { readonly client: EventStoreDBClient; readonly seeds?: Seeds } {
     const { hosts, discover, user, tls, ...options } = this.address;
     const [host] = hosts as [EventStoreAddress['hosts'][number]];
     const { keepAliveInterval, keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS } = options;
@@ -65,11 +57,12 @@ export class ServerAddress {
       userCertFile: this.read('userCertFile'),
       userKeyFile: this.read('userKeyFile'),
     });
-    if (hosts.length > 1)
-      return new EventStoreDBClient({ ...common, ...discovery, endpoints: [...hosts] }, credentials, user);
-    if (discover)
-      return new EventStoreDBClient({ ...common, ...discovery, discover: host }, credentials, user);
-    return new EventStoreDBClient({ ...common, endpoint: host }, credentials, user);
+    // Several hosts, or a host with `discover`, are only asked for the members of the cluster.
+    if (hosts.length === 1 && !discover)
+      return { client: new EventStoreDBClient({ ...common, endpoint: host }, credentials, user) };
+    const seeds = new Seeds(hosts);
+    const settings = { ...common, ...discovery, endpoints: [...hosts], seeds };
+    return { client: new EventStoreDBClient(settings, credentials, user), seeds };
   }
 
   /**

@@ -1,10 +1,10 @@
-import { isIP, type Socket } from 'node:net';
-import type { EventStoreDBClient } from '@eventstore/db-client';
+import { convertToCommandError, type EventStoreDBClient, NotLeaderError } from '@eventstore/db-client';
 import type { StreamsClient } from '@eventstore/db-client/generated/streams_grpc_pb';
 import { ReadReq } from '@eventstore/db-client/generated/streams_pb';
-import { Http2SubchannelConnector } from '@grpc/grpc-js/build/src/transport';
 import { withTimeout } from '../../kernel/async';
 import type { ServerAddress } from './address';
+import type { Seeds } from './seeds';
+import { countConnection } from './transport';
 
 /** Limit for `dispose()`, which waits until every call has ended. */
 const DISPOSE_MS_MAX = 1_000;
@@ -37,6 +37,7 @@ const SHUTDOWN = 4;
  */
 export class OpenedClient {
   readonly client: EventStoreDBClient;
+  private readonly seeds: Seeds | undefined;
   private readonly retiring = new AbortController();
   /** `dispose()` of the library ends the calls but leaves the channels open. */
   private readonly channels = new Set<Channel>();
@@ -44,14 +45,21 @@ export class OpenedClient {
 
   /** `onLost` is called when a connection has ended, or accepts no new calls because the server is about to stop. */
   constructor(server: ServerAddress, generation: number, onLost: (client: OpenedClient) => void) {
-    this.client = server.connect(generation);
+    const { client, seeds } = server.connect(generation);
+    this.client = client;
+    this.seeds = seeds;
     const internals = this.client as unknown as Internals;
     // One call per append. By default the client uses a batch stream, which keeps the pending appends of all clients of
     // the process in one table: an error on one connection fails the appends of every connection.
     internals.supports = async () => false;
-    // The client does not await it. A rejection, for example because discovery fails, would end the process.
     const { handleError, getChannel } = internals;
-    internals.handleError = (grpc_client, error) => handleError(grpc_client, error).catch(() => {});
+    // After other errors, the client would connect again at its next call, up to 20 times a second while the server is
+    // not ready. The channel connects again by itself, and this client is replaced.
+    internals.handleError = async (grpc_client, error) => {
+      // The client does not await it. A rejection would end the process.
+      if (convertToCommandError(error) instanceof NotLeaderError)
+        await handleError(grpc_client, error).catch(() => {});
+    };
     internals.getChannel = async () => {
       const channel = await getChannel();
       // A call that waited for discovery opens its channel only afterwards, when this client may have been closed.
@@ -60,7 +68,7 @@ export class OpenedClient {
         throw new Error('a closed channel');
       }
       if (!this.channels.has(channel)) {
-        connections++;
+        countConnection();
         watchConnection(channel, () => onLost(this));
       }
       this.channels.add(channel);
@@ -88,6 +96,7 @@ export class OpenedClient {
     this.retire();
     await withTimeout(this.client.dispose(), DISPOSE_MS_MAX, () => undefined);
     this.closed = true;
+    this.seeds?.close();
     for (const channel of this.channels) channel.close();
   }
 }
@@ -127,46 +136,4 @@ export function filterByPrefix(client: EventStoreDBClient, prefix: string): Even
       return create({ read: read as StreamsClient['read'] });
     });
   return Object.create(client, { GRPCStreamCreator: { value: GRPCStreamCreator } }) as EventStoreDBClient;
-}
-
-/** Limit for connecting: TCP, TLS, and the first message of HTTP/2. Longer than an attempt of a call. */
-const CONNECT_MS_MAX = 5_000;
-
-type Connect = typeof Http2SubchannelConnector.prototype.connect;
-type SecureConnector = Parameters<Connect>[1];
-
-const connect = Http2SubchannelConnector.prototype.connect;
-
-/** How many connections of grpc-js this process has made, and how often a client has begun to use another one. */
-let connections = 0;
-
-/** Returns a number that changes before a call is sent over a connection over which no earlier call was sent. */
-export const connectionsOfProcess = (): number => connections;
-
-/**
- * Ends connections of grpc-js that a server accepts but does not answer. grpc-js keeps them, even after their channel is
- * closed: a silent server would get one more with each new client, and the process could not end.
- */
-Http2SubchannelConnector.prototype.connect = async function (address, connector, options) {
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), CONNECT_MS_MAX).unref();
-  // The address becomes the options of `net.connect`, which destroys the socket when the signal aborts.
-  const bounded_address = { ...address, signal: limit.signal };
-  try {
-    const transport = await connect.call(this, bounded_address, carefulConnector(connector), options);
-    // Before the channel sends its first call over it.
-    connections++;
-    return transport;
-  } finally {
-    clearTimeout(timer);
-  }
-};
-
-function carefulConnector(connector: SecureConnector): SecureConnector {
-  const { connectionOptions } = connector as { connectionOptions?: { servername?: string } };
-  // An IP address is not a server name (RFC 6066): Node prints a warning. The certificate is compared with `host` then.
-  if (isIP(connectionOptions?.servername ?? '')) connectionOptions!.servername = '';
-  return Object.assign(Object.create(connector) as SecureConnector, {
-    connect: (socket: Socket) => connector.connect(socket.unref().on('error', () => {})),
-  });
 }

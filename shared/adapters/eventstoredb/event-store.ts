@@ -20,13 +20,13 @@ import {
   type LogMark,
   NO_STREAM,
 } from '../../ports/event-store';
-import { connectionsOfProcess } from './client';
 import { type CallLimits, type CurrentClient, EventStoreDbConnection } from './connection';
 import { StreamNames, toEventData } from './events';
 import { codeOf, RESOURCE_EXHAUSTED } from './failures';
 import { readBackwards, readHead, readMarkAt, readStream } from './reading';
 import { EventStoreDbSnapshots } from './snapshots';
 import { followRealm } from './subscription';
+import { connectionsOfProcess } from './transport';
 
 const BATCH_SIZE = 256;
 

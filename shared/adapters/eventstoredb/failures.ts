@@ -1,5 +1,6 @@
 import { convertToCommandError, ErrorType } from '@eventstore/db-client';
 import { CAUSES, networkCause } from '../outage-cause';
+import { DiscoveryError } from './seeds';
 
 /** The server did not answer in time. It may have executed the call or not. */
 export class NoResponseError extends Error {
@@ -79,6 +80,7 @@ export function failureOf(error: unknown, caller: Caller): Failure | undefined {
 }
 
 function causeOf(error: Error): string | undefined {
+  if (error instanceof DiscoveryError) return [...error.causes].join('; ');
   if (/Server Is Not Ready|No leader info/i.test(error.message))
     return 'the server is not ready: it is starting, or its cluster has no leader';
   return networkCause(error);

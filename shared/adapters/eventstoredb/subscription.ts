@@ -8,6 +8,7 @@ import { follow, type Hints } from '../follow';
 import type { EventStoreDbConnection } from './connection';
 import { isSystemEvent, positionOf, type StreamNames, toRecordedEvent } from './events';
 import { endSubscription, readHead, readLogFrom, readMarkAt, readRealmFrom, searchRealm } from './reading';
+import { connectionsOfProcess } from './transport';
 
 /** Time between two reads of the head of the log without a hint. It is doubled while the log has no new event. */
 const POLL_FIRST_MS = 25;
@@ -51,19 +52,30 @@ export function serverHints(connection: EventStoreDbConnection, prefix: string):
 }
 
 class RealmReader {
-  /** The client over which the log was found to contain what was yielded. The log behind another one may differ. */
-  private checked: unknown;
+  /** The number of the connection over which the log was found to contain what was yielded. */
+  private checked: number | undefined;
   private yielded: LogMark | undefined;
   /** Whether the last search of the log has come further without finding an event. */
   private is_searching = false;
 
   constructor(private readonly options: RealmSubscription) {}
 
+  /** Reads again if another connection was made meanwhile, because the log behind it may differ. */
   async read(after: Position, has_more: boolean): Promise<LogBatch> {
+    for (;;) {
+      const connection = connectionsOfProcess();
+      if (this.checked !== connection) await this.assertHasYielded(after);
+      this.checked = connection;
+      const batch = await this.readBatch(after, has_more);
+      if (connectionsOfProcess() !== connection) continue;
+      const newest = batch.events.at(-1);
+      if (newest) this.yielded = { position: newest.position, event_id: newest.id };
+      return batch;
+    }
+  }
+
+  private async readBatch(after: Position, has_more: boolean): Promise<LogBatch> {
     const { connection, names, batch_size } = this.options;
-    const { current } = connection;
-    if (this.checked !== current) await this.assertHasYielded(after);
-    this.checked = current;
     // Polls read the head, because this read is shared with the other realms. The next read covers all events up to it.
     const head = has_more ? after : await readHead(connection);
     if (!has_more && head <= after) return { events: [], position: after, caught_up: true };
@@ -78,8 +90,6 @@ class RealmReader {
     const caught_up = is_finished && read.length < batch_size;
     const last = read.at(-1);
     const reached = greatest([after, last ? positionOf(last) : after, caught_up ? head : after]);
-    const newest = events.at(-1);
-    if (newest) this.yielded = { position: positionOf(newest), event_id: newest.id };
     return { events: events.map((event) => toRecordedEvent(event, names)), position: reached, caught_up };
   }
 

@@ -33,11 +33,12 @@ export class CallGate {
   ): void {
     const { faults } = this;
     if (faults.current.silent) return;
-    const leader = this.node.members.find(({ leads }) => leads)!;
-    const is_follower = requires_leader && leader.port !== this.node.address.port;
+    const leader = this.node.members.find(({ leads }) => leads);
+    const is_follower = requires_leader && leader && leader.port !== this.node.address.port;
     if (faults.current.wrong_password) refuse(unauthenticated());
-    else if (is_follower || faults.take('not_leader')) refuse(notLeader(leader.host, leader.port));
-    else if (faults.take('not_ready')) refuse(notReady());
+    else if (leader && (is_follower || faults.take('not_leader')))
+      refuse(notLeader(leader.host, leader.port));
+    else if (!leader || faults.take('not_ready')) refuse(notReady());
     else (async () => work())().catch(refuse);
   }
 

@@ -11,7 +11,8 @@ const ELECTION_MS = 1_000;
 export class StandInCluster implements Membership {
   private readonly database: Database;
   private readonly nodes: EventStoreStandIn[] = [];
-  private leading = 0;
+  /** Index of the leader, undefined while there is none. */
+  private leading: number | undefined = 0;
 
   private constructor(database: Database) {
     this.database = database;
@@ -28,17 +29,28 @@ export class StandInCluster implements Membership {
     return `esdb://${this.members.map(({ host, port }) => `${host}:${port}`).join(',')}?tls=false`;
   }
 
+  /** Number of connections to all nodes so far. */
+  get connections(): number {
+    return this.nodes.reduce((sum, { connections }) => sum + connections, 0);
+  }
+
   get members() {
     return this.nodes.map(({ address }, index) => ({ ...address, leads: index === this.leading }));
   }
 
+  /** The node that leads, or led until the quorum was lost. */
   get leader(): EventStoreStandIn {
-    return this.nodes[this.leading]!;
+    return this.nodes[this.leading ?? 0]!;
   }
 
   /** Makes another node the leader, as `resign` does after `priority/-1`. */
   resign(): void {
-    this.leading = (this.leading + 1) % NODES;
+    this.leading = ((this.leading ?? 0) + 1) % NODES;
+  }
+
+  /** Leaves the nodes without a leader until `resign`. They answer gossip, and refuse every call as not ready. */
+  loseQuorum(): void {
+    this.leading = undefined;
   }
 
   /**

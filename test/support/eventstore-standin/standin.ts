@@ -35,6 +35,8 @@ export class EventStoreStandIn {
   readonly faults = new Faults();
   /** The open subscriptions. */
   readonly subscriptions = new Set<ReadCall>();
+  /** Number of connections so far. */
+  connections = 0;
   private readonly gate: CallGate;
   private readonly server: Server;
   private readonly injector: ReturnType<Server['createConnectionInjector']>;
@@ -159,6 +161,7 @@ export class EventStoreStandIn {
   }
 
   private accept(socket: Socket): void {
+    this.connections++;
     this.sockets.add(socket);
     socket.on('close', () => this.sockets.delete(socket));
     socket.on('error', () => {});
@@ -180,12 +183,13 @@ export class EventStoreStandIn {
   }
 
   private gossip(): ClusterInfo {
-    const { LEADER, FOLLOWER } = MemberInfo.VNodeState;
+    const { LEADER, FOLLOWER, UNKNOWN } = MemberInfo.VNodeState;
+    const state_of_others = this.members.some(({ leads }) => leads) ? FOLLOWER : UNKNOWN;
     const members = this.members.map(({ leads, ...listening }) => {
       const { host, port } = this.faults.current.advertised ?? listening;
       return new MemberInfo()
         .setInstanceId(new UUID().setString(randomUUID()))
-        .setState(leads ? LEADER : FOLLOWER)
+        .setState(leads ? LEADER : state_of_others)
         .setIsAlive(true)
         .setHttpEndPoint(new EndPoint().setAddress(host).setPort(port));
     });

@@ -1,0 +1,110 @@
+import { isIP, type Socket } from 'node:net';
+import { Http2SubchannelConnector } from '@grpc/grpc-js/build/src/transport';
+
+/*
+ * How grpc-js connects. Its class is changed, because it has no option for any of this:
+ * - An attempt to connect ends after a time, also if the server accepts the connection and answers nothing.
+ * - A host that cannot be reached is tried by one connection at a time, and once a second.
+ * - Connections are counted.
+ */
+
+/** Limit for connecting: TCP, TLS, and the first message of HTTP/2. Longer than an attempt of a call. */
+const CONNECT_MS_MAX = 5_000;
+/**
+ * Time between the beginnings of two attempts to reach a host that has failed, multiplied by the number of such hosts: at
+ * most one connection a second. Otherwise, the clients of a cluster take the CPU that its members need to elect a leader.
+ */
+const RETRY_MS = 1_000;
+const RETRY_MS_MAX = 3_300;
+/** A host counts if it has failed within this time. */
+const FAILED_LATELY_MS = 10_000;
+
+type Connect = typeof Http2SubchannelConnector.prototype.connect;
+type Transport = Awaited<ReturnType<Connect>>;
+type SecureConnector = Parameters<Connect>[1];
+
+let connections = 0;
+
+/** Returns a number that changes before a call is sent over a connection over which no earlier call was sent. */
+export const connectionsOfProcess = (): number => connections;
+
+/** Called before a client uses another connection than before. It may have been made earlier, for another client. */
+export function countConnection(): void {
+  connections++;
+}
+
+/** The attempts of this process to connect to a host. */
+class Host {
+  private connecting: Promise<Transport> | undefined;
+  private error: unknown;
+  private failed_at_ms = Number.NEGATIVE_INFINITY;
+  private retry_at_ms = 0;
+
+  hasFailedSince(ms: number): boolean {
+    return this.failed_at_ms > ms;
+  }
+
+  /**
+   * Connects. Waits for an attempt that is under way, and rejects with its error if it fails. Rejects with the error of the
+   * last attempt if it is too early for another one.
+   */
+  async connect(attempt: () => Promise<Transport>): Promise<Transport> {
+    while (this.connecting) await this.connecting;
+    const began_ms = performance.now();
+    if (began_ms < this.retry_at_ms) throw this.error;
+    this.connecting = attempt();
+    try {
+      const transport = await this.connecting;
+      this.failed_at_ms = Number.NEGATIVE_INFINITY;
+      countConnection();
+      return transport;
+    } catch (error) {
+      this.error = error;
+      this.failed_at_ms = performance.now();
+      this.retry_at_ms = began_ms + retryMs();
+      throw error;
+    } finally {
+      this.connecting = undefined;
+    }
+  }
+}
+
+/** By address and port. A process connects to few. */
+const hosts = new Map<string, Host>();
+
+/** Includes up to half as much again, so that processes do not try at the same time. */
+function retryMs(): number {
+  const since_ms = performance.now() - FAILED_LATELY_MS;
+  const failing = [...hosts.values()].filter((host) => host.hasFailedSince(since_ms)).length;
+  return Math.min(RETRY_MS * failing, RETRY_MS_MAX) * (1 + Math.random() / 2);
+}
+
+const connect = Http2SubchannelConnector.prototype.connect;
+
+Http2SubchannelConnector.prototype.connect = function (address, connector, options) {
+  const key = JSON.stringify(address);
+  const host = hosts.get(key) ?? new Host();
+  hosts.set(key, host);
+  return host.connect(async () => {
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(), CONNECT_MS_MAX).unref();
+    // The address becomes the options of `net.connect`, which destroys the socket when the signal aborts.
+    const bounded_address = { ...address, signal: limit.signal };
+    try {
+      return await connect.call(this, bounded_address, carefulConnector(connector), options);
+    } catch (error) {
+      throw limit.signal.aborted ? new Error('the server does not answer', { cause: error }) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+};
+
+function carefulConnector(connector: SecureConnector): SecureConnector {
+  const { connectionOptions } = connector as { connectionOptions?: { servername?: string } };
+  // An IP address is not a server name (RFC 6066): Node prints a warning. The certificate is compared with `host` then.
+  if (isIP(connectionOptions?.servername ?? '')) connectionOptions!.servername = '';
+  return Object.assign(Object.create(connector) as SecureConnector, {
+    connect: (socket: Socket) => connector.connect(socket.unref().on('error', () => {})),
+  });
+}
