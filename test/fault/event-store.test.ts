@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { EventStoreDBClient } from '@eventstore/db-client';
+import { REALMS } from '../../shared/catalog/realm';
+import { InProcessCli } from '../api/cli-run';
 import { StandInCluster } from '../support/eventstore-standin/cluster';
 import { EventStoreStandIn } from '../support/eventstore-standin/standin';
 import { type Harness, type Reply, startHarness } from '../support/harness';
@@ -76,6 +80,50 @@ describe('the service on one node', () => {
       expect(await inTheEnd(() => change(amount))).toMatchObject({ outcome: '404 PUBLICATION_NOT_FOUND' });
   });
 });
+
+test('the whole log is read across 200,000 events of another application, each search a few times', () =>
+  withTempDir(async (folder) => {
+    const FOREIGN = 200_000;
+    const server = await EventStoreStandIn.start({ folder: join(folder, 'server') });
+    const harness = await startHarness({ servers: ownNames({ EVENTSTORE_URL: server.url }) });
+    const { secret } = await harness.newShop();
+    const body = { title: 'Cup', price_currency: 'USD', price_amount: 100 };
+    const create = () => harness.request('POST', '/api/publication', { token: secret.token, body });
+    const { id } = (await create()).body.data;
+    const path = `/api/publication/${id}`;
+    server.writeForeign(FOREIGN);
+    await harness.settled();
+    const patch = { token: secret.token, body: { title: 'Mug' } };
+    expect(await harness.request('PATCH', path, patch)).toMatchObject({ status: 200 });
+    // A search takes longer than the server may be silent in other calls.
+    server.faults.set({ searched_per_s: 83_000 });
+    const searches = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = server.examinedEvents;
+      await within(work(), 'the log to be read');
+      return Math.round((server.examinedEvents - before) / FOREIGN);
+    };
+
+    const idle = await searches(async () => {
+      const { total } = server.headReads;
+      await waitFor(() => server.headReads.total > total + 20, { what: 'polls of the log' });
+    });
+    expect(idle).toBe(0);
+    const cli = new InProcessCli(harness.data_dir, harness.settings);
+    const file = join(folder, 'events.jsonl');
+    expect(await searches(() => cli.json('events', 'export', file))).toBeLessThanOrEqual(2 * REALMS.length);
+    const exported = readFileSync(file, 'utf8');
+    for (const title of ['Cup', 'Mug']) expect(exported).toContain(`"title":"${title}"`);
+    const rebuild = () => cli.json('projections', 'rebuild', '--realm', 'live');
+    expect(await searches(rebuild)).toBeLessThanOrEqual(3);
+    const read = async () => {
+      const { body } = await harness.request('GET', `${path}/history`, { token: secret.token });
+      expect(body.data).toHaveLength(2);
+    };
+    expect(await searches(read)).toBe(0);
+    server.faults.clear();
+    await harness.close();
+    await server.stop();
+  }));
 
 // Both tests run at the same time, because they wait for time limits.
 describe('the service on a cluster', () => {

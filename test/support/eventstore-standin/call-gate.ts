@@ -19,6 +19,9 @@ export class CallGate {
   /** Number of reads of the log's head, and of those that ran at the same time as another one. */
   readonly head_reads = { total: 0, concurrent: 0, running: 0 };
 
+  /** Number of events that reads of the log with a filter have examined. */
+  examined_events = 0;
+
   constructor(
     readonly faults: Faults,
     private readonly cutPeer: (peer: string) => void,

@@ -121,7 +121,7 @@ const EXAMINED_EVENTS = 4_096;
  */
 async function* findInLog(
   database: Database,
-  { faults }: CallGate,
+  gate: CallGate,
   options: ReadReq.Options,
   onExamined: (next: StoredEvent) => void = () => {},
 ): AsyncGenerator<StoredEvent> {
@@ -132,12 +132,13 @@ async function* findInLog(
   let index = step === 1 ? start : start - 1;
   for (let examined = 1; database.all[index] && left > 0; examined++, index += step) {
     const event = database.all[index]!;
+    if (options.hasFilter()) gate.examined_events++;
     if (isWanted(event)) {
       left--;
       yield event;
     }
     if (!options.hasFilter() || examined % EXAMINED_EVENTS > 0) continue;
-    await sleep((1_000 * EXAMINED_EVENTS) / faults.current.searched_per_s);
+    await sleep((1_000 * EXAMINED_EVENTS) / gate.faults.current.searched_per_s);
     const next = database.all[index + step];
     if (next) onExamined(next);
   }

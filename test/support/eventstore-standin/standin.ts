@@ -110,6 +110,22 @@ export class EventStoreStandIn {
     this.database.append(stream, 'any', noise);
   }
 
+  /** Appends events of another application at once. */
+  writeForeign(count: number): void {
+    const content = { content_type: 'application/json', data: '', metadata: '' };
+    const proposals = Array.from({ length: count }, () => ({
+      ...content,
+      id: randomUUID(),
+      type: 'Foreign',
+    }));
+    this.database.append('another-application', 'any', proposals);
+  }
+
+  /** Number of events that reads of the log with a filter have examined. */
+  get examinedEvents(): number {
+    return this.gate.examined_events;
+  }
+
   /** Returns the events of streams that begin with `prefix`, in order, without the server's own. */
   events(prefix: string): { stream: string; id: string }[] {
     return this.database.all
