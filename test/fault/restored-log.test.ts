@@ -215,7 +215,7 @@ test('an older copy of the log on EventStoreDB is noticed after others have writ
 /** An address behind which the log of the service can be exchanged for another one while the service runs. */
 interface Exchange {
   readonly url: string;
-  /** Starts to use the log in `folder`. The service notices nothing but the end of its connections. */
+  /** Starts to use the log in `folder`. The service notices at most that its connections end. */
   use(folder: string): Promise<void>;
   end(): Promise<void>;
 }
@@ -244,6 +244,13 @@ async function redirectedProxy(folder: string): Promise<Exchange> {
     for (const server of servers.values()) await server.stop();
   };
   return { url, use, end };
+}
+
+/** The service does not even notice the end of a connection. */
+async function proxyThatKeepsConnections(folder: string): Promise<Exchange> {
+  const server = await EventStoreStandIn.start({ folder });
+  const use = async (other: string): Promise<void> => server.exchangeLog(other);
+  return { url: server.url, use, end: () => server.stop() };
 }
 
 /** Clients that write all the time, each in its own way, and what they are answered. */
@@ -307,6 +314,7 @@ describe.each([
     test.each([
       ['by a restart of the server', restartedServer],
       ['by a proxy that leads to another server', redirectedProxy],
+      ['by a proxy that keeps its connections', proxyThatKeepsConnections],
     ])('%s', (_how, openExchange) =>
       withTempDir(async (folder) => {
         const [right, other] = [join(folder, 'right'), join(folder, 'other')];

@@ -77,12 +77,20 @@ class Stream {
 export class Database {
   /** All events in order. Positions grow by the size of each event. */
   readonly all: StoredEvent[] = [];
-  private readonly file: string;
+  private file = '';
   private readonly streams = new Map<string, Stream>();
   private readonly watchers = new Set<(event: StoredEvent) => void>();
   private end = FIRST_POSITION;
 
   constructor(folder: string) {
+    this.open(folder);
+  }
+
+  /** Uses the log in another folder, as a proxy does that forwards the calls of its connections to another server. */
+  open(folder: string): void {
+    this.all.length = 0;
+    this.streams.clear();
+    this.end = FIRST_POSITION;
     mkdirSync(folder, { recursive: true });
     this.file = join(folder, 'events.jsonl');
     const text = existsSync(this.file) ? readFileSync(this.file, 'utf8') : '';

@@ -86,6 +86,12 @@ export class EventStoreStandIn {
     return node;
   }
 
+  /** Uses the log in another folder from now on, without the end of any connection. */
+  exchangeLog(folder: string): void {
+    this.database.open(folder);
+    this.writeEventsOfStart();
+  }
+
   get address(): { host: string; port: number } {
     return { host: this.host, port: this.port };
   }
