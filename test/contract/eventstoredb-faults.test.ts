@@ -294,8 +294,14 @@ describe('a server that does not answer', () => {
         for (const server of servers) await server.stop();
         return { seconds, connections };
       };
+      const warnings: Error[] = [];
+      const onWarning = (warning: Error): void => void warnings.push(warning);
+      process.on('warning', onWarning);
       for (const { seconds, connections } of await Promise.all([use(false), use(true)]))
         expect(connections).toBeLessThanOrEqual(2 * hosts + seconds);
+      process.off('warning', onWarning);
+      // Such as that a time limit is negative.
+      expect(warnings).toEqual([]);
     },
   );
 });
@@ -316,6 +322,7 @@ test('a process makes few connections to a cluster that has no leader, and uses 
     expect(cluster.connections - connections).toBeLessThanOrEqual(10);
     cluster.resign();
     await appendInTheEnd(stores[0]!, aStream(), NO_STREAM, someEvents(1));
+    await waitFor(() => cluster.openConnections <= 1, { what: 'the nodes to be asked no more' });
     for (const opened of stores) await opened.close();
     await cluster.stop();
   }));

@@ -56,7 +56,7 @@ describe('the service on one node', () => {
   test('a write whose reads are slow and whose append is not answered is 500, one to a stopped server is 503', async () => {
     const change = await newPublication();
     // Two reads precede the append: of the publication and of its store.
-    server.faults.set({ read_stall_ms: 1_900, hung_appends: true });
+    server.faults.set({ read_stall_ms: 1_600, hung_appends: true });
     expect(await change(200)).toEqual({ outcome: '500 DATABASE_TIMEOUT', retry_after: true });
     server.faults.clear();
     expect(await change(300)).toMatchObject({ outcome: '200' });

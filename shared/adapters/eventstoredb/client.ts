@@ -53,12 +53,12 @@ export class OpenedClient {
     // the process in one table: an error on one connection fails the appends of every connection.
     internals.supports = async () => false;
     const { handleError, getChannel } = internals;
-    // After other errors, the client would connect again at its next call, up to 20 times a second while the server is
-    // not ready. The channel connects again by itself, and this client is replaced.
     internals.handleError = async (grpc_client, error) => {
+      // The client would connect again at its next call. Without seeds, there is no other node to connect to, and the
+      // channel connects again by itself.
+      if (!seeds && !(convertToCommandError(error) instanceof NotLeaderError)) return;
       // The client does not await it. A rejection would end the process.
-      if (convertToCommandError(error) instanceof NotLeaderError)
-        await handleError(grpc_client, error).catch(() => {});
+      await handleError(grpc_client, error).catch(() => {});
     };
     internals.getChannel = async () => {
       const channel = await getChannel();
@@ -84,6 +84,11 @@ export class OpenedClient {
   /** Whether a call that is made now is sent at once. */
   get is_connected(): boolean {
     return [...this.channels].some((channel) => channel.getConnectivityState(false) === READY);
+  }
+
+  /** A call has succeeded, so the seeds need not be asked for another node soon. */
+  succeeded(): void {
+    this.seeds?.disconnect();
   }
 
   /** Ends the subscriptions: a leader that is shutting down stays the leader while a call is open. */

@@ -87,8 +87,9 @@ class SharedClient {
     return this.used;
   }
 
-  succeeded(): void {
+  succeeded(used: OpenedClient): void {
     this.replacements = 0;
+    used.succeeded();
   }
 
   /** Replaces the client, unless it is replaced already, or has replaced another one just before. */
@@ -119,7 +120,8 @@ class SharedClient {
   /** Ends the subscriptions at once: they may keep a server from stopping. */
   private async replaceLost(lost: OpenedClient): Promise<void> {
     lost.retire();
-    await pause(this.replaceable_at_ms - performance.now(), this.closing.signal, { ref: false });
+    const wait_ms = Math.max(0, this.replaceable_at_ms - performance.now());
+    await pause(wait_ms, this.closing.signal, { ref: false });
     this.replace(lost);
   }
 
@@ -178,7 +180,7 @@ export class EventStoreDbConnection {
         timeout_ms = Math.min(silence_ms, ends_at_ms - performance.now());
         if (timeout_ms <= 0) throw last_error ?? new CatalogError('unavailable', { retry_after_s: 1 });
         const result = await this.attempt(used, operation, timeout_ms);
-        this.shared.succeeded();
+        this.shared.succeeded(used);
         this.report.succeeded();
         return result;
       } catch (error) {

@@ -35,8 +35,8 @@ export class DiscoveryError extends Error {
 }
 
 /**
- * The hosts of an address, which are asked for the members of their cluster. Keeps the connections to them until a node is
- * found, so that an election costs the members one connection of each process. Reason for not using the library's own
+ * The hosts of an address, which are asked for the members of their cluster. Keeps the connections to them until
+ * `disconnect`, so that an election costs the members one connection of each process. Reason for not using the library's own
  * search: it makes ten connections a second, and drops the errors.
  */
 export class Seeds {
@@ -64,10 +64,7 @@ export class Seeds {
         try {
           const members = membersOf(await this.ask(host, credentials, timeout_ms));
           const node = library.determineBestNode(nodePreference, members);
-          if (node) {
-            this.disconnect();
-            return node;
-          }
+          if (node) return node;
           causes.set(host, NO_LEADER);
         } catch (error) {
           causes.set(host, causeOf(error));
@@ -83,7 +80,7 @@ export class Seeds {
     this.disconnect();
   }
 
-  private disconnect(): void {
+  disconnect(): void {
     for (const client of this.clients.values()) client.close();
     this.clients.clear();
   }

@@ -1,5 +1,6 @@
 import { isIP, type Socket } from 'node:net';
 import { Http2SubchannelConnector } from '@grpc/grpc-js/build/src/transport';
+import { pause } from '../../kernel/async';
 
 /*
  * How grpc-js connects. Its class is changed, because it has no option for any of this:
@@ -18,6 +19,9 @@ const RETRY_MS = 1_000;
 const RETRY_MS_MAX = 3_300;
 /** A host counts if it has failed within this time. */
 const FAILED_LATELY_MS = 10_000;
+/** A host that can be reached gets a few connections at once, and more only at this interval: it may refuse every call. */
+const CONNECT_EVERY_MS = 1_000;
+const CONNECT_AT_ONCE = 3;
 
 type Connect = typeof Http2SubchannelConnector.prototype.connect;
 type Transport = Awaited<ReturnType<Connect>>;
@@ -39,6 +43,7 @@ class Host {
   private error: unknown;
   private failed_at_ms = Number.NEGATIVE_INFINITY;
   private retry_at_ms = 0;
+  private begins_at_ms = 0;
 
   hasFailedSince(ms: number): boolean {
     return this.failed_at_ms > ms;
@@ -52,7 +57,10 @@ class Host {
     while (this.connecting) await this.connecting;
     const began_ms = performance.now();
     if (began_ms < this.retry_at_ms) throw this.error;
-    this.connecting = attempt();
+    const earliest_ms = began_ms - (CONNECT_AT_ONCE - 1) * CONNECT_EVERY_MS;
+    this.begins_at_ms = Math.max(this.begins_at_ms + CONNECT_EVERY_MS, earliest_ms);
+    const wait_ms = this.begins_at_ms - began_ms;
+    this.connecting = wait_ms > 0 ? pause(wait_ms, undefined, { ref: false }).then(attempt) : attempt();
     try {
       const transport = await this.connecting;
       this.failed_at_ms = Number.NEGATIVE_INFINITY;

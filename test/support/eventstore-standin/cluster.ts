@@ -34,6 +34,10 @@ export class StandInCluster implements Membership {
     return this.nodes.reduce((sum, { connections }) => sum + connections, 0);
   }
 
+  get openConnections(): number {
+    return this.nodes.reduce((sum, { openConnections }) => sum + openConnections, 0);
+  }
+
   get members() {
     return this.nodes.map(({ address }, index) => ({ ...address, leads: index === this.leading }));
   }
