@@ -43,7 +43,8 @@ class Host {
   private error: unknown;
   private failed_at_ms = Number.NEGATIVE_INFINITY;
   private retry_at_ms = 0;
-  private begins_at_ms = 0;
+  /** Each connection takes a slot. There is one each `CONNECT_EVERY_MS`. */
+  private last_slot_ms = Number.NEGATIVE_INFINITY;
 
   hasFailedSince(ms: number): boolean {
     return this.failed_at_ms > ms;
@@ -51,16 +52,21 @@ class Host {
 
   /**
    * Connects. Waits for an attempt that is under way, and rejects with its error if it fails. Rejects with the error of the
-   * last attempt if it is too early for another one.
+   * last attempt if it is too early for another one, and if the connection is not wanted any more after the wait.
    */
-  async connect(attempt: () => Promise<Transport>): Promise<Transport> {
-    while (this.connecting) await this.connecting;
+  async connect(attempt: () => Promise<Transport>, isWanted: () => boolean): Promise<Transport> {
+    for (;;) {
+      while (this.connecting) await this.connecting;
+      if (!isWanted()) throw new Error('a closed channel');
+      if (performance.now() < this.retry_at_ms) throw this.error;
+      const wait_ms = this.last_slot_ms + CONNECT_EVERY_MS - performance.now();
+      if (wait_ms <= 0) break;
+      await pause(wait_ms, undefined, { ref: false });
+    }
     const began_ms = performance.now();
-    if (began_ms < this.retry_at_ms) throw this.error;
-    const earliest_ms = began_ms - (CONNECT_AT_ONCE - 1) * CONNECT_EVERY_MS;
-    this.begins_at_ms = Math.max(this.begins_at_ms + CONNECT_EVERY_MS, earliest_ms);
-    const wait_ms = this.begins_at_ms - began_ms;
-    this.connecting = wait_ms > 0 ? pause(wait_ms, undefined, { ref: false }).then(attempt) : attempt();
+    const earliest_ms = began_ms - CONNECT_AT_ONCE * CONNECT_EVERY_MS;
+    this.last_slot_ms = Math.max(this.last_slot_ms, earliest_ms) + CONNECT_EVERY_MS;
+    this.connecting = attempt();
     try {
       const transport = await this.connecting;
       this.failed_at_ms = Number.NEGATIVE_INFINITY;
@@ -87,13 +93,31 @@ function retryMs(): number {
   return Math.min(RETRY_MS * failing, RETRY_MS_MAX) * (1 + Math.random() / 2);
 }
 
+/** Connectors of connections that a channel has wanted, and whether one still does. */
+const wanted = new WeakMap<SecureConnector, { is_wanted: boolean }>();
+
+function watch(connector: SecureConnector): { readonly is_wanted: boolean } {
+  const known = wanted.get(connector);
+  if (known) return known;
+  const state = { is_wanted: true };
+  wanted.set(connector, state);
+  const { destroy } = connector;
+  // grpc-js calls this when the last channel that uses the connection is closed.
+  connector.destroy = () => {
+    state.is_wanted = false;
+    destroy.call(connector);
+  };
+  return state;
+}
+
 const connect = Http2SubchannelConnector.prototype.connect;
 
 Http2SubchannelConnector.prototype.connect = function (address, connector, options) {
+  const state = watch(connector);
   const key = JSON.stringify(address);
   const host = hosts.get(key) ?? new Host();
   hosts.set(key, host);
-  return host.connect(async () => {
+  const attempt = async (): Promise<Transport> => {
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), CONNECT_MS_MAX).unref();
     // The address becomes the options of `net.connect`, which destroys the socket when the signal aborts.
@@ -105,7 +129,8 @@ Http2SubchannelConnector.prototype.connect = function (address, connector, optio
     } finally {
       clearTimeout(timer);
     }
-  });
+  };
+  return host.connect(attempt, () => state.is_wanted);
 };
 
 function carefulConnector(connector: SecureConnector): SecureConnector {
