@@ -161,7 +161,8 @@ export async function awaitProjection(
   if (prefersAsync(request.header('prefer'))) return { ...headers, 'Preference-Applied': 'respond-async' };
   try {
     const view = deps.views[request.principal.environment];
-    const wait_ms = Math.min(WAIT_MS, request.answer_by_ms - RENDERING_MS - performance.now());
+    const left_ms = request.answer_by_ms - RENDERING_MS - performance.now();
+    const wait_ms = Math.min(WAIT_MS, Math.max(0, left_ms));
     // A second timeout, because a view store that is unavailable may take longer than `WAIT_MS` to report it.
     if (!(await withTimeout(waitUntilProjected(view, store_id, position), wait_ms, () => false)))
       deps.log.warn({ store_id, position: headers['X-Catalog-Position'] }, 'write not projected yet');
