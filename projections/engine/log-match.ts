@@ -92,7 +92,7 @@ export interface LogMatchParts {
 const CHECK_COUNTS_MS = 10_000;
 /** How long a mismatch counts before it is checked again. */
 const MISMATCH_COUNTS_MS = 1_000;
-/** How often a call is run, and how often a check is made, while each run meets a new connection. */
+/** Maximum number of calls, and of checks, while the connection keeps changing. */
 const ATTEMPTS = 4;
 
 /**
@@ -166,7 +166,7 @@ export class LogMatch {
         return answered;
       });
       if (result.outcome !== 'appended') return result;
-      // The position of a repeated append is an earlier one, too.
+      // A position before `newest` means a repeated append or another log. The check tells them apart.
       if (newest && result.position <= newest.position) await this.confirmAfterwards();
       const is_newest = result.position > (this.newest?.position ?? START);
       if (is_newest && !result.is_removed) this.newest = { position: result.position, event_id };
@@ -236,8 +236,8 @@ export class LogMatch {
     const [documents] = await Promise.allSettled([readDocuments(views)]);
     if (documents.status === 'fulfilled') {
       const version = documents.value?.version;
-      // The documents were made anew, perhaps because another log is the right one. What was appended before may be lost.
-      if (version !== this.version) this.newest = undefined;
+      // The documents were made anew, perhaps from another log. It may rightly lack the newest event.
+      if (this.version !== undefined && version !== this.version) this.newest = undefined;
       this.version = version;
     }
     const { newest } = this;

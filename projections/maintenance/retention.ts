@@ -46,7 +46,10 @@ async function dropOutdated(options: RetentionOptions): Promise<void> {
   }
 }
 
-/** Counts the time from when this release had documents of its own, and from the last write to the earlier ones. */
+/**
+ * Deletes documents of earlier releases. Waits `keep_ms` after this release has created its own, and after the last write
+ * to the earlier ones.
+ */
 async function dropEarlierFormats({ views, system, keep_ms, log }: RetentionOptions): Promise<void> {
   const unused_since_ms = system.now() - keep_ms;
   const active = (await views.versions()).find(({ status }) => status === 'active');

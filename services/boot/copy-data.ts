@@ -23,7 +23,8 @@ export const hasLogs = (folder: string): boolean =>
   REALMS.every((realm) => existsSync(eventsFile(folder, realm)));
 
 /** Returns an empty file. It was modified when `catalog backup` last copied the folder. */
-export const lastBackupFile = (data_dir: string): string => join(data_dir, 'last-backup');
+export const lastBackupFile = (data_dir: string): string => join(data_dir, LAST_BACKUP);
+const LAST_BACKUP = 'last-backup';
 
 /**
  * Copies the files of a DATA_DIR that cannot be made again to an empty folder, under the same paths: the logs, the media
@@ -61,7 +62,7 @@ export async function copyData(from: string, to: string): Promise<CopiedData> {
       }
     // The service creates the SQLite files of this folder again (rate limits, idempotency).
     for (const entry of await readdir(from, { withFileTypes: true }))
-      if (entry.isFile() && !entry.name.includes('.sqlite'))
+      if (entry.isFile() && !entry.name.includes('.sqlite') && entry.name !== LAST_BACKUP)
         await writeFile(join(incomplete, entry.name), await readFile(join(from, entry.name)), {
           flush: true,
         });

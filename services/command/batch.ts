@@ -109,8 +109,8 @@ export function batchRoute(deps: RouteDeps): Route {
   }
 
   /**
-   * Returns the ids of the listings that the batch has put and of those that its items name, by external id: null if a dry
-   * run would create the listing. Those that are missing do not exist, or have failed.
+   * Returns the ids of the listings that the batch has put, and of the listings that its items name, by external id: null
+   * if a dry run would create the listing. A listing that does not exist or failed is not in the map.
    */
   async function listingIds(
     { dry_run, principal: { environment } }: ApiRequest,
@@ -196,11 +196,17 @@ function movedToNew(outcome: Outcome): Outcome {
 type IsValid = (item: PublicationBatchItem, index: number) => Promise<boolean>;
 
 /**
- * Returns a function that makes functions for `ApiRequest.planned`. These return a publication as the item that writes it
- * leaves it, if `isValid`, which is called once for an item. So publications of one batch can exchange their names.
+ * Predicts publications for `ApiRequest.planned`, so that publications of one batch can exchange their names. The result
+ * returns how a publication looks after the item that writes it. It returns undefined if no item writes the publication,
+ * or if `isValid` rejects the item. `isValid` is called once for each item.
  */
 function plannedBy(items: readonly PublicationBatchItem[]) {
-  const by_name = new Map(items.map(({ id, external_id }, index) => [id ?? external_id, index]));
+  // A new publication has no name here.
+  const by_name = new Map<string | null, number>();
+  for (const [index, { id, external_id }] of items.entries()) {
+    const name = id ?? external_id;
+    if (name !== undefined) by_name.set(name, index);
+  }
   // A publication may have thousands of names, each of which asks for it.
   const known = new Map<string, object | undefined>();
   const afterItem = (before: Publication, item: PublicationBatchItem): object | undefined => {
@@ -212,7 +218,7 @@ function plannedBy(items: readonly PublicationBatchItem[]) {
     const valid = new Map<number, Promise<boolean>>();
     return async (resource: object): Promise<object | undefined> => {
       const before = resource as Publication;
-      const index = by_name.get(before.id) ?? by_name.get(before.external_id ?? undefined);
+      const index = by_name.get(before.id) ?? by_name.get(before.external_id);
       const item = index === undefined ? undefined : items[index];
       const after = item && afterItem(before, item);
       if (!item || !after) return undefined;

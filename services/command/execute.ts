@@ -36,7 +36,7 @@ import {
 } from '../../shared/ports/stream-state';
 import { serialiseByStream } from './write-queue';
 
-/**
+/*
  * Executes commands: loads the stream, decides, appends the events. The other files in this folder define the commands
  * of each aggregate.
  */
@@ -200,6 +200,7 @@ async function attemptWrite<Resource, Command>(
   if (write.reserve && !context.dry_run) {
     const other = await write.reserve();
     if (other !== undefined) decided = accepted(aggregate.decide(state, other));
+    if (decided.length === 0) return { value: state, position, revision, changed: false, created: false };
   }
 
   const occurred_at = timestamp(write.system.now());

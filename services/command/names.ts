@@ -19,8 +19,8 @@ export interface WantedName<Resource, Command> {
   /** Makes a write that is under way lose the race. */
   readonly interrupt: Command;
   /**
-   * Returns the command that takes the name from a resource that has it, and those other names that it does not have `after`
-   * the write of the same batch.
+   * Returns the command that takes from the resource this name and every other name that the resource loses in `after`, the
+   * write of the same batch.
    */
   readonly giveUp: (resource: Resource, after: Resource) => Command;
   /** The field that the error names. */
@@ -161,13 +161,13 @@ function release<Resource, Event extends DomainEvent, Id extends AnyId, Command>
   });
 }
 
-/** How many numbers are tried for a handle before it gets the id instead. */
-const NUMBERS_MAX = 5;
+/** The last number that is tried for a handle. After it, the handle gets the id instead. */
+const LAST_NUMBER = 5;
 
 /**
  * Returns the handles to try for a title, the best first: the letters and digits of the title with hyphens between the
- * words. If another resource has or had that handle, leaves it out, and those with `-2`, `-3` and so on that are not free
- * either. The last one contains the id. `wantedOf` returns the name of a handle.
+ * words, the same with `-2`, `-3` and so on, and one with the id. If the first handle is not free, returns only the
+ * candidates that no other resource has ever reserved. `wantedOf` returns the name of a handle.
  */
 export async function lookUpHandles<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
   taker: NameTaker<Resource, Event, Id, Command>,
@@ -177,7 +177,7 @@ export async function lookUpHandles<Resource, Event extends DomainEvent, Id exte
   const slug = slugOf(title);
   if (slug === '') return [{ ...wantedOf(taker.id), loaded: undefined }];
   const first = await lookUp(taker, wantedOf(slug));
-  const numbers = Array.from({ length: NUMBERS_MAX - 1 }, (_, index) => `${slug}-${index + 2}`);
+  const numbers = Array.from({ length: LAST_NUMBER - 1 }, (_, index) => `${slug}-${index + 2}`);
   const others = [...numbers, `${slug}-${taker.id}`].map(wantedOf);
   if (!first.other_id) return [first.looked_up, ...others.map((one) => ({ ...one, loaded: undefined }))];
   const found = await Promise.all(others.map((one) => lookUp(taker, one)));

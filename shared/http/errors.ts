@@ -125,8 +125,9 @@ function drainBody(req: HttpRequest, res: ServerResponse, end: () => void = () =
   });
   req.on('error', () => {});
   req.on('data', (chunk: Buffer) => {
+    const had_left = left >= 0;
     left -= chunk.length;
-    if (left < 0) closeConnection();
+    if (had_left && left < 0) closeConnection();
   });
   req.resume();
 }

@@ -30,7 +30,7 @@ export interface Reply {
   readonly made_from?: DocumentVersion | undefined;
 }
 
-/** Writes the headers once, then the body. Resolves when a file has been sent, at once for any other body. */
+/** Writes the headers once, then the body. Resolves when a streamed body has been sent, at once for any other body. */
 export async function send(
   { req, res, headers }: Exchange,
   { status, headers: own, body }: Reply,

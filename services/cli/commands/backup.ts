@@ -16,7 +16,9 @@ export function backupCommands(program: Command): void {
       const { json = false } = this.optsWithGlobals<{ json?: boolean }>();
       const config = parseConfig(process.env);
       const copied = await copyBetween(config, config.DATA_DIR, folder, 'catalog');
-      await writeFile(lastBackupFile(config.DATA_DIR), '');
+      await writeFile(lastBackupFile(config.DATA_DIR), '').catch((error: Error) => {
+        process.stderr.write(`catalog: Warning: the time of the back-up is not recorded: ${error.message}\n`);
+      });
       for (const name of ['JWT_KEYS_FILE', 'JWT_SECRET'] as const)
         if (config[name]) process.stderr.write(`catalog: Warning: the back-up does not contain ${name}.\n`);
       const document = { folder, ...copied };

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readLog } from '../../../projections/engine/read-log';
-import { EARLIER_RELEASE, isKnownToEarlierRelease } from '../../../shared/catalog/events/earlier-release';
+import { isKnownToEarlierRelease } from '../../../shared/catalog/events/earlier-release';
 import { START } from '../../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../../shared/catalog/realm';
 import type { EventStore } from '../../../shared/ports/event-store';
@@ -18,10 +18,10 @@ export function upgradeCommand(program: Command): void {
         const found = REALMS.map((realm) => unknownTypes(realm, runtime.events[realm]));
         const unknown = (await Promise.all(found)).flat();
         const can_go_back = unknown.length === 0;
-        await print({ earlier_release: EARLIER_RELEASE, can_go_back, unknown }, () =>
+        await print({ can_go_back, unknown }, () =>
           can_go_back
-            ? `Release ${EARLIER_RELEASE} can read all events of this catalog. It uses its own documents.\n`
-            : `Release ${EARLIER_RELEASE} cannot read these events. Do not go back to it.\n` +
+            ? 'The earlier release can read all events of this catalog. It uses its own documents.\n'
+            : 'The earlier release cannot read these events. Do not go back to it.\n' +
               recordsTable(['realm', 'type', 'events', 'first_at'], unknown),
         );
         return can_go_back ? EXIT.ok : EXIT.failure;

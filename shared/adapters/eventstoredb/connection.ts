@@ -120,7 +120,8 @@ class SharedClient {
   /** Ends the subscriptions at once: they may keep a server from stopping. */
   private async replaceLost(lost: OpenedClient): Promise<void> {
     lost.retire();
-    const wait_ms = Math.max(0, this.replaceable_at_ms - performance.now());
+    // A timer may end up to a millisecond early. `replace` would then do nothing.
+    const wait_ms = Math.max(0, Math.ceil(this.replaceable_at_ms - performance.now()) + 1);
     await pause(wait_ms, this.closing.signal, { ref: false });
     this.replace(lost);
   }

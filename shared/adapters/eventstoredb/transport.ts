@@ -29,7 +29,7 @@ type SecureConnector = Parameters<Connect>[1];
 
 let connections = 0;
 
-/** Returns a number that changes before a call is sent over a connection over which no earlier call was sent. */
+/** Returns the number of connections so far. It is increased before a new connection carries its first call. */
 export const connectionsOfProcess = (): number => connections;
 
 /** Called before a client uses another connection than before. It may have been made earlier, for another client. */
@@ -43,7 +43,7 @@ class Host {
   private error: unknown;
   private failed_at_ms = Number.NEGATIVE_INFINITY;
   private retry_at_ms = 0;
-  /** Each connection takes a slot. There is one each `CONNECT_EVERY_MS`. */
+  /** Each connection takes a slot. A slot becomes free every `CONNECT_EVERY_MS`. */
   private last_slot_ms = Number.NEGATIVE_INFINITY;
 
   hasFailedSince(ms: number): boolean {
@@ -93,7 +93,7 @@ function retryMs(): number {
   return Math.min(RETRY_MS * failing, RETRY_MS_MAX) * (1 + Math.random() / 2);
 }
 
-/** Connectors of connections that a channel has wanted, and whether one still does. */
+/** For each connector, whether a channel still wants its connection. */
 const wanted = new WeakMap<SecureConnector, { is_wanted: boolean }>();
 
 function watch(connector: SecureConnector): { readonly is_wanted: boolean } {

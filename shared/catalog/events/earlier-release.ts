@@ -1,7 +1,4 @@
-/** The release before this one. */
-export const EARLIER_RELEASE = '0.1.0';
-
-/** The types of all events that the release before this one reads. A new release replaces the list by its own types. */
+/** The types of all events that 0.1.0 reads, the release before this one. A new release replaces the list by its own types. */
 const TYPES: ReadonlySet<string> = new Set([
   'AccountCreated',
   'AccountSuspended',
