@@ -35,7 +35,7 @@ export function keysDiffer(stored: StoredKeys): boolean {
 /** A collection in the form in which one version stores it. */
 export interface StoredCollection {
   readonly name: CollectionName;
-  /** The declared spec without keys that are not stored, and without the indexes and words that need them. */
+  /** The declared spec without keys that are not stored, and without the indexes, lists and words that need them. */
   readonly spec: CollectionSpec;
   /** The declared keys that are not stored. In a document that is read, they are null. */
   readonly missing: readonly string[];
@@ -47,11 +47,9 @@ export function storedCollection(name: CollectionName, stored = declaredKeys): S
   const stored_spec = stored[name];
   const isStored = (key: string): boolean =>
     key === 'id' || (stored_spec !== undefined && stored_spec.keys[key] === keys[key]);
-  const list_keys = lists && [
-    ...Object.keys(lists.filters),
-    ...lists.orders.flatMap(({ scope, key, also = [] }) => [scope, key, ...also]),
-  ];
-  const word_keys = words && [...words.scope, words.newest_by, ...words.filters, ...words.ranges];
+  const has_lists = lists && Object.keys(lists.filters).every(isStored);
+  const orders = lists?.orders.filter(({ scope, key, also = [] }) => [scope, key, ...also].every(isStored));
+  const word_keys = words && [...words.scope, words.newest_by, ...words.filters];
   const has_words = stored_spec?.words && word_keys?.every(isStored);
   return {
     name,
@@ -59,8 +57,8 @@ export function storedCollection(name: CollectionName, stored = declaredKeys): S
       keys: Object.fromEntries(Object.entries(keys).filter(([key]) => isStored(key))),
       indexes: indexes.filter((index) => index.every((key) => isStored(key.replace(/^-/, '')))),
       ...(repeats && { repeats }),
-      ...(lists && list_keys?.every(isStored) && { lists }),
-      ...(has_words && words && { words }),
+      ...(has_lists && orders && { lists: { ...lists, orders } }),
+      ...(has_words && words && { words: { ...words, ranges: words.ranges.filter(isStored) } }),
     },
     missing: Object.keys(keys).filter((key) => !isStored(key)),
   };

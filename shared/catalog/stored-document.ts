@@ -120,6 +120,7 @@ export interface ListsSpec<KeyName extends string = string> {
    * and all others. A document with a scope has a value that is in a group, and a value of each key that a list is sorted by.
    */
   readonly filters: { readonly [Name in KeyName]?: readonly Key[] | { readonly below: number } };
+  /** A view store stores the number of each order in this array, so add new ones at the end. */
   readonly orders: readonly ListOrder<KeyName>[];
 }
 

@@ -2,7 +2,7 @@ import type { CollectionName, CollectionSpec } from '../../shared/catalog/docume
 
 /**
  * Returns a module as the next release would load it. That release declares one more key of publications, `trial_field`,
- * and an index by it. Everything that the module imports is loaded again and has that key, too.
+ * an index by it, and searches sorted by it. Everything that the module imports is loaded again and has that key, too.
  */
 export function nextRelease<Module>(load: () => Module): Module {
   let loaded: Module | undefined;
@@ -11,12 +11,14 @@ export function nextRelease<Module>(load: () => Module): Module {
       collections: Record<CollectionName, CollectionSpec>;
     };
     const { publications } = documents.collections;
+    const words = publications.words!;
     const collections = {
       ...documents.collections,
       publications: {
         ...publications,
         keys: { ...publications.keys, trial_field: 'text' },
         indexes: [['store_id', 'trial_field', 'id'], ...publications.indexes],
+        words: { ...words, ranges: [...words.ranges, 'trial_field'] },
       },
     };
     jest.doMock('../../shared/catalog/documents', () => ({ ...documents, collections }));
