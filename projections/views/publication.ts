@@ -9,6 +9,7 @@ import {
   publicationCollection,
   publicationKeys,
   ratingOf,
+  ratingRank,
 } from '../../shared/catalog/publication/document';
 import { facetKey } from '../../shared/catalog/publication/facets';
 import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
@@ -67,7 +68,7 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
     if (after.tag !== 'present') return before;
     const publication = after.resource;
     return {
-      keys: publicationKeys(publication, base.keys.listing_id),
+      keys: publicationKeys(publication, base.keys.listing_id, base.state.reviews),
       body: bodyOf(publication, base),
       state: { ...base.state, publication, deleted: null, revision },
       expansions: withVariants(base.expansions, publication),
@@ -85,7 +86,8 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
       isSameValue(body.stats.rating, ratingOf(document.state.reviews).rating) &&
       areIdsOf(body.media_ids, expansions.media);
     if (is_current) return document;
-    return { ...document, body: bodyOf(publication, document) };
+    const rating_rank = ratingRank(document.state.reviews, publication.created_at);
+    return { ...document, keys: { ...document.keys, rating_rank }, body: bodyOf(publication, document) };
   },
 };
 

@@ -1,7 +1,7 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { State } from '../../shared/catalog/events/aggregate';
 import type { Listing } from '../../shared/catalog/listing/listing';
-import { keysInListing, publicationKeys } from '../../shared/catalog/publication/document';
+import { keysInListing, NO_REVIEWS, publicationKeys } from '../../shared/catalog/publication/document';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import { featuredIn, formerlyIn, listedIn } from '../../shared/catalog/search/words';
 import { compareByOrder, featuredFirst, isAfter, orderOf } from '../../shared/catalog/sorting';
@@ -48,6 +48,10 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
   const constraint = 'none, because as_of takes no filters, facets or descendants';
   refuseOthers(request, reads.listListingPublications.query, PARAMETERS, constraint);
+  if (query.sort === 'rating') {
+    const constraint = 'created_at, price or name, because as_of reads no reviews';
+    throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'sort', constraint }]);
+  }
   const until_ms = Date.parse(query.as_of!);
   const { ref, events, store_id } = await openStream(deps, request, 'listing', 'listing_not_found');
   const listing = (await stateAt(ref, until_ms)) as State<Listing>;
@@ -75,7 +79,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const all = found
     .filter(({ visibility }) => isItemVisible(query.visibility, visibility))
     .map((publication) => {
-      const keys = keysInListing(publicationKeys(publication, publication.listing_id), id);
+      const keys = keysInListing(publicationKeys(publication, publication.listing_id, NO_REVIEWS), id);
       return { id: publication.id, keys, publication };
     })
     .sort((a, b) => compareByOrder(order, a, b));

@@ -38,7 +38,7 @@ import {
 } from '../../shared/catalog/sorting';
 import type { StoreDocument } from '../../shared/catalog/store/document';
 import { EXPANDED_MAX, type Key, type StoredDocument } from '../../shared/catalog/stored-document';
-import { reviewStatusSchema, type SortMode } from '../../shared/catalog/vocabulary';
+import { type ListSortMode, reviewStatusSchema, type SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -72,17 +72,18 @@ type SortField = (typeof SORT_FIELDS)[number];
 
 // --- Pages and orders ---
 
-/** The direction of a `sort` without `order`: newest first, lowest price first, A to Z. */
+/** The direction of a `sort` without `order`: newest first, lowest price first, A to Z, best rating first. */
 const DEFAULT_DIRECTION: Readonly<Record<SortField, SortDirection>> = {
   created_at: 'desc',
   price: 'asc',
   name: 'asc',
+  rating: 'desc',
 };
 
 type RequestedOrder = { readonly [Name in 'sort' | 'order']?: ListQuery[Name] };
 
 /** Returns the requested sort mode. `order` without `sort` changes the direction of `fallback`. */
-export function sortModeOf(requested: RequestedOrder, fallback: SortMode = 'created_at_desc'): SortMode {
+export function sortModeOf(requested: RequestedOrder, fallback: SortMode = 'created_at_desc'): ListSortMode {
   const split_at = fallback.lastIndexOf('_');
   const field = requested.sort ?? (fallback.slice(0, split_at) as SortField);
   const direction = requested.sort
@@ -92,7 +93,7 @@ export function sortModeOf(requested: RequestedOrder, fallback: SortMode = 'crea
 }
 
 /** Returns the sort order of a collection. Sorts by id alone if its documents do not have the key of the mode. */
-function orderWithin(collection: CollectionName, mode: SortMode): SortOrder {
+function orderWithin(collection: CollectionName, mode: ListSortMode): SortOrder {
   return orderOf(mode).filter(([key]) => key === 'id' || key in collections[collection].keys);
 }
 
@@ -191,7 +192,7 @@ const isByPosition = ({ featured, sort, order }: PublicationsQuery): boolean =>
  */
 function whereOf(
   query: PublicationsQuery,
-  mode: SortMode,
+  mode: ListSortMode,
   store_id: string,
   now_ms: number,
 ): ViewQuery['where'] {
@@ -232,7 +233,7 @@ function hasMaintainedTotal(query: FilterQuery): boolean {
 }
 
 /** Returns the filters of the query as conditions on keys, for a list sorted by `mode`. */
-export function filterKeys(query: FilterQuery, mode: SortMode, now_ms: number): ViewQuery['where'] {
+export function filterKeys(query: FilterQuery, mode: ListSortMode, now_ms: number): ViewQuery['where'] {
   const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!, now_ms));
   return Object.assign({}, ...conditions, priceRange(query, mode));
 }
@@ -250,7 +251,7 @@ function conditionOf(name: FilterName, value: boolean | string | number, now_ms:
  * a number outside every range (docs/interface.md#filters). Uses the key that the list is sorted by, so that one index
  * serves the filter and the order.
  */
-function priceRange(query: PriceBounds, mode: SortMode): ViewQuery['where'] {
+function priceRange(query: PriceBounds, mode: ListSortMode): ViewQuery['where'] {
   if (!filtersByPrice(query)) return {};
   const { min_price, max_price } = query;
   const key = mode === 'price_desc' ? 'price_down' : 'price_up';
@@ -342,7 +343,7 @@ interface Listed {
 /** Returns `data` of a page of a listing's publications, which has its own `meta` (docs/interface.md#listing-publications). */
 export function listedData(
   items: readonly Listed[],
-  modes: { readonly default_sort_mode: SortMode; readonly effective_sort_mode: SortMode },
+  modes: { readonly default_sort_mode: SortMode; readonly effective_sort_mode: ListSortMode },
   { page, limit, total }: Pick<ListPlace, 'page' | 'limit'> & { readonly total: number },
   end: PageEnd,
   counts: JsonObject = {},
@@ -376,7 +377,7 @@ const isFiltered = (query: ListingPublicationsQuery): boolean =>
 function precomputedPage(
   listing: ListingDocument,
   { visibility, limit }: ListQuery,
-  mode: SortMode,
+  mode: ListSortMode,
 ): ListedPublication[] {
   const { expansions, state } = listing;
   const page = visibleEntries(expansions.publications, visibility, featuredFirst(mode), (one) =>
@@ -441,7 +442,7 @@ async function findPage(
   source: PageSource,
   list: ListedWhere,
   query: ListingPublicationsQuery,
-  mode: SortMode,
+  mode: ListSortMode,
 ): Promise<FoundPage> {
   const { version } = source;
   const { store_id, where, place, listing_ids, maintained_total } = list;

@@ -8,7 +8,7 @@ import {
 import { featuredIn, listedIn } from '../../shared/catalog/search/words';
 import { compareByOrder, featuredFirst, isAfter, orderOf } from '../../shared/catalog/sorting';
 import type { StoredDocument } from '../../shared/catalog/stored-document';
-import type { SortMode } from '../../shared/catalog/vocabulary';
+import type { ListSortMode } from '../../shared/catalog/vocabulary';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery, WordTerms } from '../../shared/ports/view-store';
 import { labelTerms } from './facets';
@@ -44,7 +44,7 @@ interface PlacedList {
   readonly listing_ids: readonly string[];
   readonly query: ListingPublicationsQuery;
   readonly place: ListPlace;
-  readonly mode: SortMode;
+  readonly mode: ListSortMode;
   /** The conditions of the filters on keys. */
   readonly filters: (query: ListingPublicationsQuery) => ViewQuery['where'];
   /** Whether featured publications come first. */
@@ -103,7 +103,7 @@ export async function placedPage(version: DocumentReader, list: PlacedList): Pro
 function byPosition(
   documents: readonly StoredDocument<PublicationDocument>[],
   listing_id: string,
-  mode: SortMode,
+  mode: ListSortMode,
   after: ViewQuery['after'],
 ): StoredDocument<PublicationDocument>[] {
   const order = featuredFirst(mode);

@@ -1,5 +1,5 @@
 import type { Key } from './stored-document';
-import type { SortMode } from './vocabulary';
+import type { ListSortMode } from './vocabulary';
 
 export type SortDirection = 'asc' | 'desc';
 /** Sort keys, the most significant first. `id` comes last, so that the order is total (docs/interface.md#sorting). */
@@ -10,25 +10,27 @@ const by = (key: string, direction: SortDirection): SortOrder => [
   ['id', direction],
 ];
 
-const BY_MODE: Record<SortMode, SortOrder> = {
+const BY_MODE: Record<ListSortMode, SortOrder> = {
   created_at_desc: by('created_at', 'desc'),
   created_at_asc: by('created_at', 'asc'),
   price_asc: by('price_up', 'asc'),
   price_desc: by('price_down', 'desc'),
   name_asc: by('name_fold', 'asc'),
   name_desc: by('name_fold', 'desc'),
+  rating_desc: by('rating_rank', 'desc'),
+  rating_asc: by('rating_rank', 'asc'),
 };
 
 const FEATURED_FIRST = Object.fromEntries(
   Object.entries(BY_MODE).map(([mode, order]) => [mode, [['featured_rank', 'asc'], ...order]]),
-) as unknown as Record<SortMode, SortOrder>;
+) as unknown as Record<ListSortMode, SortOrder>;
 
-export const orderOf = (mode: SortMode): SortOrder => BY_MODE[mode];
+export const orderOf = (mode: ListSortMode): SortOrder => BY_MODE[mode];
 
 /**
  * Returns the order of a listing's publications: first the featured ones by their position, then all others by `mode`.
  */
-export const featuredFirst = (mode: SortMode): SortOrder => FEATURED_FIRST[mode];
+export const featuredFirst = (mode: ListSortMode): SortOrder => FEATURED_FIRST[mode];
 
 interface Sortable {
   readonly id: string;

@@ -17,6 +17,10 @@ export const sortModeSchema = z.enum([
 ]);
 export type SortMode = z.infer<typeof sortModeSchema>;
 
+/** The orders that a read can ask for. Events store only those of `sortModeSchema`, because earlier releases read them. */
+export const listSortModeSchema = z.enum([...sortModeSchema.options, 'rating_desc', 'rating_asc']);
+export type ListSortMode = z.infer<typeof listSortModeSchema>;
+
 export const paymentMethodTypeSchema = z.enum(['cash', 'card', 'bank_transfer', 'wallet', 'other']);
 
 /** The image types that can be uploaded. The service detects them from the file's bytes (docs/interface.md#uploads). */

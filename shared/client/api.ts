@@ -576,8 +576,8 @@ export interface SearchQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
-  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
   /** Search text. A publication must contain every word. The last word may be incomplete. */
@@ -641,8 +641,8 @@ export interface StoreListingsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
-  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
   /** Only the one with this external id. */
@@ -676,8 +676,8 @@ export interface ListQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
-  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
 }
@@ -723,8 +723,8 @@ export interface ListingsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
-  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
   /** Only the one with this external id. */
@@ -767,8 +767,8 @@ export interface ListingPublicationsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
-  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
   /** `true` also returns the publications of all listings below this one. */
@@ -828,7 +828,7 @@ export interface ListingPublications {
     /** The listing's own order. */
     default_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
     /** The order of this page. */
-    effective_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
+    effective_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc' | 'rating_desc' | 'rating_asc';
     /** Position of this page in the whole sequence. */
     pagination: {
       /** Number of this page. */
@@ -880,8 +880,8 @@ export interface PublicationsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
-  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
   /** Return these publications, in this order. Those that do not exist or are not visible are left out. Besides, only `store_id`, `visibility` and `expand` apply; other parameters are refused. */
@@ -980,8 +980,8 @@ export interface ReviewsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
-  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
   /** Return only reviews of this status, and the status of each. `pending`, `rejected` and `all` require a secret key. Default: published reviews, without their status. */
@@ -1104,8 +1104,8 @@ export interface StoreReviewsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
-  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
   /** Return only reviews of this status. */
@@ -1251,8 +1251,8 @@ export interface MediaListQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title. Equal items are sorted by id. */
-  sort?: 'created_at' | 'price' | 'name' | undefined;
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
   /** Return only media of this publication, in the order of its `media_ids` unless `sort` is set. */

@@ -47,6 +47,79 @@ describe('a review', () => {
     expect(await ratings()).toEqual(Array(3).fill({ average: 5, count: 1 }));
   });
 
+  test('sorts publications: best rating first, newest first among equals, without reviews last', async () => {
+    const own = await here.harness.newShop();
+    const client = here.harness.client(own.secret);
+    const drinks = await client.listings.create({ name: 'Drinks', default_sort_mode: 'name_asc' });
+    const cups = await client.listings.create({ name: 'Cups', parent_id: drinks.id });
+    const reviews: string[] = [];
+    const create = async (title: string, ratings: number[], fields: object = {}) => {
+      const cup = { title: `Cup ${title}`, price_currency: 'USD', price_amount: 100, listing_id: cups.id };
+      const { id } = await client.publications.create({ ...cup, ...fields });
+      for (const rating of ratings)
+        reviews.push((await client.reviews.create(id, { rating, author_name: 'Ann' })).id);
+      return id;
+    };
+    await create('A', [5]);
+    await create('B', []);
+    await create('C', [4, 5]);
+    await create('D', [5, 4]);
+    await create('E', [], { listing_id: drinks.id, listing_ids: [cups.id] });
+    const worst = await create('F', [1], { price_amount: 900 });
+
+    /** Reads two publications at a time, by cursor, and compares with the pages by number. */
+    const walk = async (path: string): Promise<string> => {
+      let read = '';
+      let cursor: string | undefined;
+      for (let page = 1; page === 1 || cursor !== undefined; page++) {
+        const ask = async (start: string) => {
+          const url = `/api/${path}&limit=2&${start}`;
+          const { body } = await send('GET', url, { token: own.secret.token });
+          const { data, meta } =
+            'featured' in body.data ? { data: body.data.others, meta: body.data.meta } : body;
+          const titles = data.map(({ title }: { title: string }) => title.slice(-1)).join('');
+          return { titles, next: meta.pagination.next_cursor, mode: meta.effective_sort_mode };
+        };
+        const numbered = await ask(`page=${page}`);
+        if (cursor !== undefined) expect(await ask(`cursor=${cursor}`)).toEqual(numbered);
+        read += numbered.titles;
+        cursor = numbered.next;
+      }
+      return read;
+    };
+    const expectSorted = async (sorted: string): Promise<void> => {
+      const without = (title: string) => sorted.replace(title, '');
+      const lists = [
+        ['publications?', sorted],
+        [`publications?listing_id=${cups.id}&`, sorted],
+        [`listing/${cups.id}/publications?`, sorted],
+        [`listing/${drinks.id}/publications?include_descendants=true&`, sorted],
+        ['store/search?q=cup&', sorted],
+        ['publications?max_price=500&', without('F')],
+        ['store/search?q=cup&max_price=500&', without('F')],
+      ];
+      for (const [path, titles] of lists) {
+        expect([path, await walk(`${path}sort=rating`)]).toEqual([path, titles]);
+        expect([path, await walk(`${path}sort=rating&order=asc`)]).toEqual([
+          path,
+          [...titles!].reverse().join(''),
+        ]);
+      }
+    };
+    await expectSorted('ADCFEB');
+    await client.publications.update(worst, { title: 'Large cup F' });
+    await client.reviews.delete(reviews[0]!);
+    await expectSorted('DCFEBA');
+    const { meta } = await client.listings.publications(cups.id, { sort: 'rating' }).page();
+    expect(meta.effective_sort_mode).toBe('rating_desc');
+    const stored = await send('PATCH', `/api/listing/${cups.id}`, {
+      ...{ token: own.secret.token, body: { default_sort_mode: 'rating_desc' } },
+    });
+    expectError(stored, 400, 'FIELD_INVALID', 'default_sort_mode');
+    const then = `/api/listing/${cups.id}/publications?sort=rating&as_of=${new Date().toISOString()}`;
+    expectError(await send('GET', then, { token: own.secret.token }), 400, 'VALIDATION_ERROR', 'sort');
+  });
+
   test('is written by a secret key, and is published unless the store or the request says otherwise', async () => {
     const created = await post({ ...GOOD, title: 'Hot', verified_purchase: true });
     const { id, created_at } = created.body.data;

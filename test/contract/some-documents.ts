@@ -13,6 +13,7 @@ const PUBLICATION_KEYS: Record<string, Key> = {
   price_up: 1_000,
   price_down: 1_000,
   name_fold: 'a name',
+  rating_rank: 1_769_860_800_000,
   free_shipping: 0,
   in_stock: 1,
   external_id: null,

@@ -41,8 +41,8 @@ describe('the entries that a search on SQLite reads', () => {
     const database = new Database(file);
     const insert =
       database.prepare(`INSERT INTO publications (id, position, key_store_id, key_listing_id, key_visibility,
-      key_created_at, key_price_up, key_price_down, key_name_fold, facet, body, state, expansions, words_scope, words)
-      VALUES (?, 1, 'store-1', ?, 'public', ?, ?, ?, 'n', 0, '{}', '{}', '{}', ?, ?)`);
+      key_created_at, key_price_up, key_price_down, key_name_fold, key_rating_rank, facet, body, state, expansions, words_scope, words)
+      VALUES (?, 1, 'store-1', ?, 'public', ?, ?, ?, 'n', 0, 0, '{}', '{}', '{}', ?, ?)`);
     const hash = scopeHash(Object.values(SCOPE));
     database.transaction(() => {
       for (let n = 0; n < DOCUMENTS; n++) {

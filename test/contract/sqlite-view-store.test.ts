@@ -12,7 +12,7 @@ import { SqliteViewStore, versionFile } from '../../shared/adapters/sqlite/view-
 import { RANK_STEP } from '../../shared/adapters/sqlite/word-index';
 import type { CollectionName } from '../../shared/catalog/documents';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../shared/catalog/sorting';
-import { sortModeSchema } from '../../shared/catalog/vocabulary';
+import { listSortModeSchema } from '../../shared/catalog/vocabulary';
 import type { ViewQuery, ViewVersion, WordTerms } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
 import { waitFor, within } from '../support/wait-for';
@@ -515,7 +515,7 @@ describe('the view store on SQLite', () => {
 
     const one_store = { store_id: 'store-1', visibility: 'public' };
     const one_listing = { listing_id: 'listing-1', visibility: 'public' };
-    const modes = sortModeSchema.options;
+    const modes = listSortModeSchema.options;
     const standard: [string, CollectionName, ViewQuery['where'], SortOrder][] = [
       ...modes.map(
         (mode) => [`a store’s publications, ${mode}`, 'publications', one_store, orderOf(mode)] as const,

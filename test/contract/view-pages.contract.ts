@@ -9,7 +9,7 @@ import {
   type SortOrder,
   sortKeysOf,
 } from '../../shared/catalog/sorting';
-import { sortModeSchema } from '../../shared/catalog/vocabulary';
+import { listSortModeSchema } from '../../shared/catalog/vocabulary';
 import type { KeyCondition, ViewQuery, ViewVersion } from '../../shared/ports/view-store';
 import { anyText } from '../support/any-text';
 import { cases, IS_LONG, SEED } from '../support/long';
@@ -157,6 +157,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
           price_up: price ?? 1_000_000_000_000,
           price_down: price ?? -1,
           name_fold: `${random(900)}`,
+          rating_rank: random(6) * 100 * 2 ** 44 + 1_700_000_000_000 + random(300),
           free_shipping: random(500) === 0 ? 1 : 0,
           in_stock: random(2),
         };
@@ -250,7 +251,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
       under_test.text_order === 'code_unit' ? text.replace(/[\u{10000}-\u{10ffff}]/gu, '') : text;
 
     describe('the order of pages is that of compareByOrder', () => {
-      const orders: SortOrder[] = sortModeSchema.options.flatMap((mode) => [
+      const orders: SortOrder[] = listSortModeSchema.options.flatMap((mode) => [
         orderOf(mode),
         featuredFirst(mode),
       ]);
@@ -268,6 +269,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         created_at: fc.constantFrom('2026-01-31T12:00:00.000Z', '2026-01-31T12:00:00.001Z'),
         price_up: amount,
         price_down: amount,
+        rating_rank: fc.integer({ min: 0, max: 3 }).map((rank) => rank * 2 ** 51),
         name_fold: text,
       });
 
@@ -334,7 +336,7 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
     { listing_id: { in: ['listing-1', 'listing-0', 'no-listing', 'listing-1'] } },
   ];
   return scopes.flatMap((scope) =>
-    sortModeSchema.options.flatMap((mode) => [
+    listSortModeSchema.options.flatMap((mode) => [
       ...[...filters, ...ranges].map((filter) => ({ where: { ...scope, ...filter }, order: orderOf(mode) })),
       { where: { ...scope, visibility: 'public' }, order: featuredFirst(mode) },
     ]),

@@ -132,12 +132,17 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       const mugs = Array.from({ length: 12 }, (_, n) => ({
         id: `p${n}`,
         keys: {
-          ...{ created_at: `2026-01-0${1 + (n % 4)}`, price_up: n % 3, name_fold: `mug ${n % 5}` },
+          ...{
+            created_at: `2026-01-0${1 + (n % 4)}`,
+            price_up: n % 3,
+            name_fold: `mug ${n % 5}`,
+            rating_rank: n % 4,
+          },
           featured_rank: n % 6 === 0 ? 1 + (n % 5) : NOT_FEATURED,
         },
       }));
       await publications(...mugs.map((one) => ({ ...one, words: ['mug'] })), { id: 'cup', words: ['cup'] });
-      const modes = ['created_at_desc', 'created_at_asc', 'price_asc', 'name_desc'] as const;
+      const modes = ['created_at_desc', 'created_at_asc', 'price_asc', 'name_desc', 'rating_desc'] as const;
       for (const order of modes.flatMap((mode) => [orderOf(mode), featuredFirst(mode)])) {
         const sorted = mugs.toSorted((a, b) => compareByOrder(order, a, b));
         for (const place of [...mugs, { id: 'p5+', keys: mugs[5]!.keys }]) {

@@ -25,7 +25,7 @@ export type Expandable = (typeof EXPANDABLE)[number];
 const VISIBILITY_FILTERS = ['public', 'private', 'all'] as const;
 export type VisibilityFilter = (typeof VISIBILITY_FILTERS)[number];
 
-export const SORT_FIELDS = ['created_at', 'price', 'name'] as const;
+export const SORT_FIELDS = ['created_at', 'price', 'name', 'rating'] as const;
 
 /** Parameters of every read. Only the format of `store_id` is checked here; `storeOf` checks access to the store. */
 export const readSchema = z.object({
@@ -129,7 +129,9 @@ export const listSchema = readSchema.extend({
   sort: z
     .enum(SORT_FIELDS)
     .optional()
-    .describe('Field to sort by. For publications, `name` is the title. Equal items are sorted by id.'),
+    .describe(
+      'Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it.',
+    ),
   order: z.enum(['asc', 'desc']).optional().describe('Direction of `sort`.'),
 });
 

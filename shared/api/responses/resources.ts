@@ -13,6 +13,7 @@ import { OPTIONS_MAX, SHOWN_VARIANTS_MAX, variantFields } from '../../catalog/pu
 import { storeFields } from '../../catalog/store/fields';
 import {
   imageTypeSchema,
+  listSortModeSchema,
   mediaStatusSchema,
   paymentMethodTypeSchema,
   reviewStatusSchema,
@@ -383,7 +384,7 @@ export const listingPublicationsSchema = z.strictObject({
   meta: z
     .strictObject({
       default_sort_mode: sortModeSchema.describe("The listing's own order."),
-      effective_sort_mode: sortModeSchema.describe('The order of this page.'),
+      effective_sort_mode: listSortModeSchema.describe('The order of this page.'),
       pagination: z
         .strictObject({
           page: z.int().min(1).describe('Number of this page.'),

@@ -24,6 +24,8 @@ const keys = {
   price_down: 'integer',
   /** The title without case and accents (`foldText`), to sort by name. */
   name_fold: 'text',
+  /** The average rating, and the time of creation (`ratingRank`). */
+  rating_rank: 'integer',
   free_shipping: 'integer',
   in_stock: 'integer',
   /** When the discount begins and ends, in milliseconds. */
@@ -51,7 +53,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     scope: ['store_id', 'visibility'],
     newest_by: 'created_at',
     filters: ['listing_id'],
-    ranges: ['price_up', 'price_down', 'name_fold'],
+    ranges: ['price_up', 'price_down', 'name_fold', 'rating_rank'],
   },
   repeats: {
     aggregate: 'publication',
@@ -80,6 +82,8 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
       { scope: 'listing_id', key: 'price_up', also: ['created_at'] },
       { scope: 'listing_id', key: 'price_down' },
       { scope: 'listing_id', key: 'name_fold', also: ['price_up'] },
+      { scope: 'store_id', key: 'rating_rank', also: ['price_up'] },
+      { scope: 'listing_id', key: 'rating_rank', also: ['price_up'] },
     ],
   },
   indexes: [
@@ -101,6 +105,10 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     ['listing_id', 'visibility', 'featured_rank', '-price_down', '-id'],
     ['listing_id', 'visibility', 'featured_rank', 'name_fold', 'id'],
     ['listing_id', 'visibility', 'featured_rank', '-name_fold', '-id'],
+    ['store_id', 'visibility', 'rating_rank', 'id', 'price_up', ...FILTERS],
+    ['listing_id', 'visibility', 'rating_rank', 'id', 'price_up', ...FILTERS],
+    ['listing_id', 'visibility', 'featured_rank', 'rating_rank', 'id'],
+    ['listing_id', 'visibility', 'featured_rank', '-rating_rank', '-id'],
     ['due_at', 'id'],
     ['deleted_in', '-deleted_at', '-id'],
   ],
@@ -166,8 +174,22 @@ export function keysInListing(keys: PublicationKeys, listing_id: string): Public
   return { ...keys, featured_rank: placesOf(keys).get(listing_id) ?? NOT_FEATURED };
 }
 
+/** Larger than every time of creation in milliseconds until the year 2527. 500 times as much is still a safe integer. */
+const RATING_STEP = 2 ** 44;
+
+/**
+ * Returns the place in an order by rating as one number, so that a list is sorted by one key and the id. Equal averages,
+ * and publications without reviews, which have the average 0, are sorted by `created_at`.
+ */
+export const ratingRank = (reviews: ReviewCounts, created_at: string): number =>
+  Math.round(averageOf(reviews) * 100) * RATING_STEP + Date.parse(created_at);
+
 /** Returns the keys. `listing_id` is null if the publication is in no listing of its store. */
-export function publicationKeys(publication: Publication, listing_id: string | null): PublicationKeys {
+export function publicationKeys(
+  publication: Publication,
+  listing_id: string | null,
+  reviews: ReviewCounts,
+): PublicationKeys {
   const { price_active, price_amount, quantity_available, variants } = publication;
   return {
     store_id: publication.store_id,
@@ -179,6 +201,7 @@ export function publicationKeys(publication: Publication, listing_id: string | n
     price_up: price_active ? price_amount : INACTIVE_PRICE_UP,
     price_down: price_active ? price_amount : INACTIVE_PRICE_DOWN,
     name_fold: foldText(publication.title),
+    rating_rank: ratingRank(reviews, publication.created_at),
     free_shipping: publication.free_shipping ? 1 : 0,
     ...discountOf(publication),
     in_stock: +(summaryOf(variants)?.in_stock ?? (quantity_available === null || quantity_available > 0)),

@@ -65,6 +65,7 @@ describe('the document of a publication', () => {
       price_up: 1999,
       price_down: 1999,
       name_fold: 'armel & grosse',
+      rating_rank: Date.parse(String(document!.keys.created_at)),
       free_shipping: 1,
       in_stock: 1,
       discount_from: 8_640_000_000_000_000,

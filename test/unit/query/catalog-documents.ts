@@ -52,6 +52,8 @@ export function publicationKeys(item: Publication, listing?: Listing): Record<st
     price_up: item.price_active ? item.price_amount : INACTIVE_PRICE_UP,
     price_down: item.price_active ? item.price_amount : INACTIVE_PRICE_DOWN,
     name_fold: foldText(item.title),
+    // They have no reviews.
+    rating_rank: Date.parse(item.created_at),
     free_shipping: Number(item.free_shipping === true),
     in_stock: Number(inStock(item)),
     version: item.version,
