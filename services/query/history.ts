@@ -13,7 +13,7 @@ import type { ListingId } from '../../shared/kernel/ids';
 import { readCorrected } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 import { loadReadable, type StreamRef, streamNameOf } from '../../shared/ports/stream-state';
-import { allChangesOf, ChangeCollector, withKeyNames } from './change-collector';
+import { allChangesOf, ChangeCollector, isSameWrite, withKeyNames } from './change-collector';
 import { endOf, placeOf } from './list-place';
 import { EXPANSIONS, presentPublication } from './present';
 import {
@@ -28,7 +28,7 @@ import {
   requireSecretKey,
 } from './read';
 
-/** How many events are folded for a request. */
+/** How many revisions a history covers. */
 const REVISIONS_MAX = 1_000;
 
 const CATEGORIES = {
@@ -77,13 +77,18 @@ export const readHistory =
     const { events, stream, store_id, revision } = await openStream(deps, request, category, not_found);
     const place = placeOf(request, query, `history ${category}`, BY_END);
     // With a cursor, the history ends where it did for the first page.
-    const last = Math.min(revision, Number(place.after?.[0] ?? before - 2));
-    const first = Math.max(0, last - REVISIONS_MAX + 1);
+    const last = Math.min(revision, Number(place.after?.[0] ?? before - 1));
+    // One event more shows whether the first of the newest 1,000 begins a write.
+    const first = Math.max(0, last - REVISIONS_MAX);
     const collector = new ChangeCollector(events, allChangesOf(store_id));
     const recorded = last < 0 ? [] : await events.readStream(stream, first, last - first + 1);
-    for (const event of recorded) await collector.add(event);
+    const second_write = recorded.findIndex((event, n) => n > 0 && !isSameWrite(recorded[n - 1], event));
+    const whole = first === 0 ? recorded : recorded.slice(Math.max(0, second_write));
+    for (const event of whole) await collector.add(event);
     const wanted = collector
       .takeEntries()
+      // A change has the revision of its last event. The event `before` was read so that its write is not cut.
+      .filter((entry) => entry.revision < before)
       .filter((entry) => since === undefined || Date.parse(entry.occurred_at) >= Date.parse(since))
       .filter((entry) => actor === undefined || entry.actor.id === actor)
       .reverse();

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { runPool } from '../../services/import/pool';
+import { streamName } from '../../shared/catalog/events/envelope';
 import { runs, SEED } from '../support/long';
 import { Dice } from '../support/raw-requests';
 import { waitFor } from '../support/wait-for';
@@ -40,6 +42,37 @@ describe('a history', () => {
       { revision: 4 },
     ]);
     expect((await historyOf(`publication/${id}`, `?actor=${UNKNOWN}`)).data).toEqual([]);
+  });
+
+  test('has only whole writes', async () => {
+    const id = await create('/api/publication', TEA);
+    await patch(id, { title: 'Mate', price_amount: 900 });
+    const revisionsOf = async (path: string, query: string) =>
+      (await historyOf(path, query)).data.map((change: { revision: number }) => change.revision);
+    // The write of two events has the revisions 2 and 3.
+    const before = async (revision: number) => revisionsOf(`publication/${id}`, `?before=${revision}`);
+    expect([await before(4), await before(3), await before(2), await before(1)]).toEqual([
+      [3, 1],
+      [1],
+      [1],
+      [],
+    ]);
+
+    const listing_id = await create('/api/listing', { name: 'Drinks' });
+    const { live } = here.harness.deps.events;
+    const stream = streamName('live', 'listing', listing_id as never);
+    const [created] = await live.readStream(stream);
+    const later = Array.from({ length: 1_001 }, (_, n) => ({
+      ...{ id: randomUUID(), schema_version: 1 },
+      ...(n % 2 === 0
+        ? { type: 'ListingDescribed', data: { name: `Drinks ${n}`, description: null } }
+        : { type: 'ListingVisibilityChanged', data: { visibility: n % 4 === 1 ? 'private' : 'public' } }),
+      metadata: { ...created!.metadata, request_id: `write-${Math.floor(n / 2)}` },
+    }));
+    await live.append(stream, 0, later);
+    // The newest 1,000 revisions begin with 3, the second half of a write.
+    expect((await revisionsOf(`listing/${listing_id}`, '?limit=50&page=10')).slice(-2)).toEqual([7, 5]);
+    expect(await revisionsOf(`listing/${listing_id}`, '?before=5')).toEqual([3, 1]);
   });
 
   test('has the whole resource after each change', async () => {
