@@ -86,7 +86,9 @@ export class Limits {
     const [subject, tier, type] = this.bucketOf(key);
     const full = Math.min(tier.burst, tier.limit, tier.per_day ?? tier.limit);
     const needed = Math.min(count, full) - 1;
-    const missing = needed - Number(exchange.headers['X-RateLimit-Remaining']);
+    const remaining = Number(exchange.headers['X-RateLimit-Remaining']);
+    // Only the limiter decides about a single token: server-sent events take one long after the headers were set.
+    const missing = needed > 1 ? needed - remaining : 0;
     if (missing > 0) this.refuse(exchange, 'api', Math.ceil(missing / tier.refill_per_s));
     const take = () => this.admit(exchange, 'api', subject, tier, type);
     await allEnded(Array.from({ length: needed }, take));

@@ -59,6 +59,21 @@ describe('rate limits', () => {
     });
   });
 
+  test('a long answer that counts one more request asks for the limit of that time', async () => {
+    const clock = { now_ms: Date.UTC(2026, 0, 31, 12) };
+    const limiter = new MemoryRateLimiter({ now: () => clock.now_ms });
+    const long = get('/api/long', async ({ admitItems }) => {
+      clock.now_ms += 50_000;
+      await admitItems!(2);
+      return { data: {} };
+    });
+    const environment = { RATE_LIMIT_SECRET: '60/1000/2' };
+    await withApp({ routes: [...routes, long], limiter, environment }, async (app) => {
+      await app.request('GET', '/api/echo', { token: 'secret' });
+      expect((await app.request('GET', '/api/long', { token: 'secret' })).status).toBe(200);
+    });
+  });
+
   test('a key whose limits are unknown keeps its own bucket and count, and has a bound per minute', async () => {
     const limits = { per_minute: 60, per_day: 1000, burst: 90 };
     const error = new KeyStateUnavailable(
