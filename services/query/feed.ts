@@ -63,14 +63,20 @@ export class Feed {
     const ended = new AbortController();
     const timer = setTimeout(() => ended.abort(), POLL_MS);
     let is_up_to_date: boolean | undefined;
+    let is_ended = false;
     let reached = after.position;
     try {
       const options = { after: after.position, signal: ended.signal, batch_size: BATCH_SIZE };
       for await (const { events, position, caught_up } of this.events.subscribe(options)) {
-        for (const event of events) if (!page.isFull() || page.continuesWith(event)) await page.add(event);
+        for (const event of events) {
+          // A full page ends with its last write, of which the next batch may have the rest.
+          is_ended = page.isFull() && !page.continuesWith(event);
+          if (is_ended) break;
+          await page.add(event);
+        }
         is_up_to_date = caught_up && !page.isFull();
         reached = position;
-        if (page.isFull() || caught_up) break;
+        if (is_ended || caught_up) break;
       }
       // No batch in all the time: the log cannot be read now.
       if (is_up_to_date === undefined) throw new CatalogError('unavailable');

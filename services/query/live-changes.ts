@@ -35,6 +35,7 @@ interface SeenPage {
 interface KeptChange {
   readonly entry: Entry;
   readonly place: Place;
+  readonly ends_write: boolean;
 }
 
 /** The newest changes of a store, oldest first. */
@@ -52,8 +53,8 @@ class KeptChanges {
     this.collector = new ChangeCollector(events, allChangesOf(store_id));
   }
 
-  add(entry: Entry): void {
-    this.changes.push({ entry, place: placeOf(entry.id) });
+  add(entry: Entry, ends_write: boolean): void {
+    this.changes.push({ entry, place: placeOf(entry.id), ends_write });
     this.length += jsonOf(entry).length;
     while (this.changes.length > KEPT_CHANGES_MAX || this.length > KEPT_LENGTH_MAX) {
       const { entry, place } = this.changes.shift()!;
@@ -145,7 +146,7 @@ export class LiveChanges {
     const place = { position: event.position, event_id: event.id };
     const changes = kept?.collector.takeEntries() ?? [];
     const entries = changes.length > 0 ? await withKeyNames(this.deps, changes) : [];
-    for (const entry of entries) kept?.add(entry);
+    for (const entry of entries) kept?.add(entry, entry === entries.at(-1));
     this.reached = place;
     this.wake(event.stream);
     if (entries.length > 0) this.wake(event.metadata.partition_key);
@@ -207,9 +208,9 @@ export class LiveChanges {
     const changes = this.reached && this.stores.get(filter.store_id)?.since(after.position);
     if (!changes) return undefined;
     const page = new ChangeCollector(this.events, filter, after);
-    for (const { entry, place } of changes) {
+    for (const { entry, place, ends_write } of changes) {
       page.take(entry, place);
-      if (page.isFull()) return page.end(false);
+      if (page.isFull() && ends_write) return page.end(false);
     }
     return { ...page.end(true), next: later(after, this.reached!) };
   }
