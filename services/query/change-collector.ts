@@ -115,6 +115,11 @@ interface StreamState {
   readonly state: State<never>;
 }
 
+export type StreamStates = LRUCache<StreamName, StreamState>;
+
+/** Returns an empty cache of the states of streams after the last event that was examined. */
+export const streamStates = (): StreamStates => new LRUCache({ max: STREAMS_MAX });
+
 /** Returns whether two events were appended by one write, one after the other. */
 export function isSameWrite(before: RecordedEvent | undefined, event: RecordedEvent): boolean {
   if (before?.stream !== event.stream || before.revision + 1 !== event.revision) return false;
@@ -131,7 +136,6 @@ export class ChangeCollector {
   /** The last change, which the next event may be a part of, and the state before it. */
   private open: { readonly entry: Entry; readonly before: State<never> } | undefined;
   private previous: RecordedEvent | undefined;
-  private readonly streams = new LRUCache<StreamName, StreamState>({ max: STREAMS_MAX });
   private scanned = 0;
   private length = 0;
 
@@ -139,6 +143,7 @@ export class ChangeCollector {
     private readonly events: EventStore,
     private readonly filter: Filter,
     private last: Place = BEGINNING,
+    private readonly streams: StreamStates = streamStates(),
   ) {}
 
   isFull(): boolean {

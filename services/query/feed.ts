@@ -8,7 +8,7 @@ import { type Hold, holdLiveChanges, type LiveChanges } from './live-changes';
 const BATCH_SIZE = 500;
 /** How long a long poll waits. Shorter than the time that each answer has. */
 export const POLL_MS = 4_000;
-/** How old the answer may be that shows that the log can be read. */
+/** Maximum age of the last read of the head. A recent one proves that the log can be read. */
 const HEAD_AGE_MS = 1_000;
 
 /** Reads the changes of one store. */

@@ -4,7 +4,7 @@ import { pause } from '../../shared/kernel/async';
 import { LRUCache } from '../../shared/kernel/cache';
 import { hasUnknownOwner, withCorrections } from '../../shared/ports/corrections';
 import type { EventStore, LogBatch } from '../../shared/ports/event-store';
-import { type Place, placeOf, tailOf } from '../../shared/ports/log-offset';
+import { BEGINNING, type Place, placeOf, tailOf } from '../../shared/ports/log-offset';
 import {
   allChangesOf,
   ChangeCollector,
@@ -14,6 +14,8 @@ import {
   jsonOf,
   type KeyNames,
   type Page,
+  type StreamStates,
+  streamStates,
   withKeyNames,
 } from './change-collector';
 
@@ -26,7 +28,7 @@ const KEPT_LENGTH_MAX = 500_000;
 const PAGES_MAX = 16;
 const PAGES_MS = 30_000;
 
-/** A page, and the number of events that were seen before it was read. */
+/** A page, and the number of wake-ups before it was read. */
 interface SeenPage {
   readonly page: Page;
   readonly seen: number;
@@ -49,8 +51,9 @@ class KeptChanges {
     store_id: string,
     /** All changes after this position are kept. */
     private after: Position,
+    states: StreamStates,
   ) {
-    this.collector = new ChangeCollector(events, allChangesOf(store_id));
+    this.collector = new ChangeCollector(events, allChangesOf(store_id), BEGINNING, states);
   }
 
   add(entry: Entry, ends_write: boolean): void {
@@ -78,9 +81,11 @@ class KeptChanges {
 export class LiveChanges {
   private readonly topics = new EventEmitter<Record<string, []>>().setMaxListeners(0);
   private readonly holders = new Map<string, number>();
-  /** By topic, the number of its last event. */
+  /** By topic, the number of its last wake-up. */
   private readonly newest = new Map<string, number>();
   private readonly stores = new Map<string, KeptChanges>();
+  /** Shared by all stores, because there may be many and a state may have 900 kB. */
+  private readonly states = streamStates();
   private readonly pages = new LRUCache<string, Promise<SeenPage>>({ max: PAGES_MAX, ttl: PAGES_MS });
   /** The last events, of one write, whose changes are not kept yet. */
   private pending: { readonly event: RecordedEvent; readonly kept: KeptChanges | undefined } | undefined;
@@ -88,8 +93,9 @@ export class LiveChanges {
   private reached: Place | undefined;
   /** The position of the event that is being examined, or of the last one. */
   private examined: Position | undefined;
-  /** The number of events when the subscription began. Those before it are of any topic. */
+  /** The number of wake-ups when the subscription began. An earlier event may concern any topic. */
   private unknown_until = 0;
+  /** The number of wake-ups so far. */
   private count = 0;
 
   constructor(
@@ -106,7 +112,7 @@ export class LiveChanges {
         for await (const batch of this.events.subscribe({ after: tail.position, signal }))
           await this.examine(batch);
       } catch {
-        // The log cannot be read now. Those who wait read it as well, and report this.
+        // Waiting readers read the log themselves and report the failure.
       }
       this.reached = undefined;
     }
@@ -116,19 +122,21 @@ export class LiveChanges {
     this.pending = undefined;
     this.reached = tail;
     this.examined = tail.position;
+    // The log may be another one.
+    this.states.clear();
     for (const store_id of this.stores.keys()) this.keep(store_id);
     this.unknown_until = ++this.count;
     for (const topic of this.topics.eventNames()) this.topics.emit(String(topic));
   }
 
   private keep(store_id: string): void {
-    this.stores.set(store_id, new KeptChanges(this.events, store_id, this.examined ?? 0n));
+    this.stores.set(store_id, new KeptChanges(this.events, store_id, this.examined ?? 0n, this.states));
   }
 
   private async examine({ events, caught_up }: LogBatch): Promise<void> {
     for (const recorded of events) {
       if (!isSameWrite(this.pending?.event, recorded)) await this.finish();
-      // A store that is followed from now on does not keep the change of this event.
+      // If `hold` begins to follow a store now, it must not expect the change of this event.
       this.examined = recorded.position;
       const [event] = hasUnknownOwner(recorded) ? await withCorrections(this.events, [recorded]) : [recorded];
       const kept = this.stores.get(event!.metadata.partition_key);
@@ -177,17 +185,17 @@ export class LiveChanges {
     for (const each of [this.holders, this.newest, this.stores]) each.delete(topic);
   }
 
-  /** The number of events so far. */
+  /** The number of wake-ups so far. */
   get seen(): number {
     return this.count;
   }
 
-  /** Returns whether a topic may have an event after the first `seen` ones. */
+  /** Returns whether a topic may have an event after the first `seen` wake-ups. */
   hasNews(topics: readonly string[], seen: number): boolean {
     return this.unknown_until > seen || topics.some((topic) => (this.newest.get(topic) ?? 0) > seen);
   }
 
-  /** Resolves at an event of one of the topics after the first `seen` ones, after `ms`, or when `signal` aborts. */
+  /** Resolves at an event of one of the topics after the first `seen` wake-ups, after `ms`, or when `signal` aborts. */
   async next(topics: readonly string[], seen: number, ms: number, signal?: AbortSignal): Promise<void> {
     if (this.hasNews(topics, seen) || signal?.aborted) return;
     await new Promise<void>((resolve) => {

@@ -101,3 +101,32 @@ describe('a full page of changes', () => {
     }
   });
 });
+
+test('all stores that are followed share the states of 100 streams', async () => {
+  const world = new FeedWorld();
+  const stores = [0, 1, 2].map((n) => allChangesOf(storeId(n)));
+  const holds = stores.map((store) => new Feed(deps, world.events, store).follow());
+  const { changes } = holds[0]!;
+  const hasKept = (change: Step): boolean => {
+    const page = changes.pageAfter(FIRST_EVENT, allChangesOf(change.store_id));
+    return page?.entries.at(-1)?.resource_id === change.id;
+  };
+  try {
+    await world.write(storeCreated(0));
+    await waitFor(() => changes.pageAfter(FIRST_EVENT, stores[0]!), { what: 'the log' });
+    const listings = Array.from({ length: 180 }, (_, n) => ({
+      ...listingCreated(LISTING + n),
+      store_id: stores[Math.floor(n / 60)]!.store_id,
+    }));
+    for (const listing of listings) await world.write(listing);
+    await waitFor(() => hasKept(listings.at(-1)!));
+    const read = jest.spyOn(world.events, 'readStream');
+    await world.write(renamed);
+    await waitFor(
+      () => changes.pageAfter(FIRST_EVENT, stores[0]!)?.entries.at(-1)?.type === 'listing.updated',
+    );
+    expect(read).toHaveBeenCalled();
+  } finally {
+    for (const { release } of holds) release();
+  }
+});
