@@ -51,6 +51,9 @@ def before_call(context, case, kwargs):
                 # A list of the past takes no filters.
                 if case.path.startswith("/api/listing/") and case.path.endswith("/publications"):
                     fields.pop("as_of", None)
+                # Few parameters may stand beside ids.
+                if case.path == "/api/publications":
+                    fields.pop("ids", None)
                 refer_to_existing(fields)
                 allow_backorders(fields)
                 if case.path == "/api/media":

@@ -4,7 +4,7 @@ import { RowError } from './item';
 
 /**
  * `12`, `12.5`, `12.50`, `.5`: digits and at most one point. No sign, symbol or thousands separator. A comma is a point if
- * one or two digits follow it: `12,50`. With three digits it can be a thousands separator.
+ * one or two digits follow it: `12,50`. Three digits are refused: `1.250` and `1,250` may mean 1250.
  */
 const DECIMAL = /^(?=[.\d])(\d*)(?:\.(\d*)|,(\d{1,2}))?$/;
 
@@ -21,6 +21,8 @@ export function parsePrice(text: string): number {
   if (trimmed.startsWith('-')) return refuse('must not be negative');
   const parts = DECIMAL.exec(trimmed);
   if (!parts || trimmed === '.') return refuse('must be a decimal number such as 12.50');
+  if (Number(parts[1]) > 0 && parts[2]?.length === 3)
+    return refuse('has two meanings, as a point may separate thousands. Write 1250 or 1.25');
   const whole = parts[1]!.replace(/^0+/, '');
   const fraction = (parts[2] ?? parts[3] ?? '').replace(/0+$/, '');
   if (fraction.length > 2) return refuse('must have at most two decimals');

@@ -127,14 +127,17 @@ export function isSameWrite(before: RecordedEvent | undefined, event: RecordedEv
   return before.metadata.occurred_at === occurred_at && before.metadata.request_id === request_id;
 }
 
-const isSameUpdate = (one: Entry, other: Entry): boolean =>
-  one.type === other.type && one.type.endsWith('.updated') && one.resource_id === other.resource_id;
+/** A change that later events of the same write may extend, and the state before it. */
+interface OpenChange {
+  readonly entry: Entry;
+  readonly before: State<never>;
+}
 
 /** Collects the changes of one store from consecutive events. The events of a write update a resource once. */
 export class ChangeCollector {
   private readonly entries: Entry[] = [];
-  /** The last change, which the next event may be a part of, and the state before it. */
-  private open: { readonly entry: Entry; readonly before: State<never> } | undefined;
+  /** The changes of the last write, by resource. The next event may be a part of one of them. */
+  private readonly open = new Map<string, OpenChange>();
   private previous: RecordedEvent | undefined;
   private scanned = 0;
   private length = 0;
@@ -147,7 +150,7 @@ export class ChangeCollector {
   ) {}
 
   isFull(): boolean {
-    const count = this.entries.length + (this.open ? 1 : 0);
+    const count = this.entries.length + this.open.size;
     return count >= PAGE_MAX || this.scanned >= SCANNED_MAX || this.length >= LENGTH_MAX;
   }
 
@@ -204,20 +207,23 @@ export class ChangeCollector {
     const change = changeOf(category as ChangedCategory, id, decoded, before, state);
     if (!change) return;
     const entry = entryOf(event, id, change);
-    const { open } = this;
-    if (!open || !this.continuesWith(event) || !isSameUpdate(open.entry, entry)) {
-      this.close();
-      this.open = { entry, before };
+    if (!this.continuesWith(event)) this.close();
+    const resource = `${entry.type} ${entry.resource_id}`;
+    const open = this.open.get(resource);
+    // A change has the place of its last event.
+    this.open.delete(resource);
+    if (!open || !entry.type.endsWith('.updated')) {
+      if (open) this.collect(open.entry);
+      this.open.set(resource, { entry, before });
       return;
     }
     const whole = changeOf(category as ChangedCategory, id, decoded, open.before, state);
-    this.open = whole && { entry: entryOf(event, id, whole), before: open.before };
+    if (whole) this.open.set(resource, { entry: entryOf(event, id, whole), before: open.before });
   }
 
   private close(): void {
-    const { open } = this;
-    this.open = undefined;
-    if (open) this.collect(open.entry);
+    for (const { entry } of this.open.values()) this.collect(entry);
+    this.open.clear();
   }
 
   private collect(entry: Entry): void {

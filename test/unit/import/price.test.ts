@@ -33,7 +33,10 @@ test.each([
   ['1e3', 'must be a decimal number'],
   ['1.2.3', 'must be a decimal number'],
   ['-1.00', 'must not be negative'],
-  ['9.995', 'at most two decimals'],
+  ['9.9951', 'at most two decimals'],
+  ['0.125', 'at most two decimals'],
+  ['9.995', 'has two meanings'],
+  ['1.250', 'has two meanings'],
   ['1000000000.00', 'must be at most'],
   ['9'.repeat(400), 'must be at most'],
 ])('refuses "%s": %s', (text, reason) => {
@@ -50,9 +53,11 @@ test('parses the formatted text of any amount to the same amount', () => {
 
 test('leading and trailing zeros do not change the amount', () => {
   const zeros = fc.integer({ min: 0, max: 5 }).map((count) => '0'.repeat(count));
+  // With one more, `1.000` could mean a thousand.
+  const zeros_after = zeros.filter((text) => text !== '0');
   const amount = fc.integer({ min: 0, max: PRICE_AMOUNT_MAX });
   fc.assert(
-    fc.property(amount, zeros, zeros, (value, before, after) => {
+    fc.property(amount, zeros, zeros_after, (value, before, after) => {
       expect(parsePrice(before + formatPrice(value) + after)).toBe(value);
     }),
     cases(),
