@@ -209,7 +209,10 @@ Products({ client });
 await rendered;
 const [product] = await client.publications.list().all();
 const priced = (price_currency: string, price_amount: number) => Price({ ...product!, price_currency, price_amount });
-const prices = [priced('JPY', 50_000), priced('KWD', 1_250), Price({ ...product!, price_active: false })];
+const prices = [
+  ...[priced('JPY', 50_000), priced('KWD', 1_250), priced('HUF', 1_250)],
+  Price({ ...product!, price_active: false }),
+];
 console.log(JSON.stringify({ html: Products({ client }), prices }));
 `;
 
@@ -242,7 +245,12 @@ test('the React example of the documentation shows pictures by width, and prices
     /srcSet="http:\S+\.webp 200w, http:\S+\.webp 480w, [^"]+" sizes="[^"]+" width="640" height="480" alt="Cup"/,
   );
   expect(html).toMatch(/Cup <span>PEN.34\.50<\/span>/);
-  expect(prices).toEqual(['<span>¥500</span>', expect.stringMatching(/^<span>KWD.12\.500<\/span>$/), null]);
+  expect(prices).toEqual([
+    '<span>¥500</span>',
+    expect.stringMatching(/^<span>KWD.12\.500<\/span>$/),
+    expect.stringMatching(/^<span>HUF.12\.5<\/span>$/),
+    null,
+  ]);
 });
 
 describe('the storefront of the examples', () => {

@@ -243,6 +243,66 @@ describe('a product', () => {
     expect((await product(id)).price_amount).toBe(55_600);
   });
 
+  test('has amounts with the decimals of its currency', async () => {
+    const yen = { title: 'Sencha', price_currency: 'JPY', price_amount: 50_000 };
+    const { id } = await client().publications.create(yen);
+    const editor = async () => formIn((await open(`/product/${id}`)).html);
+    const change = async (price_currency: string, price_amount: string) => {
+      const form = await editor();
+      form.set('price_currency', price_currency);
+      form.set('price_amount', price_amount);
+      return open(`/product/${id}`, { form });
+    };
+    expect((await editor()).get('price_amount')).toBe('500');
+    const refused = await change('JPY', '750.5');
+    expect([refused.status, refused.html]).toEqual([422, expect.stringContaining('an amount such as 12<')]);
+    expect((await change('JPY', '750')).status).toBe(303);
+    expect((await product(id)).price_amount).toBe(75_000);
+    const bulk = new URLSearchParams({ price: '12.50', stock: '', visibility: '', id });
+    expect((await open('/bulk', { form: bulk })).html).toContain('an amount such as 12<');
+
+    expect((await change('KWD', '1.250')).status).toBe(303);
+    expect(await product(id)).toMatchObject({ price_currency: 'KWD', price_amount: 125 });
+    expect((await editor()).get('price_amount')).toBe('1.250');
+    const invalid = [
+      ['KWD', '1.255'],
+      ['PEN', '2.250'],
+      ['HUF', '2.250'],
+      ['JPY', '2.000'],
+    ] as const;
+    for (const [currency, text] of invalid)
+      expect([text, (await change(currency, text)).status]).toEqual([text, 422]);
+    expect((await change('PEN', '2,5')).status).toBe(303);
+    expect(await product(id)).toMatchObject({ price_currency: 'PEN', price_amount: 250 });
+  });
+
+  test('has the amounts of its variants with the decimals of its currency', async () => {
+    const variants = ['S', 'L'].map((Size) => ({ option_values: { Size }, price_amount: 50_000 }));
+    const shirt = {
+      ...TEA,
+      price_currency: 'JPY',
+      price_amount: 50_000,
+      options: [{ name: 'Size', values: ['S', 'L'] }],
+    };
+    const { id } = await client().publications.create({ ...shirt, quantity_available: undefined, variants });
+    const form = formIn((await open(`/product/${id}`)).html);
+    const [name] = [...form.keys()].filter((each) => /^variant:.*:price_amount$/.test(each));
+    expect(form.get(name!)).toBe('500');
+    form.set(name!, '750');
+    expect((await open(`/product/${id}`, { form })).status).toBe(303);
+    expect((await product(id)).price_range).toEqual({ min: 50_000, max: 75_000 });
+  });
+
+  test('a price with a fraction is never rounded, also in currencies that are mostly shown without', async () => {
+    await client().publications.create({
+      ...TEA,
+      title: 'Paprika',
+      price_currency: 'HUF',
+      price_amount: 1_250,
+    });
+    expect((await open('/products')).html).toMatch(/HUF\W12\.50/);
+  });
+
   test('a difference of the stock keeps what is not tracked, and back-orders', async () => {
     const variants = [
       { sku: 'B-1', price_amount: 500, quantity_available: -3, allow_backorder: true },

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { formatPrice } from '../../../shared/catalog/input-rules';
+import { plainAmount } from '../../../shared/catalog/amounts';
 import { IMPORT_FORMATS, type ImportFormat, type ImportFrom, importFile } from '../../import/into-store';
 import type { RowNote } from '../../import/item';
 import { COUNTS, type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
@@ -166,7 +166,7 @@ function previewText({ preview }: ImportReport): string {
     .map(({ line, title, price, outcome, fields }) => [
       line,
       title,
-      price && `${formatPrice(price.amount)} ${price.currency}`,
+      price && `${plainAmount(price.amount, price.currency)} ${price.currency}`,
       outcome === 'created' ? 'would be created' : `would change: ${fields.join(', ')}`,
     ]);
   const others = preview.length - rows.length;

@@ -1,6 +1,6 @@
+import { formatAmount } from '../../../shared/catalog/amounts';
 import { smallestAmount } from '../../../shared/catalog/input-rules';
 import type { BodyOf, CatalogClient, Publication, Variant } from '../../../shared/client';
-import { formatAmount } from '../shop/parts';
 import { type FormField, InvalidText, parseText } from './fields';
 
 type Item = BodyOf<'batchPublications'>['items'][number];
@@ -23,8 +23,8 @@ type Change = (value: number | null, of: Publication | Variant, currency: string
 function priceChange(text: string): Change | undefined {
   const percent = /^([+-]\d{1,3}(?:[.,]\d{1,2})?)\s*%$/.exec(text.trim());
   if (!percent) {
-    const amount = parseText(PRICE, text) as number | null;
-    return amount === null ? undefined : () => amount;
+    if (text.trim() === '') return undefined;
+    return (_value, _of, currency) => parseText({ ...PRICE, currency }, text) as number;
   }
   const factor = 1 + Number(percent[1]!.replace(',', '.')) / 100;
   if (factor < 0) throw new InvalidText('price', 'Price: at most −100 %');

@@ -1,3 +1,5 @@
+import { plainAmount } from '../../../shared/catalog/amounts';
+import { isCurrency, smallestAmount } from '../../../shared/catalog/input-rules';
 import type { Store } from '../../../shared/client';
 
 /** How a value is edited: as text, by the kind of its field. */
@@ -8,6 +10,8 @@ export interface FormField {
   readonly label: string;
   readonly kind: Kind;
   readonly hint?: string;
+  /** Of an amount of money: its currency. */
+  readonly currency?: string | undefined;
   /** Takes a row of the form. */
   readonly is_wide?: true;
   /** Of a choice: value and label. */
@@ -47,12 +51,15 @@ export const VARIANT_FIELDS: readonly FormField[] = [
   { name: 'quantity_available', label: 'Stock', kind: 'count' },
 ];
 
+/** Decides how amounts look while their currency is not known. */
+const ANY_CURRENCY = 'USD';
+
 type Hours = NonNullable<Store['businessHours']>[number];
 
 /** The text of a value in a form. */
-export function textOf({ kind }: FormField, value: unknown): string {
+export function textOf({ kind, currency = ANY_CURRENCY }: FormField, value: unknown): string {
   if (value === undefined || value === null) return '';
-  if (kind === 'money') return (Number(value) / 100).toFixed(2);
+  if (kind === 'money') return plainAmount(Number(value), currency);
   if (kind === 'hours')
     return (value as Hours[]).map(({ day, hours }) => `${quoted(day, ':')}: ${hours}`).join('\n');
   return kind === 'list' ? (value as string[]).map((each) => quoted(each, ',')).join(', ') : String(value);
@@ -80,14 +87,13 @@ export class InvalidText extends Error {
 }
 
 /** The value of a text, null for none. Throws `InvalidText`. */
-export function parseText({ name, label, kind }: FormField, text: string): unknown {
+export function parseText(field: FormField, text: string): unknown {
+  const { name, label, kind } = field;
   const trimmed = text.trim();
   if (trimmed === '') return null;
   switch (kind) {
     case 'money':
-      if (!/^\d{1,9}([.,]\d{1,2})?$/.test(trimmed))
-        throw new InvalidText(name, `${label}: expected an amount such as 12.50`);
-      return Math.round(Number(trimmed.replace(',', '.')) * 100);
+      return parseMoney(field, trimmed);
     case 'count':
       if (!/^-?\d{1,9}$/.test(trimmed)) throw new InvalidText(name, `${label}: expected a whole number`);
       return Number(trimmed);
@@ -106,6 +112,23 @@ export function parseText({ name, label, kind }: FormField, text: string): unkno
     default:
       return kind === 'text' ? text.replaceAll('\r\n', '\n') : trimmed;
   }
+}
+
+/**
+ * Parses an amount of money. Decimals after the second must be 0, because amounts are stored in hundredths, and are
+ * allowed only if the currency has them: in other currencies, `1.250` may mean a thousand. Throws `InvalidText`.
+ */
+function parseMoney({ name, label, currency }: FormField, text: string): number {
+  const known = currency !== undefined && isCurrency(currency) ? currency : ANY_CURRENCY;
+  const unit = smallestAmount(known);
+  const example = plainAmount(unit > 1 ? 1_200 : 1_250, known);
+  const decimals_max = Math.max(2, example.split('.')[1]?.length ?? 0);
+  const [, whole = '', decimals = ''] = /^(\d{1,9})(?:[.,](\d+))?$/.exec(text) ?? [];
+  const amount = Number(`${whole}${decimals.padEnd(2, '0').slice(0, 2)}`);
+  const is_exact = decimals.length <= decimals_max && /^0*$/.test(decimals.slice(2));
+  if (whole === '' || !is_exact || amount % unit !== 0)
+    throw new InvalidText(name, `${label}: expected an amount such as ${example}`);
+  return amount;
 }
 
 /** The name of the form's hidden field with the text that the page has shown. */
@@ -128,6 +151,7 @@ export function changesIn(
   fields: readonly FormField[],
   prefix = '',
 ): Record<string, unknown> {
+  const currency = form.get('price_currency')?.trim();
   const changed = fields.filter(({ name }) => {
     const [text, shown] = [form.get(prefix + name), form.get(shownName(prefix + name))];
     return text !== null && text.replaceAll('\r\n', '\n') !== shown?.replaceAll('\r\n', '\n');
@@ -135,7 +159,7 @@ export function changesIn(
   return Object.fromEntries(
     changed.map((field) => [
       field.name,
-      parseText({ ...field, name: prefix + field.name }, form.get(prefix + field.name)!),
+      parseText({ ...field, name: prefix + field.name, currency }, form.get(prefix + field.name)!),
     ]),
   );
 }

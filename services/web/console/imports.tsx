@@ -1,3 +1,4 @@
+import { formatAmount } from '../../../shared/catalog/amounts';
 import { isCurrency, withCommas } from '../../../shared/catalog/input-rules';
 import { receiveForm } from '../../../shared/http/upload';
 import { IMPORT_FORMATS, type ImportFormat } from '../../import/into-store';
@@ -18,7 +19,6 @@ import {
   type Kind,
   type PublicationPreview,
 } from '../../import/report';
-import { formatAmount } from '../shop/parts';
 import { InvalidText, PRODUCT_FIELDS } from './fields';
 import type { Shown } from './frame';
 import { Button, Message, secondOf } from './pages';

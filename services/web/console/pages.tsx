@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
+import { formatAmount } from '../../../shared/catalog/amounts';
 import type { Change, Delivery, Listing, Publication, Review, Store, Webhook } from '../../../shared/client';
 import { shortenText } from '../../../shared/kernel/text';
-import { formatAmount, Pager, Picture } from '../shop/parts';
+import { Pager, Picture } from '../shop/parts';
 import { TEXTS } from '../shop/texts';
 import type { Planned } from './bulk';
 import { type FormField, OF_VARIANTS, PRODUCT_FIELDS, shownName, textOf, VARIANT_FIELDS } from './fields';
@@ -443,7 +444,9 @@ export function Product({ product, etag, pictures, listings, history, form, noti
   const fields = PRODUCT_FIELDS.filter(
     ({ name }) => variants.length === 0 || !OF_VARIANTS.includes(name),
   ).map((field) =>
-    field.name === 'listing_id' ? { ...field, options: [['', 'none'] as const, ...options] } : field,
+    field.name === 'listing_id'
+      ? { ...field, options: [['', 'none'] as const, ...options] }
+      : { ...field, currency: product?.price_currency },
   );
   return (
     <>
@@ -470,7 +473,7 @@ export function Product({ product, etag, pictures, listings, history, form, noti
                     {VARIANT_FIELDS.map((field) => (
                       <td key={field.name}>
                         <Input
-                          field={field}
+                          field={{ ...field, currency: product?.price_currency }}
                           name={`variant:${variant.id}:${field.name}`}
                           value={valueIn(variant, field.name)}
                           form={form}

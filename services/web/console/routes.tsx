@@ -209,7 +209,8 @@ const saveProduct = unlessInvalid(productPage, async (each) => {
 /** Returns a line for each field that has another value than the page has shown. */
 function differencesIn(product: Publication, form: URLSearchParams): string[] {
   return PRODUCT_FIELDS.flatMap((field) => {
-    const now = textOf(field, (product as unknown as Record<string, unknown>)[field.name]);
+    const value = (product as unknown as Record<string, unknown>)[field.name];
+    const now = textOf({ ...field, currency: product.price_currency }, value);
     const shown = form.get(shownName(field.name));
     return shown === null || shown === now ? [] : `${field.label} is now: ${now.slice(0, 100) || 'empty'}`;
   });

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
+import { formatAmount } from '../../../shared/catalog/amounts';
 import type { Listing, Publication, Review, Store, Variant } from '../../../shared/client';
 import {
   Crumbs,
   canBeBought,
-  formatAmount,
   Grid,
   isSelected,
   Listings,

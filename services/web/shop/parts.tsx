@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { smallestAmount } from '../../../shared/catalog/input-rules';
+import { formatAmount } from '../../../shared/catalog/amounts';
 import type { Listing, Media, Publication } from '../../../shared/client';
 import type { Texts } from './texts';
 
@@ -12,20 +12,6 @@ export interface Localized {
 export const productPath = ({ handle, id }: Publication): string => `/p/${encodeURIComponent(handle ?? id)}`;
 export const listingPath = ({ handle, id }: { handle?: string; id: string }): string =>
   `/c/${encodeURIComponent(handle ?? id)}`;
-
-/**
- * Formats an amount in hundredths (docs/interface.md#money), with the decimals of the currency. An amount of an earlier
- * release may have more.
- */
-export function formatAmount(language: string, amount: number, currency: string): string {
-  const is_whole = amount % 100 === 0;
-  const format = new Intl.NumberFormat(language, {
-    style: 'currency',
-    currency,
-    ...(!is_whole && smallestAmount(currency) > 1 && { minimumFractionDigits: 2 }),
-  });
-  return format.format(amount / 100);
-}
 
 /** The price as the customer pays it now, with the one before if it is reduced. */
 export function Price({ product, t, language, now }: Localized & { product: Publication; now: number }) {
