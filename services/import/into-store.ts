@@ -1,5 +1,6 @@
 import type { Environment } from '../../shared/catalog/realm';
 import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
+import type { Store } from '../../shared/catalog/store/store';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
 import type { ActiveView } from '../../shared/ports/document-reader';
@@ -19,7 +20,7 @@ import type { ImportReport } from './report';
 import { runImport } from './run';
 import { openShopifyFile } from './shopify';
 import { readText } from './text-file';
-import { type ImportDeps, writerTo } from './writer';
+import { DEFAULT_CURRENCY, type ImportDeps, writerTo } from './writer';
 
 export const IMPORT_FORMATS = ['shopify', 'jsonl', 'prices'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
@@ -50,10 +51,10 @@ const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
 export type ImportCatalog = ImportDeps & { readonly views: Readonly<Record<Environment, ActiveView>> };
 
 export interface ImportFrom {
-  readonly store: StoreIdentity & { readonly environment: Environment };
+  readonly store: Pick<Store, 'id' | 'created_at' | 'environment' | 'currency'>;
   readonly path: string;
   readonly format: ImportFormat;
-  /** Currency of prices without one. */
+  /** Currency of prices without one. Default for new publications: that of the store, or `DEFAULT_CURRENCY`. */
   readonly currency?: string | undefined;
   /** The most rows that the file may have; default any number. */
   readonly rows_max?: number;
@@ -83,7 +84,8 @@ export async function importFile(
   const events = dry_run
     ? { ...runtime.events, [environment]: new DryRunLog(runtime.events[environment]) }
     : runtime.events;
-  const target = { environment, store_id, overwrite };
+  const currency_of_new = currency ?? store.currency ?? DEFAULT_CURRENCY;
+  const target = { environment, store_id, overwrite, currency: currency_of_new };
   const writer = writerTo({ ...runtime, events }, { ...context, source: 'import' }, target);
   if (format === 'prices') {
     const list = await openPriceList(path, rows_max);
@@ -96,7 +98,7 @@ export async function importFile(
     });
   }
   const file = await (format === 'shopify' ? openShopifyFile : openJsonlFile)(path, currency, rows_max);
-  return runImport(file, {
+  const report = await runImport(file, {
     ...options,
     ...{ store, writer },
     findListing: (name) => findListing(view, store, name),
@@ -107,6 +109,7 @@ export async function importFile(
     ...(images !== 'skip' && { fetch: createFetch(images === 'all', signal) }),
     on_progress: (done) => on_progress(done, file.total),
   });
+  return { ...report, currency: currency_of_new };
 }
 
 function createFetch(allow_private: boolean, signal: AbortSignal): FetchImage {

@@ -57,6 +57,8 @@ export interface ImportReport {
   readonly wrote: boolean;
   /** False if the import was stopped. Repeating the import completes it. */
   readonly complete: boolean;
+  /** The currency of new publications whose rows have none. Missing for price lists, and in reports of earlier releases. */
+  readonly currency?: string;
   readonly listings: Readonly<Record<Count, number>>;
   readonly publications: Readonly<Record<Count, number>>;
   readonly reviews: Readonly<Record<Count, number>>;

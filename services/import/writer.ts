@@ -47,6 +47,8 @@ import { forVariantsOf } from './stored-variants';
 export interface ImportTarget {
   readonly environment: Environment;
   readonly store_id: StoreId;
+  /** The currency of new publications whose rows have none. Default: `DEFAULT_CURRENCY`. */
+  readonly currency?: string;
   /** Whether to overwrite fields that were changed by hand since the last import. Default: they are kept. */
   readonly overwrite?: boolean;
 }
@@ -57,7 +59,8 @@ export type ImportDeps = StoreDeps & MediaDeps;
 /** Without a currency or a price, a new publication gets the defaults, and an existing one keeps its own. */
 export const importedPublication = newPublicationSchema.partial({ price_currency: true, price_amount: true });
 
-const DEFAULT_CURRENCY = 'USD';
+/** The currency of new publications, if neither the import nor the store has one. */
+export const DEFAULT_CURRENCY = 'USD';
 /** No price is shown. */
 const NO_PRICE = { price_amount: 0, price_active: false };
 
@@ -82,7 +85,7 @@ export type CatalogWriter = ReturnType<typeof writerTo>;
 
 /** Returns a writer that calls the command services, so that an import follows the same rules as a request. */
 export function writerTo(deps: ImportDeps, context: WriteContext, target: ImportTarget) {
-  const { environment, store_id, overwrite = false } = target;
+  const { environment, store_id, currency = DEFAULT_CURRENCY, overwrite = false } = target;
   const { originals } = deps.blobs[environment];
   const source = { events: deps.events[environment], realm: environment };
   const historyOf = (category: keyof typeof DESCRIBED, id: string): Promise<FieldHistory> =>
@@ -136,7 +139,7 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       input: z.output<typeof importedPublication>,
       { is_known = false, unread_variants = [] }: PutOptions = {},
     ) => {
-      const { price_currency = DEFAULT_CURRENCY, price_amount } = input;
+      const { price_currency = currency, price_amount } = input;
       const price = price_amount === undefined ? NO_PRICE : { price_amount };
       const { keep, effects } = keeper('publication', id);
       let ignored: readonly string[] = [];

@@ -119,6 +119,8 @@ export interface Store {
   };
   /** The taxpayer number of the business (in Peru, the RUC). */
   ruc?: string;
+  /** The currency of new products in the console, and of imported prices without one: an ISO 4217 code in upper case. */
+  currency?: string;
   /** The status of a review that is posted without one: `pending` if somebody looks at it first. Without it, new reviews are published. */
   new_review_status?: 'pending' | 'published';
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
@@ -2300,6 +2302,8 @@ export interface StorePatch {
   } | null | undefined;
   /** The taxpayer number of the business (in Peru, the RUC). */
   ruc?: string | null | undefined;
+  /** The currency of new products in the console, and of imported prices without one: an ISO 4217 code in upper case. */
+  currency?: string | null | undefined;
   /** The status of a review that is posted without one: `pending` if somebody looks at it first. Without it, new reviews are published. */
   new_review_status?: 'pending' | 'published' | null | undefined;
 }

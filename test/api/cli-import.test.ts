@@ -322,6 +322,36 @@ test('imports JSON Lines with reviews, and a file of reviews', () =>
     });
   }));
 
+test('prices without a currency are in that of the store, which the preview names', () =>
+  withShop(async ({ cli, store, file }) => {
+    const tea = { external_id: 'tea', title: 'Tea', price: '500' };
+    const path = file('tea.jsonl', JSON.stringify(tea));
+    const run = ['import', path, '--format', 'jsonl', '--store', store];
+    expect(await cli.json(...run, '--dry-run')).toMatchObject({ currency: 'USD' });
+    await cli.json('store', 'update', store, '--currency', 'JPY');
+    const price = { amount: 50_000, currency: 'JPY' };
+    expect(await cli.json(...run, '--dry-run')).toMatchObject({ currency: 'JPY', preview: [{ price }] });
+    const { stdout } = await cli.run(...run, '--dry-run');
+    expect(stdout).toMatch(/ 500 JPY .*\nNew products without a currency get JPY\.\n/s);
+    expect(await cli.json(...run, '--dry-run', '--currency', 'EUR')).toMatchObject({
+      currency: 'EUR',
+      preview: [{ price: { currency: 'EUR' } }],
+    });
+    await cli.json(...run);
+    await cli.json('store', 'update', store, '--currency', 'PEN');
+    const rows = [
+      { ...tea, price: '600' },
+      { ...tea, external_id: 'mate' },
+    ];
+    const next = file('next.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
+    expect(await cli.json('import', next, ...run.slice(2), '--dry-run')).toMatchObject({
+      preview: [
+        { price: { amount: 60_000, currency: 'JPY' } },
+        { price: { amount: 50_000, currency: 'PEN' } },
+      ],
+    });
+  }));
+
 test('checks the levels of the tree with listings of earlier imports', () =>
   withShop(async ({ cli, store, file }) => {
     const run = (...pairs: string[]) => {

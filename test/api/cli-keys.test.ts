@@ -60,6 +60,9 @@ test('manages accounts, stores and payment methods while no server runs', () =>
     const named = (await cli.json('store', 'list')).stores.map(({ name }: { name: string }) => name);
     expect(named).toEqual(['Bazar', 'Shop']);
     expect(await update('--new-reviews', 'pending')).toMatchObject({ new_review_status: 'pending' });
+    expect(await update('--currency', 'pen')).toMatchObject({ currency: 'PEN' });
+    expect(await update('--currency', '')).not.toHaveProperty('currency');
+    expectFailure(await cli.run('store', 'update', store.id, '--currency', 'QQQ'), 2, 'ISO 4217');
     expect(await update('--new-reviews', 'default')).not.toHaveProperty('new_review_status');
     expectFailure(await cli.run('store', 'update', store.id), 2, 'Nothing to change');
     expectFailure(await cli.run('store', 'update', store.id, '--name', ''), 1, 'name');

@@ -92,6 +92,18 @@ test('a file is previewed, imported and undone, except what was changed since', 
   expect(await titles()).toEqual(['Yerba mate']);
 });
 
+test('an import without a currency takes that of the store, and the preview says so', async () => {
+  const { html } = await merchant.open('/imports');
+  expect(html).toContain('new products: USD');
+  expect(await ended(await uploaded(upload(PRODUCTS)))).toContain('New products without a currency get USD');
+  await client().store.update({ currency: 'PEN' });
+  const path = await uploaded(upload(PRODUCTS));
+  expect(await ended(path)).toMatch(/PEN\W12\.50.*New products without a currency get PEN\./);
+  await take(path, 'import');
+  const { data } = await client().publications.list({ visibility: 'all' }, { consistent: true }).page();
+  expect(data.map(({ price_currency }) => price_currency)).toEqual(['PEN', 'PEN']);
+});
+
 test('a price list is recognised, and says which rows it cannot use', async () => {
   await client().publications.create({
     title: 'Tea',

@@ -276,6 +276,22 @@ describe('a product', () => {
     expect(await product(id)).toMatchObject({ price_currency: 'PEN', price_amount: 250 });
   });
 
+  test('has the currency of the store when it is new', async () => {
+    const settings = formIn((await open('/store')).html);
+    settings.set('currency', 'JPY');
+    expect((await open('/store', { form: settings })).status).toBe(303);
+    const form = formIn((await open('/product/new')).html);
+    expect(form.get('price_currency')).toBe('JPY');
+    form.set('title', 'Sencha');
+    form.set('price_amount', '500.5');
+    const refused = await open('/product/new', { form });
+    expect([refused.status, formIn(refused.html).get('price_currency')]).toEqual([422, 'JPY']);
+    form.set('price_amount', '500');
+    const { location } = await open('/product/new', { form });
+    const id = /product\/([^?]+)/.exec(location)![1]!;
+    expect(await product(id)).toMatchObject({ price_currency: 'JPY', price_amount: 50_000 });
+  });
+
   test('has the amounts of its variants with the decimals of its currency', async () => {
     const variants = ['S', 'L'].map((Size) => ({ option_values: { Size }, price_amount: 50_000 }));
     const shirt = {

@@ -12,10 +12,17 @@ const read = (): Promise<Reply> =>
 
 test('a patch changes the fields that are sent, and a public key reads the answer', async () => {
   const contact = { phone: '+51 1 555 0199', email: 'hello@example.com' };
-  const first = await patch({ contact, ruc: '20123456789' });
+  const first = await patch({ contact, ruc: '20123456789', currency: 'PEN' });
   expect([first.status, first.body.data]).toMatchObject([
     200,
-    { object: 'store', name: 'Shop', status: 'active', contact, stats: { listing_count: 0 } },
+    {
+      object: 'store',
+      name: 'Shop',
+      status: 'active',
+      contact,
+      currency: 'PEN',
+      stats: { listing_count: 0 },
+    },
   ]);
   const businessHours = [{ day: 'Monday', hours: '9:00–18:00' }];
   const second = await patch({
@@ -25,7 +32,7 @@ test('a patch changes the fields that are sent, and a public key reads the answe
     businessHours,
   });
   // `contact` is replaced as a whole.
-  const expected = { name: 'Teas', contact: { phone: '+51 1 555 0200' }, businessHours };
+  const expected = { name: 'Teas', contact: { phone: '+51 1 555 0200' }, businessHours, currency: 'PEN' };
   expect(second.body.data).toMatchObject(expected);
   expect(second.body.data.contact).toEqual(expected.contact);
   expect(second.body.data).not.toHaveProperty('ruc');
@@ -53,6 +60,7 @@ test.each([
   ['name', null, 'FIELD_REQUIRED'],
   ['name', 'x'.repeat(121), 'FIELD_TOO_LONG'],
   ['status', 'inactive', 'FIELD_INVALID'],
+  ['currency', 'pen', 'FIELD_INVALID'],
   ['contact', { email: 'hello' }, 'INVALID_EMAIL', 'contact.email'],
   ['businessHours', [{ day: 'Monday' }], 'FIELD_REQUIRED', 'businessHours.0.hours'],
 ])('rejects %s %j with %s', async (field, value, code, at = field) => {

@@ -33,7 +33,7 @@ export function importCommands(program: Command): void {
     .addOption(storeOption('ID of the store to import into'))
     .option(
       '--currency <code>',
-      'Currency of prices without one, as ISO 4217 code; default: USD, or that of the existing publication',
+      'Currency of prices without one, as ISO 4217 code; default: that of the existing publication, else of the store, else USD',
       currencyArgument,
     )
     .option('--overwrite', 'Also overwrite fields that were changed by hand since the last import')
@@ -159,7 +159,7 @@ function reportText(report: ImportReport): string {
 /** The most products that a preview lists. `--json` prints the others. */
 const PREVIEW_MAX = 50;
 
-function previewText({ preview }: ImportReport): string {
+function previewText({ preview, currency }: ImportReport): string {
   if (preview.length === 0) return '';
   const rows = preview
     .slice(0, PREVIEW_MAX)
@@ -172,6 +172,7 @@ function previewText({ preview }: ImportReport): string {
   const others = preview.length - rows.length;
   return [
     `\nProducts\n${table([right('line'), 'title', right('price'), 'what'], rows)}`,
+    currency ? `New products without a currency get ${currency}.\n` : '',
     others > 0 ? `and ${others} others. Use --json to list them.\n` : '',
   ].join('');
 }

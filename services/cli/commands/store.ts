@@ -12,13 +12,14 @@ import { changeStoreStatus, createStore, describeStore, locateStore } from '../.
 import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { confirm, runSaved } from '../confirm';
 import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';
-import { accountOption, idArgument, verb } from '../options';
+import { accountOption, currencyArgument, idArgument, verb } from '../options';
 import { fieldsTable, recordsTable } from '../table';
 
 interface FieldOptions {
   readonly name?: string;
   readonly description?: string;
   readonly ruc?: string;
+  readonly currency?: string;
   readonly address?: string;
   readonly phone?: string;
   readonly email?: string;
@@ -129,6 +130,11 @@ function fieldOptions(command: Command): Command {
   return command
     .option('--description <text>', 'Description of the store')
     .option('--ruc <number>', 'Tax number (RUC)')
+    .option(
+      '--currency <code>',
+      'Currency of new products in the console and of imported prices without one, as ISO 4217 code',
+      (text) => (text === '' ? text : currencyArgument(text)),
+    )
     .option('--address <text>', 'Postal address')
     .option('--phone <text>', 'Phone number')
     .option('--email <address>', 'E-mail address')
@@ -170,7 +176,8 @@ async function buildChanges(
   options: FieldOptions,
   stored: Partial<Pick<Store, 'contact' | 'policies'>>,
 ): Promise<StorePatch> {
-  const { name, description, ruc, address, phone, email, shipping, returns, satisfaction } = options;
+  const { name, description, ruc, currency, address, phone, email, shipping, returns, satisfaction } =
+    options;
   const profile: StorePatch = options.profile === undefined ? {} : await readProfile(options.profile);
   const before = { ...stored, ...profile };
   return {
@@ -179,6 +186,7 @@ async function buildChanges(
       name,
       description: description === '' ? null : description,
       ruc: ruc === '' ? null : ruc,
+      currency: currency === '' ? null : currency,
       contact: merged(before.contact, { address, phone, email }),
       policies: merged(before.policies, { shipping, returns, satisfaction }),
       businessHours: options.hours?.map(parseDay),

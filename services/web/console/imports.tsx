@@ -19,6 +19,7 @@ import {
   type Kind,
   type PublicationPreview,
 } from '../../import/report';
+import { DEFAULT_CURRENCY } from '../../import/writer';
 import { InvalidText, PRODUCT_FIELDS } from './fields';
 import type { Shown } from './frame';
 import { Button, Message, secondOf } from './pages';
@@ -45,9 +46,9 @@ const STEP_NAMES: Readonly<Record<ImportStep, string>> = {
 export function importPages(
   jobs: ImportJobs,
 ): Readonly<Record<'list' | 'upload' | 'show' | 'startStep', Page>> {
-  const list: Page = async ({ principal }) => ({
+  const list: Page = async ({ principal, store }) => ({
     title: 'Imports',
-    body: <Imports jobs={await jobs.list(principal.stores[0]!)} />,
+    body: <Imports jobs={await jobs.list(principal.stores[0]!)} currency={store.currency} />,
   });
   return {
     list: guarded(list),
@@ -105,7 +106,13 @@ const NOT_KEPT: Shown = {
   body: <Message heading="Not found" hint="Files are kept for 7 days." back={[HOME, 'Imports']} />,
 };
 
-function Imports({ jobs }: { jobs: readonly ImportJob[] }) {
+interface ImportsProps {
+  readonly jobs: readonly ImportJob[];
+  /** That of the store, if it has one. */
+  readonly currency: string | undefined;
+}
+
+function Imports({ jobs, currency = DEFAULT_CURRENCY }: ImportsProps) {
   return (
     <>
       <h1>Imports</h1>
@@ -130,7 +137,7 @@ function Imports({ jobs }: { jobs: readonly ImportJob[] }) {
           </label>
           <label>
             <span>
-              Currency <small>of prices without one, such as PEN</small>
+              Currency <small>{`of prices without one; default for new products: ${currency}`}</small>
             </span>
             <input name="currency" maxLength={3} />
           </label>
@@ -279,7 +286,7 @@ const eventOf = ({ outcome, fields }: PublicationPreview): string =>
 
 function Report({ report }: { report: ImportReport }) {
   // Reports of an earlier release have no lists of these.
-  const { preview = [], unread = [], publications } = report;
+  const { preview = [], unread = [], publications, currency } = report;
   const changed = report.dry_run ? publications.created + publications.updated : 0;
   return (
     <>
@@ -321,6 +328,9 @@ function Report({ report }: { report: ImportReport }) {
         names={['Line', 'Product', 'Price', 'What will happen']}
         rows={preview.map((each) => [each.line, each.title, priceOf(each), eventOf(each)])}
       />
+      {currency && preview.length > 0 && (
+        <p class="note">{`New products without a currency get ${currency}.`}</p>
+      )}
       {preview.length < changed && (
         <p class="note">{`These are the first ${preview.length} of ${withCommas(changed)} products.`}</p>
       )}

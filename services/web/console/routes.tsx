@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type BodyOf, CatalogApiError, type Publication } from '../../../shared/client';
+import { type BodyOf, CatalogApiError, type Publication, type Store } from '../../../shared/client';
 import type { HttpRequest } from '../../../shared/http/request';
 import type { PublicAnswer, PublicRoute } from '../../../shared/http/route';
 import type { ImportJobs } from '../../import/jobs';
@@ -152,14 +152,17 @@ const bulkPage: Page = async ({ client, form }) => {
   return preview({ text: `${updated} changed, ${failed} not.`, is_bad: true, details });
 };
 
-async function productPage({ client, id, form }: Visit, notice?: Notice): Promise<Shown> {
+async function productPage({ client, store, id, form }: Visit, notice?: Notice): Promise<Shown> {
   const rejected = notice && { notice, form: changedIn(form) };
   const listings = await take(
     client.listings.list({ visibility: 'all', sort: 'name', order: 'asc' }),
     listingPages.LISTINGS_MAX,
   );
   if (id === '')
-    return { title: 'New product', body: <Product listings={listings} history={[]} {...rejected} /> };
+    return {
+      title: 'New product',
+      body: <Product listings={listings} history={[]} form={formOfNew(store)} {...rejected} />,
+    };
   const [product, history] = await Promise.all([
     client.publications.get(id, { visibility: 'all', expand: ['media', 'variants'] }, { consistent: true }),
     client.publications.history(id, { limit: HISTORY_LIMIT }).page(),
@@ -174,6 +177,9 @@ async function productPage({ client, id, form }: Visit, notice?: Notice): Promis
     body: <Product {...{ product, etag, pictures, listings, history: history.data, ...rejected }} />,
   };
 }
+
+/** Fills in the currency of the store, which the user may replace. */
+const formOfNew = ({ currency = '' }: Store) => new URLSearchParams({ price_currency: currency });
 
 /** Returns the fields of a form that the user has changed. The others are shown as they are now. */
 function changedIn(form: URLSearchParams): URLSearchParams {

@@ -7,6 +7,7 @@ import { type Page, unlessInvalid } from './session';
 const FIELDS: readonly FormField[] = [
   { name: 'name', label: 'Name', kind: 'line' },
   { name: 'ruc', label: 'Taxpayer number', kind: 'line' },
+  { name: 'currency', label: 'Currency', kind: 'line', hint: 'of new products, such as PEN' },
   {
     ...{ name: 'new_review_status', label: 'New reviews', kind: 'choice' },
     options: [

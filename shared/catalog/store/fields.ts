@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { field } from '../fields';
-import { lineField, textField } from '../input-rules';
+import { currencyField, lineField, textField } from '../input-rules';
 import { reviewStatusSchema } from '../vocabulary';
 
 const hours = {
@@ -19,7 +19,7 @@ const policies = {
 };
 
 /** The events that change fields of a store. */
-export const STORE_CHANGES = ['StoreDescribed', 'StoreReviewsConfigured'] as const;
+export const STORE_CHANGES = ['StoreDescribed', 'StoreReviewsConfigured', 'StoreCurrencySet'] as const;
 
 const newReviewStatus = reviewStatusSchema.exclude(['rejected']).nullable();
 
@@ -96,6 +96,14 @@ export const storeFields = {
     initial: null,
     doc: 'The taxpayer number of the business (in Peru, the RUC).',
     example: '20123456789',
+  }),
+  currency: field(z.string().nullable(), {
+    event: 'StoreCurrencySet',
+    input: currencyField.nullable(),
+    initial: null,
+    added: true,
+    doc: 'The currency of new products in the console, and of imported prices without one: an ISO 4217 code in upper case.',
+    example: 'PEN',
   }),
   new_review_status: field(newReviewStatus, {
     event: 'StoreReviewsConfigured',

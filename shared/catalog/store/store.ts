@@ -78,6 +78,7 @@ function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at
   switch (event.type) {
     case 'StoreDescribed':
     case 'StoreReviewsConfigured':
+    case 'StoreCurrencySet':
     case 'StoreStatusChanged':
       return changed(event.data);
     case 'PaymentMethodAdded':

@@ -439,7 +439,7 @@ describe('a media', () => {
 describe('a store', () => {
   const input = { account_id: newId(), environment: 'live', name: 'Shop' } as const;
   const profile = { description: null, businessHours: null, contact: null, policies: null, ruc: null };
-  const data = { ...input, ...profile, new_review_status: null };
+  const data = { ...input, ...profile, currency: null, new_review_status: null };
   const created: StoreEvent = { type: 'StoreCreated', data };
   const create: StoreCommand = { type: 'CreateStore', input };
   const patch = (changes: StoreChanges): StoreCommand => ({ type: 'DescribeStore', changes });
@@ -479,6 +479,12 @@ describe('a store', () => {
       [created],
       patch({ new_review_status: 'pending' }),
       [{ type: 'StoreReviewsConfigured', data: { new_review_status: 'pending' } }],
+    ],
+    [
+      'its currency',
+      [created],
+      patch({ currency: 'PEN' }),
+      [{ type: 'StoreCurrencySet', data: { currency: 'PEN' } }],
     ],
     ['the same status', [created], { type: 'ChangeStoreStatus', status: 'active' }, []],
     ['its status', [created], close, [{ type: 'StoreStatusChanged', data: { status: 'inactive' } }]],

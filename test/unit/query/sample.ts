@@ -26,6 +26,7 @@ export function sampleStore(name: string, fields: Partial<Store> = {}): Store {
     contact: null,
     policies: null,
     ruc: null,
+    currency: null,
     new_review_status: null,
     payment_methods: [],
     version: 1,
