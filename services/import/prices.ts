@@ -173,6 +173,9 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
     by_publication.set(id, rows);
   };
   await runPool(list.rows, CONCURRENCY, find, signal);
+  // Lookups end in any order. The preview names the first row of a publication, and `patchOf` refuses the second of two
+  // rows for a variant.
+  for (const rows of by_publication.values()) rows.sort((a, b) => a.line - b.line);
   let done = list.failed.length;
   const write = async ([id, rows]: [PublicationId, PriceRow[]]): Promise<void> => {
     let refused: [PriceRow, string][] = [];
@@ -221,7 +224,10 @@ async function publicationsOf(
   }
 }
 
-/** Returns the patch with the changes of the rows. Calls `refuse` for a row that names nothing, or several variants. */
+/**
+ * Returns the patch with the changes of the rows, which are sorted by line. Calls `refuse` for a row that names nothing,
+ * or several variants.
+ */
 function patchOf(
   publication: Publication,
   rows: readonly PriceRow[],
@@ -232,7 +238,7 @@ function patchOf(
   const lines = new Map<number, number>();
   const indexesOf = variantFinder(publication);
   let patch: PublicationPatch = {};
-  for (const row of rows.toSorted((a, b) => a.line - b.line)) {
+  for (const row of rows) {
     const { key, name, line, changes } = row;
     const [index, ...others] = indexesOf(row);
     const is_code = key === 'sku' || key === 'barcode';
