@@ -158,6 +158,22 @@ describe('GET /api/changes', () => {
     expect(entries[2]!.changed).toEqual({ price_amount: { before: 5, after: 7 } });
   });
 
+  test('a write changes each resource once, also if its events lie between those of another', async () => {
+    const options = [{ name: 'Size', values: [] }];
+    const variants = [{ option_values: { Size: 'S' }, price_amount: 5 }];
+    const id = await create('/api/publication', { ...TEA, options, variants });
+    const { next } = await read('offset=now');
+    const changes = { title: 'Green tea', handle: 'green-tea', vendor: 'Rimac' };
+    const body = { ...changes, variants: [{ option_values: { Size: 'S' }, price_amount: 7 }] };
+    await send('PATCH', `/api/publication/${id}`, { body });
+    const { entries } = await follow(next);
+    expect(entries.map(({ type }) => type).sort()).toEqual(['publication.updated', 'variant.updated']);
+    const { changed } = entries.find(({ type }) => type === 'publication.updated')!;
+    expect(changed).toMatchObject(
+      Object.fromEntries(Object.entries(changes).map(([name, after]) => [name, { after }])),
+    );
+  });
+
   test('a creation that never happened is in no change, also when its names are used next', async () => {
     const { next } = await read('offset=now');
     const external_id = 'erp-1';
