@@ -53,7 +53,7 @@ interface RunState extends ImportRun {
   readonly reviews: Reviews;
   readonly images: Images;
   readonly publications: FilePublications;
-  readonly deferred: Deferred;
+  readonly exchange: SkuExchange;
 }
 
 /**
@@ -73,7 +73,7 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
     reviews,
     images,
     publications,
-    deferred: new Deferred(),
+    exchange: new SkuExchange(),
   };
   let done = 0;
   await runPool(
@@ -85,7 +85,7 @@ export async function runImport(file: ImportFile, run: ImportRun): Promise<Impor
     },
     run.signal,
   );
-  await exchangeSkus(state);
+  await state.exchange.run(state);
   const { unused_columns = {} } = file;
   return tally.report({ complete: run.signal?.aborted !== true, unused_columns });
 }
@@ -154,7 +154,7 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
     const options = { is_known: generation === 0, unread_variants: item.unread_variants ?? [] };
     const put = await putWithFreeNames(state, item, { id, input, options });
     if (put === 'deleted') continue;
-    if (put.taken.size === 0 || !state.deferred.add(item, put)) reportPut(state, item, put);
+    if (put.taken.size === 0 || !state.exchange.add(item, put)) reportPut(state, item, put);
     return id;
   }
 }
@@ -274,34 +274,80 @@ function withSkus(input: PutInput, skus: Put['taken'], value: null | undefined):
 /** A variant takes about 500 bytes. */
 const DEFERRED_VARIANTS_MAX = 50_000;
 
-/** The publications without a SKU that another one has, which another row of the file may change. */
-class Deferred {
-  readonly all: { readonly item: PublicationItem; readonly put: Put }[] = [];
+/** A publication that was put without SKUs that other publications have. */
+interface DeferredPut {
+  readonly item: PublicationItem;
+  readonly put: Put;
+}
+
+/**
+ * Exchanges the SKUs of the publications of a file. A publication that was put without some of its SKUs is put again after
+ * all rows, because another row may have changed the publication that had the SKU.
+ */
+class SkuExchange {
+  private readonly waiting = new Map<PublicationId, DeferredPut>();
+  /** The publications whose SKUs are being made free. */
+  private readonly open = new Map<PublicationId, DeferredPut>();
+  /** The publications in `open` that have given up SKUs and have no others yet. */
+  private readonly released = new Set<PublicationId>();
   private variants = 0;
 
   /** Returns false if there are too many, because they stay in memory until all rows are written. */
   add(item: PublicationItem, put: Put): boolean {
     this.variants += put.publication.variants.length;
-    if (this.variants > DEFERRED_VARIANTS_MAX) return false;
-    this.all.push({ item, put });
+    if (this.variants > DEFERRED_VARIANTS_MAX || this.waiting.has(put.id)) return false;
+    this.waiting.set(put.id, { item, put });
     return true;
   }
-}
 
-/** Publications of a file can exchange their SKUs: each is put again after all have given up the SKUs that another one gets. */
-async function exchangeSkus(state: RunState): Promise<void> {
-  const { writer } = state;
-  const deferred = state.deferred.all;
-  const owners = new Set(deferred.flatMap(({ put }) => [...put.taken.values()].map(({ id }) => id)));
-  for (const { item, put } of deferred) {
-    if (!owners.has(put.id)) continue;
-    const released = withSkus(put.input, put.taken, null);
-    await reportRejection(state, item, () => writer.putPublication(put.id, released, put.options));
+  /** Puts the publications again, and adds them to the report. After an abort, it only adds them. */
+  async run(state: RunState): Promise<void> {
+    for (const deferred of this.waiting.values()) await this.exchange(state, deferred);
   }
-  for (const { item, put } of deferred) {
-    const again = await reportRejection(state, item, () => putWithFreeNames(state, item, put));
-    if (again === undefined || again === 'deleted') continue;
-    const is_changed = put.outcome !== 'unchanged' || again.taken.size < put.taken.size;
+
+  /**
+   * Puts a publication again, after the publications that have its SKUs. If such a publication itself waits for this one,
+   * it gives up its SKUs first.
+   */
+  private async exchange(state: RunState, deferred: DeferredPut): Promise<void> {
+    const { id, taken } = deferred.put;
+    this.waiting.delete(id);
+    this.open.set(id, deferred);
+    // A call after an `await` takes no place on the stack, however many publications wait for each other.
+    await endLongTurn();
+    for (const { id: owner_id } of taken.values()) {
+      if (this.isStopped(state)) break;
+      const [waiting, open] = [this.waiting.get(owner_id), this.open.get(owner_id)];
+      if (waiting) await this.exchange(state, waiting);
+      else if (open && !this.released.has(owner_id)) await this.release(state, open);
+    }
+    if (this.isStopped(state)) reportPut(state, deferred.item, deferred.put);
+    else await this.putAgain(state, deferred);
+    this.open.delete(id);
+    this.released.delete(id);
+  }
+
+  /** An abort waits for publications that have given up SKUs, so that these get the new ones. */
+  private isStopped({ signal }: RunState): boolean {
+    return signal?.aborted === true && this.released.size === 0;
+  }
+
+  private async release({ writer }: RunState, { put }: DeferredPut): Promise<void> {
+    this.released.add(put.id);
+    try {
+      await writer.putPublication(put.id, withSkus(put.input, put.taken, null), put.options);
+    } catch (error) {
+      // The put that follows is rejected, too, and reports it.
+      if (rejectionReason(error) === undefined) throw error;
+    }
+  }
+
+  /** The first put is in the report also if the second one is rejected. */
+  private async putAgain(state: RunState, { item, put }: DeferredPut): Promise<void> {
+    const written = await reportRejection(state, item, () => putWithFreeNames(state, item, put), null);
+    const again = written === undefined || written === 'deleted' ? put : written;
+    const is_changed =
+      put.outcome !== 'unchanged' || again.taken.size < put.taken.size || this.released.has(put.id);
     const changed = put.outcome === 'created' ? 'created' : 'updated';
     const overwritten = [...new Set([...put.effects.overwritten, ...again.effects.overwritten])];
     const outcome = is_changed ? changed : 'unchanged';
@@ -360,12 +406,15 @@ class FilePublications {
   }
 }
 
-/** Runs `write`. Reports a rejection and returns undefined. Rethrows any other error, which ends the import. */
+/**
+ * Runs `write`. Reports a rejection and returns undefined. Rethrows any other error, which ends the import. `kind` is null if
+ * the rejection concerns only a part of the item.
+ */
 async function reportRejection<Result>(
   state: RunState,
   item: PublicationItem | ListingItem | ReviewItem,
   write: () => Promise<Result>,
-  kind: Kind = KIND_OF[item.kind],
+  kind: Kind | null = KIND_OF[item.kind],
   path = '',
 ): Promise<Result | undefined> {
   try {

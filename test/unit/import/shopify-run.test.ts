@@ -1,6 +1,9 @@
 import { createPublication, findPublication, updatePublication } from '../../../services/command/publication';
 import { publicationIdOf } from '../../../services/import/identity';
-import { byHand, publicationIn, withShop } from './some-catalog';
+import type { CatalogWriter } from '../../../services/import/writer';
+import { CatalogError } from '../../../shared/kernel/errors';
+import { latch } from '../../support/latch';
+import { byHand, publicationIn, type Shop, withShop } from './some-catalog';
 
 test('a variant whose row is invalid stays as it is, and so does a weight with a comma', () =>
   withShop(async (shop) => {
@@ -102,6 +105,89 @@ test('products of a file exchange their SKUs, and pass them on', () =>
       expect(await skus()).toEqual(order);
       expect((await shop.runShopify(file)).publications).toMatchObject({ unchanged: 4 });
     }
+  }));
+
+type Put = CatalogWriter['putPublication'];
+
+/** Returns a writer that calls `before` before each put of a publication, and `after` after each one that succeeds. */
+function interrupted(
+  { writer }: Shop,
+  before: (...put: Parameters<Put>) => unknown,
+  after: (id: string) => unknown = () => {},
+) {
+  const real = writer();
+  const putPublication: Put = async (...put) => {
+    await before(...put);
+    const written = await real.putPublication(...put);
+    after(put[0]);
+    return written;
+  };
+  return { ...real, putPublication };
+}
+
+const SKU_COLUMNS = 'Handle,Title,Variant SKU,Price';
+const FOUR = ['p0,P0,A,5', 'p1,P1,B,5', 'p2,P2,C,5', 'p3,P3,D,5'];
+const EXCHANGED = ['p0,P0,B,5', 'p1,P1,A,5', 'p2,P2,D,5', 'p3,P3,C,5'];
+
+/** Returns the SKUs of the products p0 to p3. */
+const skusIn = (shop: Shop) =>
+  Promise.all(
+    ['p0', 'p1', 'p2', 'p3'].map(async (handle) => (await publicationIn(shop, handle)).variants[0]!.sku),
+  );
+
+test('an import that is stopped while products exchange their SKUs leaves the other products as they are', () =>
+  withShop(async (shop) => {
+    await shop.runShopify([SKU_COLUMNS, ...FOUR]);
+    const stop = new AbortController();
+    const writer = interrupted(shop, (_id, { variants }) => {
+      if (variants?.[0]?.sku === null) stop.abort();
+    });
+    const report = await shop.runShopify([SKU_COLUMNS, ...EXCHANGED], { writer, signal: stop.signal });
+    expect(await skusIn(shop)).toEqual(['B', 'A', 'C', 'D']);
+    expect(report).toMatchObject({
+      complete: false,
+      publications: { updated: 2, unchanged: 2, failed: 0 },
+      warnings: [
+        { line: 4, reason: 'SKU D was left out: the product "P3" has it' },
+        { line: 5, reason: 'SKU C was left out: the product "P2" has it' },
+      ],
+    });
+  }));
+
+test('an outage while products exchange their SKUs leaves at most one product without its SKU', () =>
+  withShop(async (shop) => {
+    await shop.runShopify([SKU_COLUMNS, ...FOUR]);
+    let has_given_up = false;
+    const writer = interrupted(shop, (_id, { variants }) => {
+      const gives_up = variants?.[0]?.sku === null;
+      if (has_given_up && !gives_up) throw new CatalogError('unavailable');
+      has_given_up = gives_up;
+    });
+    const file = [SKU_COLUMNS, ...EXCHANGED];
+    await expect(shop.runShopify(file, { writer })).rejects.toMatchObject({ condition: 'unavailable' });
+    expect((await skusIn(shop)).filter((sku) => sku === null)).toHaveLength(1);
+    await shop.runShopify(file);
+    expect(await skusIn(shop)).toEqual(['B', 'A', 'D', 'C']);
+  }));
+
+test('a product that was created counts as created, also if it cannot get the SKU that another one has given up', () =>
+  withShop(async (shop) => {
+    await shop.runShopify([SKU_COLUMNS, 'old,Old,A,5']);
+    const id = publicationIdOf(shop.store, 'new', 1);
+    const is_created = latch();
+    let puts = 0;
+    const before = async (put_id: string) => {
+      if (put_id !== id) await is_created.opened;
+      else if (++puts === 3) throw new CatalogError('invalid_query', { message: 'refused' });
+    };
+    const writer = interrupted(shop, before, (put_id) => put_id === id && is_created.open());
+    const report = await shop.runShopify([SKU_COLUMNS, 'new,New,A,5', 'old,Old,B,5'], { writer });
+    expect(report).toMatchObject({
+      wrote: true,
+      publications: { created: 1, updated: 1, failed: 0 },
+      failed: [{ line: 2, external_id: 'new', reason: 'refused' }],
+      warnings: [{ line: 2, reason: 'SKU A was left out: the product "Old" has it' }],
+    });
   }));
 
 test('a row without variants changes the only variant, and says that it does not change one of several', () =>
