@@ -71,8 +71,8 @@ function dialectOf(head: string): Dialect {
 /**
  * Reads the records of a CSV file, the header first, without blank lines and without lines of separators only. The values
  * are separated by commas, semicolons or tabs (`dialectOf`). Returns a `BrokenRow` for lines that a missing quote has joined,
- * and ends with one if a quote is never closed. Throws `ImportFileError` if the file cannot be read, is empty or is not
- * UTF-8.
+ * and ends with one if a quote is never closed. Throws `ImportFileError` if the file cannot be read, is empty or is not UTF-8,
+ * or if a quote in its header is not closed.
  */
 export async function* readRecords(path: string): AsyncGenerator<CsvRecord | BrokenRow> {
   const text = readText(path);
@@ -97,13 +97,14 @@ export async function* readRecords(path: string): AsyncGenerator<CsvRecord | Bro
     // The error is ignored here, because the loop below throws it, too.
   });
   let end_line = 0;
+  let has_header = false;
   try {
     for await (const { record, info, raw } of parser as AsyncIterable<{
       record: string[];
       info: { lines: number };
       raw: string;
     }>) {
-      if (end_line === 0 && record.length > COLUMNS_MAX)
+      if (!has_header && record.length > COLUMNS_MAX)
         throw new ImportFileError(`The header of ${path} has more than ${COLUMNS_MAX} columns.`);
       // A row may have 4 MB: it is parsed, searched for quotes and used in a turn each.
       await endLongTurn();
@@ -111,9 +112,13 @@ export async function* readRecords(path: string): AsyncGenerator<CsvRecord | Bro
       const line = info.lines - newlinesIn(record);
       const is_broken = hasForeignQuote(raw, delimiter);
       await endLongTurn();
-      if (is_broken) yield { line, broken: FOREIGN_QUOTE, to_line: info.lines };
-      else if (record.some((value) => VISIBLE.test(value))) yield { record, line };
       end_line = info.lines;
+      if (is_broken && !has_header) throw brokenHeader(path, FOREIGN_QUOTE);
+      if (is_broken) yield { line, broken: FOREIGN_QUOTE, to_line: end_line };
+      else if (record.some((value) => VISIBLE.test(value))) {
+        has_header = true;
+        yield { record, line };
+      }
     }
   } catch (error) {
     const { code } = error as { code?: unknown };
@@ -122,11 +127,15 @@ export async function* readRecords(path: string): AsyncGenerator<CsvRecord | Bro
         ? 'the row is longer than 4 MB, or a quote is never closed'
         : 'a quote is opened and never closed';
     if (code !== 'CSV_MAX_RECORD_SIZE' && code !== 'CSV_QUOTE_NOT_CLOSED') throw error;
+    if (!has_header) throw brokenHeader(path, reason);
     const broken = `${reason}; nothing was read from this line on`;
-    if (end_line > 0) yield { line: end_line + 1, broken, to_line: null };
+    yield { line: end_line + 1, broken, to_line: null };
   }
-  if (end_line === 0) throw new ImportFileError(`The file ${path} is empty.`);
+  if (!has_header) throw new ImportFileError(`The file ${path} is empty.`);
 }
+
+const brokenHeader = (path: string, reason: string): ImportFileError =>
+  new ImportFileError(`The header of ${path} cannot be read: ${reason}.`);
 
 async function* startingWith(head: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
   yield head;

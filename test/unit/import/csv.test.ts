@@ -69,6 +69,15 @@ test.each([
   ]);
 });
 
+test.each([
+  ['is never closed', 'a,A,5\n', 'a quote is opened and never closed'],
+  ['is closed by a quote of the next row', '"a","A",5\nb,B,6\n', FOREIGN],
+])('names the header as the fault, if a quote in it %s', async (_name, rows, reason) => {
+  await expect(read(`Handle,"Title,Price\n${rows}`)).rejects.toThrow(
+    new RegExp(`^The header of .*file\\.csv cannot be read: ${reason}\\.$`),
+  );
+});
+
 test('reads quotes within values', async () => {
   const rows = ['a,12" board,5', 'b,"<p class=""x"">B</p>\n<p>two</p>",5', 'c,"C ""one"", two",5', 'd,"",5'];
   expect((await read(['Handle,Title,Price', ...rows].join('\n'))).slice(1)).toEqual([
