@@ -161,23 +161,30 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
   const tally = new Tally(run.dry_run);
   const fail = ({ line, name }: PriceRow, reason: string): void =>
     tally.fail(null, { line, external_id: name, reason });
+  let done = 0;
+  const addDone = (count: number): void => {
+    done += count;
+    run.on_progress?.(done);
+  };
   for (const row of list.failed) tally.fail(null, row);
+  addDone(list.failed.length);
   const by_publication = new Map<PublicationId, PriceRow[]>();
   const find = async (row: PriceRow): Promise<void> => {
     const found = await publicationsOf(row, run);
     const [id] = found;
-    if (id === undefined) return fail(row, `the store has no ${row.key} "${row.name}"`);
-    if (found.length > 1) return fail(row, `several publications have the ${row.key} "${row.name}"`);
+    if (id === undefined || found.length > 1) {
+      const subject = found.length === 0 ? 'the store has no' : 'several publications have the';
+      fail(row, `${subject} ${row.key} "${row.name}"`);
+      return addDone(1);
+    }
     const rows = by_publication.get(id) ?? [];
     rows.push(row);
     by_publication.set(id, rows);
   };
   await runPool(list.rows, CONCURRENCY, find, signal);
-  // Lookups end in any order. The preview names the first row of a publication, and `patchOf` refuses the second of two
-  // rows for a variant.
-  for (const rows of by_publication.values()) rows.sort((a, b) => a.line - b.line);
-  let done = list.failed.length;
-  const write = async ([id, rows]: [PublicationId, PriceRow[]]): Promise<void> => {
+  const write = async ([id, found]: [PublicationId, PriceRow[]]): Promise<void> => {
+    // The look-ups end in any order.
+    const rows = found.toSorted((a, b) => a.line - b.line);
     let refused: [PriceRow, string][] = [];
     try {
       const { changed, value } = await writer.changePublication(id, (publication) => {
@@ -198,8 +205,7 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
       refused = rows.map((row) => [row, reason]);
     }
     for (const [row, reason] of refused) fail(row, reason);
-    done += rows.length;
-    run.on_progress?.(done);
+    addDone(rows.length);
   };
   await runPool(by_publication, CONCURRENCY, write, signal);
   const { unused_columns } = list;
