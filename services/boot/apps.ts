@@ -5,6 +5,7 @@ import { errorCatalogue } from '../../shared/api/error-catalogue';
 import { tokens as tokenOperations } from '../../shared/api/operations/tokens';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
 import { Authenticator, type ControlChanges } from '../../shared/http/auth';
+import { Limits } from '../../shared/http/rate-limit';
 import type { Route } from '../../shared/http/route';
 import { loadTokenKeys } from '../../shared/http/token-keys';
 import { TokenCodec } from '../../shared/http/tokens';
@@ -26,7 +27,7 @@ import { PageViewCounter, type RecordPageView } from '../query/page-view-counter
 import { queryRoutes } from '../query/routes';
 import { operatorRoutes } from '../web/console/operator';
 import { type ConsoleDeps, consoleRoutes } from '../web/console/routes';
-import { Attempts, type Sessions } from '../web/console/sign-in';
+import type { Sessions } from '../web/console/sign-in';
 import { type Connection, shopRoutes } from '../web/shop/routes';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';
@@ -160,17 +161,17 @@ export async function buildQueryApp(
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
   const auth = authEndpoints({ authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) });
-  const attempts = new Attempts(runtime);
+  const limits = new Limits(shared);
   const pages = web
     ? [
         ...shopRoutes(web.connectShop, startRoute()),
         ...consoleRoutes({
-          ...{ imports: web.imports, sessions: web.sessions, attempts, keys: runtime },
+          ...{ imports: web.imports, sessions: web.sessions, limits, keys: runtime },
           connect: web.connectConsole,
           authenticate: (token) => authenticator.authenticate(token),
           tokens: auth[tokenOperations.issueToken.path]!,
         }),
-        ...operatorRoutes({ ...runtime, ...web, ready: operations.ready, attempts }, web.operator_token),
+        ...operatorRoutes({ ...runtime, ...web, ready: operations.ready, limits }, web.operator_token),
       ]
     : [startRoute()];
   const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];

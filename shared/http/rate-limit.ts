@@ -110,6 +110,16 @@ export class Limits {
     return this.admit(exchange, 'options', subject, this.api.public, 'public');
   }
 
+  /**
+   * Counts an attempt to sign in on the pages of this name, by the address of the visitor. It has the limit of an endpoint
+   * of `/auth/*`.
+   */
+  async takeSignIn(req: IncomingMessage, pages: 'console' | 'operator'): Promise<Verdict> {
+    const verdict = await this.take(`auth:${pages}:ip:${this.addressOf(req)}`, this.auth);
+    if (!verdict.allowed) this.options.metrics?.limiterRefused({ area: 'auth', tier: 'public_key' });
+    return verdict;
+  }
+
   private async admit(
     exchange: Exchange,
     area: Area,

@@ -1,6 +1,8 @@
 import { dropUnused } from '../../projections/maintenance/rebuild';
+import { errorCatalogue } from '../../shared/api/error-catalogue';
 import { type StreamName, streamName } from '../../shared/catalog/events/envelope';
 import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partitions';
+import { CatalogError } from '../../shared/kernel/errors';
 import { ALL_PARTS } from '../../shared/ports/view-store';
 import { nextBatch } from '../contract/some-documents';
 import { fetch } from '../support/fetch';
@@ -229,6 +231,30 @@ describe('a task', () => {
     await shown('Rewritten: 1.');
     expect((await publications.get(id)).title).toBe('Cup');
   });
+});
+
+test.each([
+  ['too_large', 413],
+  ['unavailable', 503],
+] as const)('a page that fails with %s answers with %i', async (condition, status) => {
+  await signIn();
+  const { live } = harness.service.runtime.events;
+  const readStream = live.readStream.bind(live);
+  const stream = streamName('live', 'store', shop.store_id);
+  const reading = jest.spyOn(live, 'readStream');
+  reading.mockImplementation(async (...args) => {
+    if (args[0] === stream) throw new CatalogError(condition);
+    return readStream(...args);
+  });
+  try {
+    const page = await open(`/stream?name=${stream}`);
+    expect([page.status, page.html]).toEqual([
+      status,
+      expect.stringContaining(errorCatalogue[condition].message),
+    ]);
+  } finally {
+    reading.mockRestore();
+  }
 });
 
 test('the stores and accounts are listed, names as text', async () => {

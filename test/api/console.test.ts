@@ -86,21 +86,38 @@ describe('the sign-in', () => {
     expect((await open('/keys')).html).not.toContain('For ever');
   });
 
-  test('counts the attempts of each visitor by the address that a trusted proxy names', async () => {
-    const environment = { CONSOLE: 'on', RATE_LIMIT_AUTH: '1/3', TRUST_PROXY: 'loopback' };
-    const guessed = await startHarness({ environment });
+  test('counts the attempts of each visitor by the address that a trusted proxy names, also without the shared limiter', async () => {
+    const token = 'an operator token of 32 characters';
+    const environment = {
+      ...{ CONSOLE: 'on', RATE_LIMIT_AUTH: '1/3', TRUST_PROXY: 'loopback' },
+      CONSOLE_OPERATOR_TOKEN: token,
+    };
+    const guessed = await startHarness({ environment, is_own: true });
     try {
       const visitor = new ConsoleVisitor(guessed);
-      const attempt = async (address: string) => {
-        const headers = { 'x-forwarded-for': address };
-        const { html } = await visitor.open('/sign-in', {
-          form: { key: `sk_live_${'x'.repeat(32)}` },
-          headers,
-        });
-        return html.includes('Too many attempts');
+      const attempt = async (address: string, path: string) => {
+        const form = { key: `sk_live_${'x'.repeat(32)}`, token: 'guessed' };
+        const sent = { form, headers: { 'x-forwarded-for': address } };
+        const { status, html, headers } = await visitor.open(path, sent);
+        if (status !== 429) return false;
+        expect([headers.get('retry-after'), html]).toEqual([
+          '1',
+          expect.stringContaining('Too many attempts'),
+        ]);
+        return true;
       };
-      await waitFor(() => attempt('203.0.113.1'));
-      expect(await attempt('203.0.113.2')).toBe(false);
+      const isRefused = async (address: string, path: string) => {
+        const attempts = Array.from({ length: 10 }, () => attempt(address, path));
+        return (await Promise.all(attempts)).includes(true);
+      };
+      await waitFor(() => isRefused('203.0.113.1', '/sign-in'));
+      expect(await attempt('203.0.113.2', '/sign-in')).toBe(false);
+      const failing = jest.spyOn(guessed.service.runtime.limiter, 'take');
+      failing.mockRejectedValue(new Error('connection refused'));
+      for (const path of ['/sign-in', '/operator/sign-in']) {
+        await waitFor(() => isRefused('203.0.113.3', path));
+        expect(await attempt('203.0.113.4', path)).toBe(false);
+      }
     } finally {
       await guessed.close();
     }

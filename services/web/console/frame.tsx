@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { type HttpRequest, headerOf, isSecure } from '../../../shared/http/request';
 import type { Answer, PublicAnswer, TextAnswer } from '../../../shared/http/route';
+import type { Verdict } from '../../../shared/ports/rate-limiter';
 import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
 import { Layout, Message, type Notice, type Site } from './pages';
 import { STYLE } from './style';
@@ -12,16 +13,19 @@ export const STYLE_ROUTE = assetRoute('console', 'css', STYLE);
 export const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' };
 const REFRESH_S = 2;
 
+export interface ShownPage {
+  readonly title: string;
+  readonly body: VNode;
+  readonly notice?: Notice | undefined;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The page is loaded again soon, because it shows work that goes on. */
+  readonly refreshes?: boolean;
+}
+
 /** What a page answers. */
 export type Shown =
-  | {
-      readonly title: string;
-      readonly body: VNode;
-      readonly notice?: Notice | undefined;
-      readonly status?: number;
-      /** The page is loaded again soon, because it shows work that goes on. */
-      readonly refreshes?: boolean;
-    }
+  | ShownPage
   /** Redirects. The next page shows `saved`. */
   | { readonly location: string; readonly saved?: string }
   | { readonly file: Answer };
@@ -75,16 +79,23 @@ const withSaved = (location: string, saved: string | undefined): string =>
 
 export function render(
   site: Site,
-  { status = 200, body, refreshes = false, ...page }: Extract<Shown, { body: VNode }>,
+  { status = 200, headers, body, refreshes = false, ...page }: ShownPage,
 ): TextAnswer {
   const html = renderToString(
     <Layout {...page} site={site} style={STYLE_ROUTE.path}>
       {body}
     </Layout>,
   );
-  const headers = refreshes ? { ...HEADERS, Refresh: String(REFRESH_S) } : HEADERS;
-  return htmlAnswer(`<!doctype html>${html}`, status, headers);
+  const sent = { ...HEADERS, ...headers, ...(refreshes && { Refresh: String(REFRESH_S) }) };
+  return htmlAnswer(`<!doctype html>${html}`, status, sent);
 }
+
+/** Returns what a sign-in page shows after too many attempts. */
+export const tooManyAttempts = ({ retry_after_s }: Verdict) => ({
+  notice: { text: 'Too many attempts. Try again later.', is_bad: true },
+  status: 429,
+  headers: { 'Retry-After': String(retry_after_s) },
+});
 
 /** Answers a form of another site. */
 export const refuse = (site: Site): TextAnswer =>

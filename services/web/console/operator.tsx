@@ -1,18 +1,20 @@
 import { createHmac, hash, randomUUID, timingSafeEqual } from 'node:crypto';
+import { errorCatalogue } from '../../../shared/api/error-catalogue';
 import { readForm } from '../../../shared/http/body';
+import type { Limits } from '../../../shared/http/rate-limit';
 import type { HttpRequest } from '../../../shared/http/request';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
 import { CatalogError } from '../../../shared/kernel/errors';
 import * as frame from './frame';
 import { HOME, messageOf, OPERATOR, type PageDeps } from './operator-frame';
 import { OPERATOR_PAGES, statusOf } from './operator-pages';
-import { type Notice, SignIn } from './pages';
+import { SignIn } from './pages';
 import { plotAssets } from './plots';
-import { type Attempts, SESSION_MINUTES, type Sessions } from './sign-in';
+import { SESSION_MINUTES, type Sessions } from './sign-in';
 
 export interface OperatorDeps extends PageDeps {
   readonly sessions: Sessions;
-  readonly attempts: Attempts;
+  readonly limits: Limits;
 }
 
 const COOKIE = { name: 'catalog_operator', path: HOME };
@@ -41,7 +43,8 @@ export function operatorRoutes(deps: OperatorDeps, token: string | undefined): P
       const query = new URL(req.url, 'http://console').searchParams;
       const shown = await page({ deps, query, form }).catch((error: unknown) => {
         if (!(error instanceof CatalogError)) throw error;
-        return messageOf('This did not work', error.message || error.condition, 503);
+        const { status, message } = errorCatalogue[error.condition];
+        return messageOf('This did not work', error.message || message, status);
       });
       return frame.show(OPERATOR, shown, query);
     }),
@@ -61,13 +64,13 @@ export function operatorRoutes(deps: OperatorDeps, token: string | undefined): P
   ];
 }
 
-function signInPage(notice?: Notice, status = 200): TextAnswer {
+function signInPage(shown: Partial<frame.ShownPage> = {}): TextAnswer {
   const texts = {
     ...{ heading: 'Operator', label: 'Token', name: 'token', action: `${HOME}/sign-in` },
     note: 'Sign in with the token of CONSOLE_OPERATOR_TOKEN.',
   };
   const body = <SignIn {...texts} />;
-  return frame.render({ ...OPERATOR, sections: [] }, { title: 'Sign in', body, notice, status });
+  return frame.render({ ...OPERATOR, sections: [] }, { title: 'Sign in', body, ...shown });
 }
 
 class Session {
@@ -77,11 +80,14 @@ class Session {
   ) {}
 
   async signIn(req: HttpRequest): Promise<TextAnswer> {
-    const { sessions, attempts, system } = this.deps;
-    const refused = (text: string) => signInPage({ text, is_bad: true }, 403);
-    if (!(await attempts.take(req, 'operator'))) return refused('Too many attempts. Try again later.');
+    const { sessions, limits, system } = this.deps;
+    const attempt = await limits.takeSignIn(req, 'operator');
+    if (!attempt.allowed) return signInPage(frame.tooManyAttempts(attempt));
     const sent = (await readForm(req)).get('token') ?? '';
-    if (!isEqual(sent, this.token)) return refused('This is not the token of CONSOLE_OPERATOR_TOKEN.');
+    if (!isEqual(sent, this.token)) {
+      const text = 'This is not the token of CONSOLE_OPERATOR_TOKEN.';
+      return signInPage({ notice: { text, is_bad: true }, status: 403 });
+    }
     const seconds = SESSION_MINUTES * 60;
     const until = `${Math.floor(system.now() / 1_000) + seconds}-${randomUUID()}`;
     const value = `${until}.${this.signatureOf(until)}`;

@@ -2,13 +2,25 @@ import typeIs from 'type-is';
 import { errorBody, errorCatalogue } from '../../../shared/api/error-catalogue';
 import { CatalogApiError, CatalogClient, type Store } from '../../../shared/client';
 import { readForm } from '../../../shared/http/body';
+import type { Limits } from '../../../shared/http/rate-limit';
 import type { HttpRequest, Principal } from '../../../shared/http/request';
 import type { AuthEndpoint, PublicAnswer, TextAnswer } from '../../../shared/http/route';
 import { CatalogError } from '../../../shared/kernel/errors';
 import { InvalidText } from './fields';
-import { cookieIn, cookieOf, isOwnForm, redirect, refuse, render, type Shown, show } from './frame';
+import {
+  cookieIn,
+  cookieOf,
+  isOwnForm,
+  redirect,
+  refuse,
+  render,
+  type Shown,
+  type ShownPage,
+  show,
+  tooManyAttempts,
+} from './frame';
 import { Message, type Notice, SignIn, siteOf } from './pages';
-import { type Attempts, SESSION_MINUTES, type Sessions } from './sign-in';
+import { SESSION_MINUTES, type Sessions } from './sign-in';
 
 export const HOME = '/console/products';
 const COOKIE = { name: 'catalog_console', path: '/console' };
@@ -41,22 +53,23 @@ export type Page = (visit: Visit, notice?: Notice) => Promise<Shown>;
 
 export interface SignInDeps {
   readonly sessions: Sessions;
-  readonly attempts: Attempts;
+  readonly limits: Limits;
   /** The endpoint that issues tokens. */
   readonly tokens: AuthEndpoint;
 }
 
+const signInPage = (shown: Partial<ShownPage>): TextAnswer =>
+  render(siteOf(undefined), { title: 'Sign in', body: SIGN_IN, ...shown });
+
 export async function signIn(
   req: HttpRequest,
-  { sessions, attempts, tokens }: SignInDeps,
+  { sessions, limits, tokens }: SignInDeps,
 ): Promise<TextAnswer> {
   const key = (await readForm(req)).get('key')?.trim() ?? '';
-  const refused = (text: string) =>
-    render(siteOf(undefined), {
-      ...{ title: 'Sign in', body: SIGN_IN, notice: { text, is_bad: true }, status: 403 },
-    });
+  const refused = (text: string) => signInPage({ notice: { text, is_bad: true }, status: 403 });
   if (!key.startsWith('sk_')) return refused('This is not a secret key: it begins with sk_.');
-  if (!(await attempts.take(req, 'console'))) return refused('Too many attempts. Try again later.');
+  const attempt = await limits.takeSignIn(req, 'console');
+  if (!attempt.allowed) return signInPage(tooManyAttempts(attempt));
   try {
     const accepted = await tokens.authenticate((name) => (name === 'x-api-key' ? key : undefined));
     const { token, expires_in } = accepted.respond({ ttl_minutes: SESSION_MINUTES });
@@ -98,12 +111,9 @@ export async function visit(
   page: Page,
 ): Promise<PublicAnswer> {
   const token = cookieIn(req, COOKIE);
-  const signInPage = (notice?: Notice) =>
-    render(siteOf(undefined), {
-      ...{ title: 'Sign in', body: SIGN_IN, notice, status: token ? 401 : 200 },
-    });
+  const signInAgain = (notice?: Notice) => signInPage({ notice, status: token ? 401 : 200 });
   // Another token of the key is no session: who has it may not have the key, with which one signs in.
-  if (token === undefined || !(await sessions.has(token))) return signInPage();
+  if (token === undefined || !(await sessions.has(token))) return signInAgain();
   if (req.method === 'POST' && !isOwnForm(req)) return refuse(siteOf(undefined));
   const has_form = req.method === 'POST' && !typeIs(req, ['multipart/form-data']);
   const form = has_form ? await readForm(req) : new URLSearchParams();
@@ -124,7 +134,7 @@ export async function visit(
     const error = toApiError(thrown);
     if (!(error instanceof CatalogApiError)) throw error;
     if (error.status === 401)
-      return signInPage({ text: 'The session has ended. Sign in again.', is_bad: true });
+      return signInAgain({ text: 'The session has ended. Sign in again.', is_bad: true });
     const hint = error.message;
     const heading = error.status === 404 ? 'Not found' : 'This did not work';
     const body = <Message heading={heading} hint={hint} />;

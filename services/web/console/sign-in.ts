@@ -1,10 +1,7 @@
 import { hash } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { clientAddress } from '../../../shared/http/rate-limit';
-import type { HttpRequest } from '../../../shared/http/request';
-import type { Config } from '../../../shared/kernel/config';
-import type { RateLimiter } from '../../../shared/ports/rate-limiter';
 
 /** How long a session lasts: the longest lifetime of a token. */
 export const SESSION_MINUTES = 60;
@@ -21,14 +18,14 @@ export class Sessions {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const expired_ms = Date.now() - SESSION_MINUTES * 60_000;
     for (const name of await readdir(this.folder)) {
-      const file = await stat(join(this.folder, name)).catch(() => undefined);
+      const file = await stateOf(join(this.folder, name));
       if (file && file.mtimeMs < expired_ms) await rm(join(this.folder, name), { force: true });
     }
     await writeFile(this.pathOf(cookie), '', { mode: 0o600 });
   }
 
   async has(cookie: string): Promise<boolean> {
-    return (await stat(this.pathOf(cookie)).catch(() => undefined)) !== undefined;
+    return (await stateOf(this.pathOf(cookie))) !== undefined;
   }
 
   async end(cookie: string): Promise<void> {
@@ -40,25 +37,12 @@ export class Sessions {
   }
 }
 
-export interface AttemptsOptions {
-  readonly config: Pick<Config, 'RATE_LIMIT_AUTH' | 'TRUST_PROXY'>;
-  readonly limiter: RateLimiter;
-}
-
-/** Limits attempts to sign in like requests to `/auth/*`, by the address of the visitor. */
-export class Attempts {
-  private readonly addressOf: (req: HttpRequest) => string;
-
-  constructor(private readonly options: AttemptsOptions) {
-    this.addressOf = clientAddress(options.config.TRUST_PROXY);
-  }
-
-  /** Counts an attempt on the pages of this name. Returns false if there were too many. A failure of the limiter allows it. */
-  async take(req: HttpRequest, pages: 'console' | 'operator'): Promise<boolean> {
-    const { config, limiter } = this.options;
-    const { per_second, burst } = config.RATE_LIMIT_AUTH;
-    const tier = { burst, refill_per_s: per_second, limit: per_second, per_day: null };
-    const taken = await limiter.take(`auth:${pages}:ip:${this.addressOf(req)}`, tier).catch(() => undefined);
-    return taken?.allowed !== false;
+/** Returns the state of a file, undefined if there is no file. */
+async function stateOf(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
