@@ -1,5 +1,5 @@
 import { parseBarcode } from '../../shared/catalog/publication/barcode';
-import { withoutNumberQuote } from '../../shared/catalog/spreadsheet';
+import { unescapeNumber } from '../../shared/catalog/spreadsheet';
 import { shortenText } from '../../shared/kernel/text';
 
 /*
@@ -20,7 +20,7 @@ type Warn = (reason: string) => void;
 
 /** Returns the SKU, null if there is none. Returns undefined, with a warning, if a spreadsheet has lost it. */
 export function skuIn(cell: string, warn: Warn): string | null | undefined {
-  const sku = withoutNumberQuote(cell).replace(/\s+/g, ' ');
+  const sku = unescapeNumber(cell).replace(/\s+/g, ' ');
   if (isLost('SKU', sku, warn)) return undefined;
   if (DECIMAL.test(sku)) warn(`SKU ${sku}: a spreadsheet may have made a decimal number of it`);
   if (DATE.test(sku)) warn(`SKU ${sku}: a spreadsheet may have made a date of it`);
@@ -32,7 +32,7 @@ export function skuIn(cell: string, warn: Warn): string | null | undefined {
  * undefined if a spreadsheet has lost it. Warns about each change.
  */
 export function barcodeIn(cell: string, warn: Warn): string | null | undefined {
-  const text = withoutNumberQuote(cell);
+  const text = unescapeNumber(cell);
   if (isLost('barcode', text, warn)) return undefined;
   const decimal = DECIMAL.exec(text)?.[1];
   if (decimal !== undefined) warn(`barcode ${shown(text)} was imported as ${shown(decimal)}`);

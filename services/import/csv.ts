@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream';
 import { parse } from 'csv-parse';
-import { withoutFormulaQuote } from '../../shared/catalog/spreadsheet';
+import { unescapeFormula } from '../../shared/catalog/spreadsheet';
 import { endLongTurn } from '../../shared/kernel/async';
 import { ImportFileError, ROW_LENGTH_MAX, readText } from './text-file';
 
@@ -31,7 +31,7 @@ const TEXT_FORMULA = /^="([^"]*)"$/;
 
 /** Returns the text of a cell, without what a spreadsheet needs. */
 export const cleanCell = (value = ''): string =>
-  withoutFormulaQuote(value.replace(CONTROLS, '').trim().replace(TEXT_FORMULA, '$1').trim());
+  unescapeFormula(value.replace(CONTROLS, '').trim().replace(TEXT_FORMULA, '$1').trim());
 
 /** Columns, each with the names that it has in files. */
 type Columns<Column extends string> = Readonly<Record<Column, readonly string[]>>;

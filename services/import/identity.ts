@@ -36,7 +36,9 @@ export function listingKey(listing: ListingName): string {
   return key === undefined ? folded : `${folded}\n${key}`;
 }
 
-/** Returns the handle for the one of another system, which may have other characters. Empty if nothing remains of it. */
+/**
+ * Converts a handle of another system to a handle of this service. Returns an empty text if no letter or digit remains.
+ */
 export function handleOf(text: string): string {
   // A cell may have 4 MB.
   const { success, data } = handleField.safeParse(text.slice(0, HANDLE_MAX + 1).toLowerCase());

@@ -69,7 +69,8 @@ export class Images {
       }),
     );
     const uploaded = media_ids.filter((id) => id !== null);
-    // Without any image of the file, those of the publication stay.
+    // If the file has images and none could be fetched, the publication keeps its images. If the file has an empty list, the
+    // import removes the images that it had added.
     if (this.fetch && (uploaded.length > 0 || images.length === 0)) {
       const pictures = (item.variant_images ?? []).flatMap(({ url, option_values }) => {
         const media_id = media_ids[images.findIndex((image) => image.url === url)];

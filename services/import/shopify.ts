@@ -209,11 +209,11 @@ export function foldProduct(
     return [publication, ...faults, ...warnings];
   } catch (error) {
     const others = new RowError(`the product was not imported, see line ${first.line}`);
-    return rows.map((row) =>
-      row === first
-        ? failed(first, 'publication', error)
-        : (faults.find(({ line }) => line === row.line) ?? failed(row, null, others)),
-    );
+    return rows.map((row) => {
+      if (row === first) return failed(first, 'publication', error);
+      const fault = faults.find(({ line }) => line === row.line);
+      return fault ?? failed(row, null, others);
+    });
   }
 }
 

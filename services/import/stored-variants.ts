@@ -28,10 +28,7 @@ export function forVariantsOf(
   unread: UnreadVariants,
 ): RowChanges {
   if (wanted.variants) {
-    const keysOf = (values: readonly object[]) => new Set(values.map(keyOfTexts));
-    const is_all = unread === 'unknown';
-    const keys = keysOf(is_all ? wanted.variants.map(({ option_values = {} }) => option_values) : unread);
-    const kept = stored.filter(({ option_values }) => keys.has(keyOfTexts(option_values)) !== is_all);
+    const kept = variantsToKeep(stored, wanted.variants, unread);
     return { wanted: { ...wanted, variants: [...wanted.variants, ...kept] }, ignored: [] };
   }
   if (stored.length === 1) {
@@ -45,4 +42,19 @@ export function forVariantsOf(
   );
   const kept = Object.fromEntries(follows.map((name) => [name, before[name]]));
   return { wanted: { ...wanted, ...kept } as NewPublication, ignored };
+}
+
+/** Returns the stored variants that stay although the file, of which some rows are invalid, does not contain them. */
+function variantsToKeep(
+  stored: Publication['variants'],
+  variants: NonNullable<NewPublication['variants']>,
+  unread: UnreadVariants,
+): Publication['variants'] {
+  const keysOf = (values: readonly object[]) => new Set(values.map(keyOfTexts));
+  if (unread === 'unknown') {
+    const read = keysOf(variants.map(({ option_values = {} }) => option_values));
+    return stored.filter(({ option_values }) => !read.has(keyOfTexts(option_values)));
+  }
+  const invalid = keysOf(unread);
+  return stored.filter(({ option_values }) => invalid.has(keyOfTexts(option_values)));
 }

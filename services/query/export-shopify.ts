@@ -1,6 +1,6 @@
 import { formatPrice } from '../../shared/catalog/input-rules';
 import { NO_OPTION_VALUE, SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
-import { withFormulaQuote, withNumberQuote } from '../../shared/catalog/spreadsheet';
+import { escapeFormula, escapeNumber } from '../../shared/catalog/spreadsheet';
 import type { ExportedPublication, ExportedVariant, ExportItem } from './export-items';
 
 type Row = Partial<Record<keyof typeof SHOPIFY_COLUMNS, string | null | undefined>>;
@@ -24,7 +24,7 @@ export async function* shopifyRows(
   { bom = false, escape_formulas = false }: CsvOptions,
 ): AsyncGenerator<string> {
   const cellOf = (text: string): string => {
-    const cell = withFormulaQuote(text, escape_formulas);
+    const cell = escapeFormula(text, escape_formulas);
     return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
   };
   const lineOf = (row: Row): string => `${COLUMNS.map((column) => cellOf(row[column] ?? '')).join(',')}\n`;
@@ -93,14 +93,14 @@ function variantOf(
     option2: joined(1, valueIn),
     option3_name: nameOf(2),
     option3: joined(2, valueIn),
-    sku: withNumberQuote(variant.sku ?? ''),
+    sku: escapeNumber(variant.sku ?? ''),
     grams: String(grams),
     tracker: quantity === null ? '' : 'shopify',
     quantity: quantity === null ? '' : String(quantity),
     policy: variant.allow_backorder ? 'continue' : 'deny',
     price: formatPrice(variant.price_amount ?? price_amount),
     compare_at: variant.compare_at_amount == null ? '' : formatPrice(variant.compare_at_amount),
-    barcode: withNumberQuote(variant.barcode ?? ''),
+    barcode: escapeNumber(variant.barcode ?? ''),
     variant_image: variant.image,
   };
 }
