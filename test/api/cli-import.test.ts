@@ -631,7 +631,7 @@ describe('a price list', () => {
         'shirt-M,8.88,,,',
         'gone,1.00,,,',
         ',1.00,,,',
-        'shirt-S,1.234,,,',
+        'shirt-S,1.2345,,,',
         'shirt-L,1.00,-2,,',
       ];
       const { code, stdout } = await prices(rows, '--strict', '--json');
@@ -644,7 +644,7 @@ describe('a price list', () => {
             { line: 3, external_id: 'shirt-M', reason: 'duplicate of line 2' },
             { line: 4, external_id: 'gone', reason: 'the store has no sku "gone"' },
             { line: 5, external_id: '', reason: 'missing sku, external_id' },
-            { line: 6, external_id: 'shirt-S', reason: 'price "1.234": must have at most two decimals' },
+            { line: 6, external_id: 'shirt-S', reason: 'price "1.2345": must have at most two decimals' },
             { line: 7, external_id: 'shirt-L', reason: 'quantity_available "-2": must be a whole number' },
           ],
         }),

@@ -71,6 +71,9 @@ describe('the sign-in', () => {
     expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
     expect(page.headers.get('access-control-allow-origin')).toBeNull();
     const signed_out = { status: 401, html: expect.stringContaining('Sign in') };
+    // The cookie is no token of the interface, so it is worth nothing without its session.
+    const token = merchant.cookie.split('=')[1]!;
+    expect((await harness.request('GET', '/api/store', { token })).status).toBe(401);
     const out = await open('/sign-out', { form: {} });
     expect(out.headers.get('set-cookie')).toMatch(/^catalog_console=; .*Max-Age=0/);
     expect(await open('/products')).toMatchObject(signed_out);

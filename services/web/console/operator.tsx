@@ -91,7 +91,7 @@ class Session {
     const seconds = SESSION_MINUTES * 60;
     const until = `${Math.floor(system.now() / 1_000) + seconds}-${randomUUID()}`;
     const value = `${until}.${this.signatureOf(until)}`;
-    await sessions.begin(value);
+    await sessions.begin('', value);
     return frame.redirect(HOME, { 'Set-Cookie': frame.cookieOf(COOKIE, value, seconds, req) });
   }
 
@@ -105,7 +105,11 @@ class Session {
     const value = frame.cookieIn(req, COOKIE) ?? '';
     const [until = '', signature = ''] = value.split('.');
     const is_valid = isEqual(signature, this.signatureOf(until));
-    return is_valid && Number.parseInt(until, 10) * 1_000 > system.now() && sessions.has(value);
+    return (
+      is_valid &&
+      Number.parseInt(until, 10) * 1_000 > system.now() &&
+      (await sessions.read(value)) !== undefined
+    );
   }
 
   private signatureOf(until: string): string {

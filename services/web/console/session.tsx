@@ -73,8 +73,8 @@ export async function signIn(
   try {
     const accepted = await tokens.authenticate((name) => (name === 'x-api-key' ? key : undefined));
     const { token, expires_in } = accepted.respond({ ttl_minutes: SESSION_MINUTES });
-    await sessions.begin(String(token));
-    return redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, String(token), Number(expires_in), req) });
+    const cookie = await sessions.begin(String(token));
+    return redirect(HOME, { 'Set-Cookie': cookieOf(COOKIE, cookie, Number(expires_in), req) });
   } catch (error) {
     if (!(error instanceof CatalogError) || errorCatalogue[error.condition].status >= 500) throw error;
     return refused('This key is unknown, expired or revoked.');
@@ -110,10 +110,10 @@ export async function visit(
   id: string,
   page: Page,
 ): Promise<PublicAnswer> {
-  const token = cookieIn(req, COOKIE);
-  const signInAgain = (notice?: Notice) => signInPage({ notice, status: token ? 401 : 200 });
-  // Another token of the key is no session: who has it may not have the key, with which one signs in.
-  if (token === undefined || !(await sessions.has(token))) return signInAgain();
+  const cookie = cookieIn(req, COOKIE);
+  const signInAgain = (notice?: Notice) => signInPage({ notice, status: cookie ? 401 : 200 });
+  const token = cookie && (await sessions.read(cookie));
+  if (!token) return signInAgain();
   if (req.method === 'POST' && !isOwnForm(req)) return refuse(siteOf(undefined));
   const has_form = req.method === 'POST' && !typeIs(req, ['multipart/form-data']);
   const form = has_form ? await readForm(req) : new URLSearchParams();

@@ -1,31 +1,44 @@
-import { hash } from 'node:crypto';
-import type { Stats } from 'node:fs';
-import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { createCipheriv, createDecipheriv, createHash, hash, randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** How long a session lasts: the longest lifetime of a token. */
 export const SESSION_MINUTES = 60;
 
+/** The key of a file encrypts only once, so the nonce may be the same. */
+const NONCE = Buffer.alloc(12);
+const TAG_BYTES = 16;
+
 /**
- * The sessions of merchants and operators that have begun and not ended. Each has an empty file in `folder`, so that every
- * HTTP process knows it. The name of the file is the hash of the cookie, so that the folder contains no secret.
+ * The sessions of merchants and operators that have begun and not ended. Each has a file in `folder`, so that every HTTP
+ * process knows it. The cookie is random and opens nothing but its session. The name of the file is a hash of the cookie, and
+ * the content, such as the token of the session, is encrypted with another one. So neither the folder nor a cookie whose
+ * session has ended gives access.
  */
 export class Sessions {
   constructor(private readonly folder: string) {}
 
-  /** Begins the session with this value of its cookie. Removes the files of sessions that have expired. */
-  async begin(cookie: string): Promise<void> {
+  /** Begins a session and returns its cookie. Removes the files of sessions that have expired. */
+  async begin(content: string, cookie = randomBytes(32).toString('base64url')): Promise<string> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const expired_ms = Date.now() - SESSION_MINUTES * 60_000;
     for (const name of await readdir(this.folder)) {
-      const file = await stateOf(join(this.folder, name));
+      const file = await unlessMissing(stat(join(this.folder, name)));
       if (file && file.mtimeMs < expired_ms) await rm(join(this.folder, name), { force: true });
     }
-    await writeFile(this.pathOf(cookie), '', { mode: 0o600 });
+    const cipher = createCipheriv('aes-256-gcm', keyOf(cookie), NONCE);
+    const encrypted = Buffer.concat([cipher.update(content, 'utf8'), cipher.final()]);
+    await writeFile(this.pathOf(cookie), Buffer.concat([cipher.getAuthTag(), encrypted]), { mode: 0o600 });
+    return cookie;
   }
 
-  async has(cookie: string): Promise<boolean> {
-    return (await stateOf(this.pathOf(cookie))) !== undefined;
+  /** Returns the content of the session, undefined if there is no session with this cookie. */
+  async read(cookie: string): Promise<string | undefined> {
+    const file = await unlessMissing(readFile(this.pathOf(cookie)));
+    if (file === undefined) return undefined;
+    const decipher = createDecipheriv('aes-256-gcm', keyOf(cookie), NONCE);
+    decipher.setAuthTag(file.subarray(0, TAG_BYTES));
+    return decipher.update(file.subarray(TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
   }
 
   async end(cookie: string): Promise<void> {
@@ -37,10 +50,12 @@ export class Sessions {
   }
 }
 
-/** Returns the state of a file, undefined if there is no file. */
-async function stateOf(path: string): Promise<Stats | undefined> {
+const keyOf = (cookie: string): Buffer => createHash('sha256').update(`content ${cookie}`).digest();
+
+/** Returns the result of a file operation, undefined if there is no file. */
+async function unlessMissing<Result>(operation: Promise<Result>): Promise<Result | undefined> {
   try {
-    return await stat(path);
+    return await operation;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
