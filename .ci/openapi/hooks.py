@@ -51,6 +51,10 @@ def before_call(context, case, kwargs):
                 # A list of the past takes no filters.
                 if case.path.startswith("/api/listing/") and case.path.endswith("/publications"):
                     fields.pop("as_of", None)
+                # They are of the Shopify format only.
+                if case.path == "/api/export" and fields.get("format") != "shopify":
+                    fields.pop("bom", None)
+                    fields.pop("escape_formulas", None)
                 # Few parameters may stand beside ids.
                 if case.path == "/api/publications":
                     fields.pop("ids", None)
@@ -165,6 +169,8 @@ def complete_items(case):
         item["body"] = {"title": "Cup"}
         if item["action"] in ("update", "delete"):
             item["id"] = f"00000000-0000-4000-8000-{index:012}"
+        if item["action"] == "delete":
+            item.pop("body")
         if item["action"] == "put":
             item["external_id"] = f"fuzz-{index}"
     for index, listing in enumerate(case.body.get("listings", [])):

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Build, buildOf, THIS_BUILD } from '../bench/other-build';
 import { fetch } from '../support/fetch';
 import { fetchToken } from '../support/merchant';
+import { environmentWithoutServers } from '../support/own-servers';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
 import { withTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
@@ -38,7 +39,7 @@ function createKey({ root }: Build, settings: Readonly<Record<string, string>>):
     JSON.parse(
       execFileSync(process.execPath, [join(root, 'dist', 'services', 'cli', 'main.js'), ...args, '--json'], {
         encoding: 'utf8',
-        env: { ...process.env, ...settings },
+        env: { ...environmentWithoutServers(), ...settings },
       }),
     ) as { id: string; key: string };
   const account = run('account', 'create', '--name', 'Merchant').id;
