@@ -578,7 +578,7 @@ export interface SearchQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
   sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
@@ -643,7 +643,7 @@ export interface StoreListingsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
   sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
@@ -678,7 +678,7 @@ export interface ListQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
   sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
@@ -725,7 +725,7 @@ export interface ListingsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
   sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
@@ -769,7 +769,7 @@ export interface ListingPublicationsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
   sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
@@ -882,7 +882,7 @@ export interface PublicationsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
   sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
@@ -982,7 +982,7 @@ export interface ReviewsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
   sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
@@ -1106,7 +1106,7 @@ export interface StoreReviewsQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
   sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
@@ -1253,7 +1253,7 @@ export interface MediaListQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id; equal ratings by `created_at` before. */
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
   sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
