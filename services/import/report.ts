@@ -119,7 +119,7 @@ export class Tally {
     if (outcome === 'created' || outcome === 'updated') this.wrote = true;
   }
 
-  /** Counts a publication that was written, and lists it if that is only previewed. `fields` are those that changed. */
+  /** Counts a written publication. A preview also lists it. `fields` are the names of the changed fields. */
   addPublication(
     item: Pick<PublicationPreview, 'line' | 'external_id'>,
     outcome: 'created' | 'updated' | 'unchanged',

@@ -324,7 +324,7 @@ function lineOf(alt: string | null): string | null {
   return line === '' ? null : [...line].slice(0, ALT_MAX).join('');
 }
 
-/** The media that a publication shows, and what is known about them. */
+/** The media that a publication shows, who added them, and who arranged them. */
 interface Shown extends ItemHistory {
   readonly current: readonly MediaId[];
   /** The media of the file, in its order. */
@@ -333,9 +333,9 @@ interface Shown extends ItemHistory {
 }
 
 /**
- * Returns the media of a publication after an import. Pictures that an import has added leave if they are not in the file
- * any more. The others get the order of the file, except if someone has added or arranged pictures by hand. Their order then
- * stays: new pictures take the places of those that leave, and the rest is added at the end. A picture that was
+ * Returns the media of a publication after an import. Removes a picture that an earlier import added and that the file no
+ * longer has. The other pictures get the order of the file. If someone has added or arranged pictures by hand, their order
+ * stays: a new picture takes the place of a removed one, and further new pictures are added at the end. A picture that was
  * removed by hand does not come back.
  */
 function arrangeMedia(shown: Shown): MediaId[] {

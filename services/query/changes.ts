@@ -56,7 +56,7 @@ export async function readChanges(deps: ReadDeps, request: ApiRequest): Promise<
   return pageAnswer(page, { form, is_live: live !== undefined });
 }
 
-/** Reads a page: of what exists, or with `readOther`. */
+/** Reads a page. An offset of a snapshot gives a page of the resources that exist. `readOther` reads any other offset. */
 type Read = (place: Place, readOther: (place: Place) => Promise<Page>) => Promise<Page>;
 
 /** Returns the next changes, for a long poll. */

@@ -81,7 +81,7 @@ const COUNTED_TOKENS_MAX = 4;
  * 10. all tokens are somewhere, possibly with another ending,
  * 11. with `labels`: the same, or a token names a listing of the document.
  *
- * `endingsOf` returns the other forms of a token. `labels`: those of the listings that each token names.
+ * `endingsOf` returns the other forms of a token. `labels`: for each token, the labels of the listings that the token names.
  */
 export function searchTiers(
   tokens: readonly string[],

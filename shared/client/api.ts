@@ -886,7 +886,7 @@ export interface PublicationsQuery {
   sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
   /** Direction of `sort`. */
   order?: 'asc' | 'desc' | undefined;
-  /** Return these publications, in this order. Those that do not exist or are not visible are left out. Besides, only `store_id`, `visibility` and `expand` apply; other parameters are refused. */
+  /** Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility` and `expand` may be used beside `ids`; any other parameter is 400. */
   ids?: readonly string[] | undefined;
   /** Return only publications of this listing. */
   listing_id?: string | undefined;

@@ -111,6 +111,9 @@ export function readHead(connection: EventStoreDbConnection, max_age_ms = 0): Pr
   return withTimeout(connection.head.get(max_age_ms, read), limits.call_ms + GRACE_MS, onTimeout, closed);
 }
 
+const forwardsFrom = (position: Position, count: number) =>
+  ({ ...LEADER, direction: FORWARDS, fromPosition: placeOf(position), maxCount: count }) as const;
+
 /**
  * Reads the first `count` events at or after `position`, of any realm. Throws `LogMismatchError` if two reads there fail
  * in a row: the position is then in the middle of a record. A single failure may have another cause.
@@ -120,12 +123,7 @@ export function readLogFrom(
   position: Position,
   count: number,
 ): Promise<AllStreamRecordedEvent[]> {
-  const options = {
-    ...LEADER,
-    direction: FORWARDS,
-    fromPosition: placeOf(position),
-    maxCount: count,
-  } as const;
+  const options = forwardsFrom(position, count);
   return readAt(position, () => readLog(connection, ({ client }) => client.readAll(options)));
 }
 
@@ -146,12 +144,7 @@ export async function readRealmFrom(
   prefix: string,
   is_patient: boolean,
 ): Promise<RealmEvents> {
-  const options = {
-    ...LEADER,
-    direction: FORWARDS,
-    fromPosition: placeOf(position),
-    maxCount: count,
-  } as const;
+  const options = forwardsFrom(position, count);
   const open = ({ client }: CurrentClient) => filterByPrefix(client, prefix).readAll(options);
   let is_finished = true;
   const onImpatience = (): void => {

@@ -280,7 +280,7 @@ const IDS_MAX = 50;
 
 const ids = idList(
   IDS_MAX,
-  'Return these publications, in this order. Those that do not exist or are not visible are left out. Besides, only `store_id`, `visibility` and `expand` apply; other parameters are refused.',
+  'Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility` and `expand` may be used beside `ids`; any other parameter is 400.',
   [examples.ids.publication],
 );
 

@@ -132,7 +132,7 @@ export const LABEL_FIELDS = [
   ...(['listing_id', 'listing_ids', 'featured_position', 'featured_positions', 'former_listings'] as const),
 ];
 
-/** Returns the terms of a publication: those of its texts, then its labels and the words in them. */
+/** Returns the terms of a publication: the words of its texts, its labels, and the words in its labels. */
 export function publicationWords(publication: SearchedText & Labelled): string[] {
   return withLabels(textWords(publication), publication);
 }
