@@ -19,8 +19,8 @@ export interface AuthOptions {
 }
 
 /**
- * Builds the endpoints of `/auth` (docs/interface.md#token-endpoints). They also issue tokens for keys of a suspended
- * account; `/api/*` rejects these tokens (docs/interface.md#tokens).
+ * Builds the endpoints of `/auth` (docs/interface/README.md#endpoints). They also issue tokens for keys of a suspended
+ * account; `/api/*` rejects these tokens (docs/interface/access.md#tokens).
  */
 export function authEndpoints(options: AuthOptions): AuthEndpoints {
   const { authenticator } = options;
@@ -34,7 +34,7 @@ export function authEndpoints(options: AuthOptions): AuthEndpoints {
       const key = await findKey(authenticator, header('x-api-key') ?? '');
       return exchange(key, (body) => issueFor(key, parseBody(issue.schema, body).ttl_minutes * 60));
     }),
-    // Checks the key again. The new token has the lifetime of the old one (docs/interface.md#tokens).
+    // Checks the key again. The new token has the lifetime of the old one (docs/interface/access.md#tokens).
     [refresh.path]: endpoint('refresh', refresh.messages, async (header) => {
       const { claims, key } = await authenticator.verifyToken(requireBearer(header('authorization')));
       return exchange(key, (body) => {

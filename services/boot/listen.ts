@@ -17,7 +17,7 @@ export interface Listening {
   close(times?: { readonly grace_ms?: number; readonly idle_ms?: number }): Promise<void>;
 }
 
-/** What a client may take time for, in milliseconds (docs/interface.md#limits). */
+/** What a client may take time for, in milliseconds (docs/interface/requests.md#limits). */
 const TIME_LIMITS = {
   headers_ms: 60_000,
   request_ms: 300_000,

@@ -64,7 +64,7 @@ export const PROJECTIONS: ReadinessNeeds = {
 };
 
 /**
- * Returns the check behind `/health/ready` (docs/interface.md#health-and-metrics). A process is ready if every
+ * Returns the check behind `/health/ready` (docs/interface/requests.md#health-and-metrics). A process is ready if every
  * dependency in `needs` responds, the documents have caught up with what was in the log at the start, and the demo, if
  * this process creates one, can be read.
  *

@@ -49,10 +49,10 @@ export const newApiKeySchema = z.strictObject({
   type: keyTypeSchema,
   stores: z.array(idField).max(100),
   environment: environmentSchema.optional(),
-  /** Default: all permissions of the key's type (docs/interface.md#permissions). */
+  /** Default: all permissions of the key's type (docs/interface/access.md#permissions). */
   permissions: z.array(permissionSchema).optional(),
   expires_at: timeField.nullish(),
-  /** Default: the limits of the key's type (docs/interface.md#rate-limits). */
+  /** Default: the limits of the key's type (docs/interface/access.md#rate-limits). */
   limits: keyLimitsField.nullish(),
 });
 
@@ -209,7 +209,7 @@ function grantedPermissions(key: Pick<CheckedApiKey, 'type' | 'permissions'>): P
 }
 
 /**
- * Returns the environment of a key: the one of its stores (docs/interface.md#api-keys). Throws `field_invalid` if a
+ * Returns the environment of a key: the one of its stores (docs/interface/access.md#api-keys). Throws `field_invalid` if a
  * store does not exist, belongs to another account, or is in another environment than the other stores or the input.
  */
 function environmentOf(
@@ -246,7 +246,7 @@ const BODY_BYTES = 32;
  */
 const LAST_SHOWN = 4;
 
-/** Returns a new key, for example `pk_live_` and 43 base64url characters (docs/interface.md#api-keys). */
+/** Returns a new key, for example `pk_live_` and 43 base64url characters (docs/interface/access.md#api-keys). */
 function generateKey(type: KeyType, environment: Environment, random: RandomBytes): string {
   const body = Buffer.from(random(BODY_BYTES)).toString('base64url');
   return `${PREFIXES[type]}_${environment}_${body}`;

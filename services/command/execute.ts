@@ -118,7 +118,7 @@ export interface Write<Resource, Command> extends StreamRef<Resource, Command> {
   readonly reserve?: () => Promise<Command | undefined>;
 }
 
-/** How often a write that lost a race is retried (docs/interface.md#concurrent-writes). */
+/** How often a write that lost a race is retried (docs/interface/writes.md#concurrent-writes). */
 const RETRIES = 3;
 
 /**

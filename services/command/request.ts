@@ -61,7 +61,7 @@ function storeInQuery(request: ApiRequest): StoreId | undefined {
 
 /**
  * Returns the store for a new resource: the one in the body or in the query, by default the token's first
- * (docs/interface.md#stores-and-environments). Throws `field_invalid` if body and query differ, and
+ * (docs/interface/access.md#stores-and-environments). Throws `field_invalid` if body and query differ, and
  * `store_access_denied`. Does not check that the store is active; `ActiveStores.require` does.
  */
 export function storeForNew(request: ApiRequest, body_store_id: string | null | undefined): StoreId {
@@ -129,7 +129,7 @@ export class ActiveStores {
     this.caches = { live: cacheOf('live'), test: cacheOf('test') };
   }
 
-  /** Returns the store. Throws `store_not_found` unless it exists and is active (docs/interface.md#visibility). */
+  /** Returns the store. Throws `store_not_found` unless it exists and is active (docs/interface/reads.md#visibility). */
   async require(environment: Environment, id: StoreId): Promise<Store> {
     const store = await this.caches[environment].get(id);
     if (store?.status !== 'active') throw new CatalogError('store_not_found');
@@ -137,7 +137,7 @@ export class ActiveStores {
   }
 }
 
-/** How long the response to a write waits until its events are projected (docs/interface.md#read-your-writes). */
+/** How long the response to a write waits until its events are projected (docs/interface/reads.md#read-your-writes). */
 const WAIT_MS = 1_000;
 /** The wait ends this long before the response must begin. */
 const RENDERING_MS = 100;

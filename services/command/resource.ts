@@ -182,7 +182,7 @@ type BeforeDelete<Id> = (deps: RouteDeps, request: ApiRequest, id: Id) => () => 
 
 /**
  * Defines the writes of a resource with declared fields, a visibility and media: the commands, and the routes of POST,
- * PATCH, PUT and DELETE (CONTRIBUTING.md#add-an-aggregate).
+ * PATCH, PUT and DELETE (docs/howto/add-an-endpoint.md#an-aggregate).
  */
 export function defineResource<
   F extends Fields,
@@ -419,7 +419,7 @@ export function defineResource<
     const { value } = written;
     const headers = await awaitProjection(deps, request, store_id, written);
     const path = `/api/${category}/${value.id}`;
-    // Reads return a private resource only with `visibility` (docs/interface.md#visibility).
+    // Reads return a private resource only with `visibility` (docs/interface/reads.md#visibility).
     const Location = value.visibility === 'private' ? `${path}?visibility=all` : path;
     const data = request.is_item
       ? { id: value.id }

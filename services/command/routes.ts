@@ -12,7 +12,7 @@ import { storeRoutes } from './store';
 import { variantRoutes } from './variant';
 import { webhookRoutes } from './webhook';
 
-/** Returns the routes of all write endpoints (docs/interface.md#write-endpoints). */
+/** Returns the routes of all write endpoints (docs/interface/README.md#endpoints). */
 export function commandRoutes(
   deps: Omit<RouteDeps, 'stores'> & { readonly onCache?: CacheObserver },
 ): Route[] {

@@ -47,7 +47,7 @@ const OPTIONS: sanitizeHtml.IOptions = {
 const ROUNDS_MAX = 5;
 
 /**
- * Returns the safe subset of a description's HTML (docs/interface.md#descriptions): formatting, lists, tables, http(s)
+ * Returns the safe subset of a description's HTML (docs/interface/publications.md#descriptions): formatting, lists, tables, http(s)
  * and mailto links with `rel="noopener nofollow"`, http(s) images. Removes scripts, styles, event handlers and frames.
  * Idempotent, so that a client can write back what it has read.
  */

@@ -81,7 +81,7 @@ export async function describeStore(
 
 /**
  * Changes the status of a store. With any other status than `active`, all reads and writes of the store return
- * `store_not_found` (docs/interface.md#visibility). Throws `store_not_found` if it does not exist.
+ * `store_not_found` (docs/interface/reads.md#visibility). Throws `store_not_found` if it does not exist.
  */
 export async function changeStoreStatus(
   deps: StoreDeps,

@@ -148,7 +148,7 @@ export class EdgeCache implements AnswerCache {
     return audience;
   }
 
-  /** Counts what the read counts (docs/interface.md#views). */
+  /** Counts what the read counts (docs/interface/publications.md#views). */
   private countView({ exchange: { req }, principal }: RouteCall, { made_from }: Basis): void {
     if (req.method !== 'GET' || principal.key_type !== 'public') return;
     if (made_from?.collection !== 'publications') return;

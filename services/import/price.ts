@@ -10,7 +10,7 @@ const DECIMAL = /^(?=[.\d])(\d*)(?:\.(\d*)|,(\d{1,2}))?$/;
 
 /**
  * Parses a decimal text to hundredths. Works on the digits, because a binary fraction would round some amounts. Every
- * currency uses hundredths, also one without a minor unit (docs/interface.md#money): `500` yen are 50000. Throws
+ * currency uses hundredths, also one without a minor unit (docs/interface/requests.md#money): `500` yen are 50000. Throws
  * `RowError` if the text is not a price.
  */
 export function parsePrice(text: string): number {

@@ -23,7 +23,7 @@ const HEADERS = {
 const CACHED_TYPES_MAX = 10_000;
 
 /**
- * Builds the route that serves pictures by the hash of their content (docs/interface.md#pictures). It needs no token, so
+ * Builds the route that serves pictures by the hash of their content (docs/interface/media.md#pictures). It needs no token, so
  * an `<img>` can load them.
  */
 export function pictureRoute(pictures: Pictures): PublicRoute {

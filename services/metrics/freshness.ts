@@ -29,7 +29,7 @@ const LAG_TIMEOUT_MS = 100;
 const NOTHING_READ: Reading = { checkpoints: [], lags: undefined };
 
 /**
- * The headers of reads (docs/interface.md#freshness). If the documents may be behind their checkpoints, the position is 0.
+ * The headers of reads (docs/interface/reads.md#freshness). If the documents may be behind their checkpoints, the position is 0.
  */
 export function freshnessHeaders(parts: ReadParts): FreshnessHeaders {
   const { now } = parts.system;

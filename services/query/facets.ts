@@ -46,7 +46,7 @@ type Matching = Pick<WordCountsQuery, 'scope' | 'where' | 'terms'>;
 
 /**
  * Returns `meta.facets` if the query asks for facets: how many publications have each value of a label, among those that
- * match `terms`, `where` and the other filters (docs/interface.md#facets). Without `found`, there are none. `total` is the
+ * match `terms`, `where` and the other filters (docs/interface/lists.md#facets). Without `found`, there are none. `total` is the
  * number of publications that the request finds, for the rate limit.
  */
 export async function facetsOf(

@@ -66,7 +66,7 @@ export async function openStream(
 /** A cursor of a history has its last revision. Nothing changes before that, so the number of changes is enough. */
 const BY_END: SortOrder = [['version', 'desc']];
 
-/** Returns the handler of the history of a kind of resource. It reads the stream of the resource (docs/interface.md#history). */
+/** Returns the handler of the history of a kind of resource. It reads the stream of the resource (docs/interface/changes.md#history). */
 export const readHistory =
   (category: keyof typeof CATEGORIES) =>
   async (deps: ReadDeps, request: ApiRequest): Promise<Answer> => {

@@ -15,7 +15,7 @@ import type { ViewQuery } from '../../shared/ports/view-store';
 import { requestedStore } from './read';
 
 /*
- * Where the page of a request begins: at a number of items, or after the item of a cursor (docs/interface.md#cursors). A
+ * Where the page of a request begins: at a number of items, or after the item of a cursor (docs/interface/lists.md#cursors). A
  * cursor contains the sort keys of the last item of the page before, so that other writes do not move the next page. It is
  * not signed: a forged one gives another place in a list that the caller may read anyway.
  */

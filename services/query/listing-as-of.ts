@@ -27,7 +27,7 @@ import {
 } from './read';
 
 /*
- * The publications of a listing as they were (docs/interface.md#history). The documents name those that are in the listing, were
+ * The publications of a listing as they were (docs/interface/changes.md#history). The documents name those that are in the listing, were
  * in it, or were deleted since; their streams say what they were.
  */
 

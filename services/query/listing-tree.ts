@@ -7,7 +7,7 @@ import type { DocumentReader } from '../../shared/ports/document-reader';
 import { isContainerVisible, visibilityKey } from './read';
 
 /*
- * Where listings are in the tree (docs/interface.md#tree-of-listings). The place is read for each answer, because a move
+ * Where listings are in the tree (docs/interface/listings.md#tree-of-listings). The place is read for each answer, because a move
  * of one listing changes the places of all listings below it.
  */
 

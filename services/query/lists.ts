@@ -248,7 +248,7 @@ function conditionOf(name: FilterName, value: boolean | string | number, now_ms:
 
 /**
  * Returns the condition for a price range. Both price keys contain an active price; for an inactive price they contain
- * a number outside every range (docs/interface.md#filters). Uses the key that the list is sorted by, so that one index
+ * a number outside every range (docs/interface/lists.md#filters). Uses the key that the list is sorted by, so that one index
  * serves the filter and the order.
  */
 function priceRange(query: PriceBounds, mode: ListSortMode): ViewQuery['where'] {
@@ -274,7 +274,7 @@ interface ListedPublication {
 
 /**
  * Handles `GET /api/listing/:id/publications`. Paginates one sequence, in which featured publications precede all
- * others. `data` contains its own `meta` (docs/interface.md#listing-publications).
+ * others. `data` contains its own `meta` (docs/interface/listings.md#publications-of-a-listing).
  */
 export async function readListingPublications(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
@@ -340,7 +340,7 @@ interface Listed {
   readonly resource: Presented;
 }
 
-/** Returns `data` of a page of a listing's publications, which has its own `meta` (docs/interface.md#listing-publications). */
+/** Returns `data` of a page of a listing's publications, which has its own `meta` (docs/interface/listings.md#publications-of-a-listing). */
 export function listedData(
   items: readonly Listed[],
   modes: { readonly default_sort_mode: SortMode; readonly effective_sort_mode: ListSortMode },

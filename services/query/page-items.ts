@@ -16,7 +16,7 @@ import { endOf, type ListPlace } from './list-place';
 import { isExpanded, type Presented, partsFor, presentListing, presentPublication } from './present';
 import type { ReadQuery } from './read';
 
-/** The most JSON in an answer, in bytes before compression (docs/interface.md#size-of-an-answer). */
+/** The most JSON in an answer, in bytes before compression (docs/interface/reads.md#size-of-an-answer). */
 const ANSWER_BYTES_MAX = 8_000_000;
 /** For the envelope, `meta`, and the collections of 50 items without their `data`. */
 const RESERVED_BYTES = 50_000;
@@ -87,7 +87,7 @@ export interface PageSource {
 }
 
 /**
- * Returns the answer with a page of a list (docs/interface.md#pagination). `found`: the documents from the place on.
+ * Returns the answer with a page of a list (docs/interface/lists.md#pagination). `found`: the documents from the place on.
  * `keysOf` returns the keys by which an item is sorted.
  */
 export async function pageAnswer<Name extends ItemName>(

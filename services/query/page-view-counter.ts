@@ -58,7 +58,7 @@ const CONCURRENCY = 16;
 const RETRY_PAUSE_MS = 250;
 
 /**
- * Counts views in memory. After each interval, appends them as one batch per store (docs/interface.md#views), or as
+ * Counts views in memory. After each interval, appends them as one batch per store (docs/interface/publications.md#views), or as
  * several if many publications were viewed. A batch that fails is retried in the next interval.
  */
 export class PageViewCounter {

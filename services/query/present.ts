@@ -20,7 +20,7 @@ import { isContainerVisible, type ReadQuery, visibilitiesOf, visibleEntries } fr
  * expanded.
  */
 
-/** The values of `expand` that each resource supports (docs/interface.md#expansion). */
+/** The values of `expand` that each resource supports (docs/interface/reads.md#expansion). */
 export const EXPANSIONS = {
   store: ['listing', 'media'],
   listing: ['publication', 'media'],

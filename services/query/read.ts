@@ -38,7 +38,7 @@ export interface ReadQuery {
 /**
  * Parses the query of a read. `supported`: the values of `expand` that the read supports; other values are ignored. Throws
  * `invalid_query`. Throws `insufficient_permissions` if a public key requests a `visibility` other than `public`
- * (docs/interface.md#visibility), or if the key does not have the permission for an expansion.
+ * (docs/interface/reads.md#visibility), or if the key does not have the permission for an expansion.
  */
 export function parseRead<Query extends ReadQuery>(
   operation: { readonly query: z.ZodType<Query> },
@@ -183,7 +183,7 @@ export async function openStore(
 
 /**
  * Returns the store's document. Throws `store_not_found` unless the store exists and is active
- * (docs/interface.md#visibility).
+ * (docs/interface/reads.md#visibility).
  */
 export function assertActive(store: StoredDocument<StoreDocument> | undefined): StoreDocument {
   const document = store?.document;
@@ -193,7 +193,7 @@ export function assertActive(store: StoredDocument<StoreDocument> | undefined): 
 
 // --- Read your writes ---
 
-/** How long a read waits for its minimum position (docs/interface.md#read-your-writes). */
+/** How long a read waits for its minimum position (docs/interface/reads.md#read-your-writes). */
 const MIN_POSITION_WAIT_MS = 2_000;
 const RETRY_AFTER_S = 1;
 
@@ -306,7 +306,7 @@ export interface FoundById<Document> {
 
 /**
  * Returns the document with the id from the path. Throws `…_not_found` unless the resource belongs to one of the
- * token's stores (or to the store in the query) and is visible with the read's `visibility` (docs/interface.md#visibility).
+ * token's stores (or to the store in the query) and is visible with the read's `visibility` (docs/interface/reads.md#visibility).
  * Throws `store_not_found` if its store, or the store in the query, is not active.
  */
 export async function findById<Name extends CollectionById>(
@@ -337,7 +337,7 @@ export async function findById<Name extends CollectionById>(
 
 /**
  * Returns the store in the query, or all stores of the token. Throws `store_access_denied` if the token does not have
- * the store, or has none at all (docs/interface.md#stores-and-environments).
+ * the store, or has none at all (docs/interface/access.md#stores-and-environments).
  */
 export function accessibleStores(request: ApiRequest): readonly StoreId[] {
   const store_id = requestedStore(request);

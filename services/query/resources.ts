@@ -87,7 +87,7 @@ export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<
 }
 
 /**
- * Handles `GET /api/publication/:id`. With a public key it counts as a view (docs/interface.md#views), even if the
+ * Handles `GET /api/publication/:id`. With a public key it counts as a view (docs/interface/publications.md#views), even if the
  * response is a 304, because the visitor sees the page either way. HEAD requests and requests with a secret key do not
  * count.
  */
@@ -125,7 +125,7 @@ const RETRY_AFTER_S = 1;
 
 /**
  * Handles `GET /api/media/:id`: returns the record, or the picture for `Accept: image/*`. A media has no visibility of
- * its own (docs/interface.md#visibility): a secret key reads all media of its stores.
+ * its own (docs/interface/reads.md#visibility): a secret key reads all media of its stores.
  */
 export async function readMedia(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const { visibility } = parseRead(reads.getMedia, request, []);

@@ -37,7 +37,7 @@ export interface QueryOptions {
   readonly system: System;
   /** The public pictures. */
   readonly pictures: Pictures;
-  /** Called for every view of a publication (docs/interface.md#views). */
+  /** Called for every view of a publication (docs/interface/publications.md#views). */
   readonly recordPageView?: RecordPageView;
   readonly onCache?: CacheObserver;
 }
@@ -73,7 +73,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.getMedia, readMedia],
 ];
 
-/** Returns the routes of all read endpoints (docs/interface.md#read-endpoints). */
+/** Returns the routes of all read endpoints (docs/interface/README.md#endpoints). */
 export function queryRoutes({
   views,
   events,

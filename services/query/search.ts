@@ -49,9 +49,9 @@ import {
 } from './search-terms';
 import { typosOf } from './typos';
 
-/** The most publications that a search has. Bounds the cost of a deep page and of the count (docs/interface.md#search). */
+/** The most publications that a search has. Bounds the cost of a deep page and of the count (docs/interface/search.md#search). */
 const MATCHES_MAX = 5_000;
-/** The most related publications (docs/interface.md#related). */
+/** The most related publications (docs/interface/search.md#related). */
 const RELATED_MAX = 1_000;
 /** Longer queries are only searched for as they are. */
 const ATTEMPTED_TOKENS_MAX = 8;
@@ -264,7 +264,7 @@ interface Section {
 /**
  * Handles `GET /api/publication/:id/related`. Returns all other publications of the store, the most similar first:
  * those of the same listing before the rest, each sorted by the number of shared words, then newest first, or oldest first with
- * `order=asc` (docs/interface.md#related).
+ * `order=asc` (docs/interface/search.md#related).
  */
 export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listRelatedPublications, request, EXPANSIONS.publication);

@@ -23,7 +23,7 @@ const CLOCK_JITTER_MS = 10_000;
 const ROUNDING = 1e-9;
 
 /**
- * Takes one token if the bucket and the daily limit allow it (docs/interface.md#rate-limits). An undefined `state` is a
+ * Takes one token if the bucket and the daily limit allow it (docs/interface/access.md#rate-limits). An undefined `state` is a
  * subject without stored state: its bucket is full. Returns the same `state` object if nothing has to be stored, which
  * is the case for most rejected requests.
  */

@@ -5,7 +5,7 @@ import type { CatalogError, Condition, Fault } from '../kernel/errors';
 /** HTTP form of a condition. */
 export interface ErrorRow {
   readonly status: number;
-  /** `error.code` of the structured body (docs/interface.md#errors). */
+  /** `error.code` of the structured body (docs/interface/requests.md#errors). */
   readonly code: string;
   /** Default text for people. Contains no internal details. */
   readonly message: string;
@@ -100,7 +100,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   internal: row(500, 'INTERNAL_ERROR', 'An internal error occurred'),
 };
 
-/** Value of `X-RateLimit-Tier` and `error.tier` (docs/interface.md#rate-limits). */
+/** Value of `X-RateLimit-Tier` and `error.tier` (docs/interface/access.md#rate-limits). */
 export type TierName = `${KeyType}_key`;
 
 /** Returns the plain error body of `/auth/*`. */
@@ -123,7 +123,7 @@ export function errorBody(failure: CatalogError, tier?: TierName): JsonObject {
 
 /**
  * Returns `error.details`: field and constraint of the first fault, and all faults in `errors`
- * (docs/interface.md#errors).
+ * (docs/interface/requests.md#errors).
  */
 function detailsOf(faults: readonly Fault[]): JsonObject {
   const errors = faults.map(({ field, constraint, condition }) => ({

@@ -24,7 +24,7 @@ function header(
   return { schema: { type, ...schema }, description, example, optional };
 }
 
-/** Schema and description of each response header (docs/interface.md#responses). */
+/** Schema and description of each response header (docs/interface/requests.md#responses). */
 export const responseHeaders = {
   'X-Request-Id': header(
     'Id of the request: the one that the client sent, or a generated UUID.',

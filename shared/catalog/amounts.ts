@@ -1,4 +1,4 @@
-/** Formats an amount in hundredths (docs/interface.md#money), with the decimals of the currency. */
+/** Formats an amount in hundredths (docs/interface/requests.md#money), with the decimals of the currency. */
 export const formatAmount = (language: string, amount: number, currency: string): string =>
   formatFor(language, amount, currency).format(amount / 100);
 

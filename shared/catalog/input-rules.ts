@@ -124,7 +124,7 @@ export function mediaIdsField(max: number) {
     .transform((ids) => ids ?? []);
 }
 
-/** An ISO 8601 time with a zone, in UTC with milliseconds after parsing (docs/interface.md#ids-and-timestamps). */
+/** An ISO 8601 time with a zone, in UTC with milliseconds after parsing (docs/interface/requests.md#ids-and-timestamps). */
 export const timeField = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
 
 function rejectDuplicates(what: string) {
@@ -255,7 +255,7 @@ export function formatPrice(amount: number): string {
 }
 
 /**
- * Active codes of ISO 4217, with those of funds, metals and tests (docs/interface.md#money): list one of the maintenance
+ * Active codes of ISO 4217, with those of funds, metals and tests (docs/interface/requests.md#money): list one of the maintenance
  * agency, as of January 2026 (https://www.six-group.com/en/products-services/financial-information/data-standards.html).
  * The list is part of the service, because the list of the runtime depends on its version and has no fund codes.
  */
@@ -283,7 +283,7 @@ const WHOLE: ReadonlySet<string> = new Set(
 );
 
 /**
- * Returns the smallest amount in a currency, in hundredths of its major unit (docs/interface.md#money): 100 for one without a
+ * Returns the smallest amount in a currency, in hundredths of its major unit (docs/interface/requests.md#money): 100 for one without a
  * minor unit. Amounts in a currency with thousandths are stored in hundredths, too.
  */
 export const smallestAmount = (currency: string): number => (WHOLE.has(currency) ? 100 : 1);

@@ -1,4 +1,4 @@
-/** The environment of a store and of its API keys. It never changes (docs/interface.md#stores-and-environments). */
+/** The environment of a store and of its API keys. It never changes (docs/interface/access.md#stores-and-environments). */
 export type Environment = 'live' | 'test';
 
 export const ENVIRONMENTS: readonly Environment[] = ['live', 'test'];

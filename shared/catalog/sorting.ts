@@ -2,7 +2,7 @@ import type { Key } from './stored-document';
 import type { ListSortMode } from './vocabulary';
 
 export type SortDirection = 'asc' | 'desc';
-/** Sort keys, the most significant first. `id` comes last, so that the order is total (docs/interface.md#sorting). */
+/** Sort keys, the most significant first. `id` comes last, so that the order is total (docs/interface/lists.md#sorting). */
 export type SortOrder = readonly (readonly [key: string, direction: SortDirection])[];
 
 const by = (key: string, direction: SortDirection): SortOrder => [

@@ -132,7 +132,7 @@ interface ListOrder<KeyName extends string> {
 }
 
 /**
- * Maximum number of items in an expanded collection (docs/interface.md#expansion). Documents store no more than that.
+ * Maximum number of items in an expanded collection (docs/interface/reads.md#expansion). Documents store no more than that.
  */
 export const EXPANDED_MAX = 20;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The enumerations in events and responses (docs/interface.md#resources). */
+/** The enumerations in events and responses (docs/interface/README.md#fields-and-parameters). */
 export const visibilitySchema = z.enum(['public', 'private']);
 export type Visibility = z.infer<typeof visibilitySchema>;
 
@@ -23,7 +23,7 @@ export type ListSortMode = z.infer<typeof listSortModeSchema>;
 
 export const paymentMethodTypeSchema = z.enum(['cash', 'card', 'bank_transfer', 'wallet', 'other']);
 
-/** The image types that can be uploaded. The service detects them from the file's bytes (docs/interface.md#uploads). */
+/** The image types that can be uploaded. The service detects them from the file's bytes (docs/interface/media.md#uploads). */
 export const imageTypeSchema = z.enum(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif']);
 export type ImageType = z.infer<typeof imageTypeSchema>;
 
@@ -59,7 +59,7 @@ export type Permission = z.infer<typeof permissionSchema>;
 
 /**
  * Returns every permission that a key of this type can have. A key may be created with fewer
- * (docs/interface.md#permissions).
+ * (docs/interface/access.md#permissions).
  */
 export function permissionsOf(type: KeyType): Permission[] {
   return permissionSchema.options.filter((name) => type === 'secret' || name.startsWith('read:'));

@@ -312,7 +312,7 @@ export function bearerOf(header: string | undefined): string | undefined {
 
 /**
  * Returns the store of a request: its `store_id`, or the first store of its token
- * (docs/interface.md#stores-and-environments). Throws `invalid_uuid` for a malformed `store_id`. Throws
+ * (docs/interface/access.md#stores-and-environments). Throws `invalid_uuid` for a malformed `store_id`. Throws
  * `store_access_denied` if the token has no stores or not this one; it does not reveal whether such a store exists.
  */
 export function storeOf(principal: Principal, query_store_id?: string): StoreId {

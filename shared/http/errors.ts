@@ -12,7 +12,7 @@ import { encode, send, sendHeldOpen } from './respond';
 
 const SERVER_ERROR = 500;
 
-/** Logs an error and sends it as an HTTP response (docs/interface.md#errors). No other code does that. */
+/** Logs an error and sends it as an HTTP response (docs/interface/requests.md#errors). No other code does that. */
 export async function sendError(exchange: Exchange, error: unknown, log: Logger): Promise<void> {
   const { req, res } = exchange;
   const failure = failureOf(error, exchange);
@@ -57,7 +57,7 @@ function toCatalogError(error: unknown): CatalogError {
   return new CatalogError('internal', { cause: error });
 }
 
-/** Returns the error response, with the error body of the request's area (docs/interface.md#errors). */
+/** Returns the error response, with the error body of the request's area (docs/interface/requests.md#errors). */
 export function renderError(failure: CatalogError, { area, tier }: Exchange): RenderedAnswer {
   const { status, retry_after_s } = errorCatalogue[failure.condition];
   const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
@@ -142,7 +142,7 @@ const MALFORMED = [400, 'The request is not valid HTTP'] as const;
 
 /**
  * Handles `clientError` of a server: a request that is not valid HTTP, has too long headers, or arrives too slowly.
- * Sends the structured error with an `X-Request-Id` (docs/interface.md#errors) and closes the connection. The
+ * Sends the structured error with an `X-Request-Id` (docs/interface/requests.md#errors) and closes the connection. The
  * response has no rate-limit headers, because there is no request to count.
  */
 export function respondToMalformedRequest(error: NodeJS.ErrnoException, socket: Duplex): void {

@@ -18,7 +18,7 @@ import type {
 import type { HttpMetrics, IdempotencyOutcome } from './metrics';
 
 const KEY_LENGTH_MAX = 255;
-/** How long a response is stored (docs/interface.md#idempotency). */
+/** How long a response is stored (docs/interface/writes.md#idempotency). */
 const KEEP_MS = 24 * 3_600_000;
 const DAY_MS = 86_400_000;
 /** Lifetime of a lock. A running request renews it, so only the lock of a crashed process expires. */
@@ -74,7 +74,7 @@ export interface OnceRequest {
 
 /**
  * Carries out each write with an `Idempotency-Key` once, and returns its stored response to repeated requests
- * (docs/interface.md#idempotency).
+ * (docs/interface/writes.md#idempotency).
  */
 export class Idempotency {
   private readonly options: IdempotencyOptions;

@@ -17,7 +17,7 @@ export type IdempotencyOutcome = (typeof IDEMPOTENCY_OUTCOMES)[number];
 export interface HttpMetrics {
   /** Called when a request ends. `route` is a pattern such as `/api/listing/:id`, or `none` for an unknown path. */
   requestFinished(sample: { method: string; route: string; status: number; duration_ms: number }): void;
-  /** Called when the shared limiter fails and this process limits by itself (docs/interface.md#rate-limits). */
+  /** Called when the shared limiter fails and this process limits by itself (docs/interface/access.md#rate-limits). */
   limiterFellBack(): void;
   /** Called for each 429. `area` is `api`, `auth` or `options`; `tier` is `public_key` or `secret_key`. */
   limiterRefused(labels: { area: string; tier: string }): void;

@@ -9,7 +9,7 @@ import type { PublicRoute } from './route';
 
 /**
  * Checks whether every dependency of the service responds. `details` has the state of each
- * (docs/interface.md#health-and-metrics).
+ * (docs/interface/requests.md#health-and-metrics).
  */
 export type ReadyCheck = () => Promise<ReadyState>;
 

@@ -148,7 +148,7 @@ export class Pipeline {
 
   /**
    * Authenticates and limits a request before the path is checked. Unknown paths of `/api` require a token, too
-   * (docs/interface.md#tokens). Otherwise, a client without a token could find out which paths exist. Only OPTIONS
+   * (docs/interface/access.md#tokens). Otherwise, a client without a token could find out which paths exist. Only OPTIONS
    * requires no token, because browsers send preflights without one.
    */
   private async admitApi(exchange: Exchange): Promise<void> {
@@ -228,7 +228,7 @@ function answerOther({ req, path, headers }: Exchange, found: FoundPath<Endpoint
   // Another process serves this method. The gateway should have sent the request to that process.
   if (methods.some((allowed) => allowed === (method === 'HEAD' ? 'GET' : method)))
     throw new CatalogError('path_not_found');
-  // HEAD is allowed if GET is, and OPTIONS always (docs/interface.md#cors-and-head).
+  // HEAD is allowed if GET is, and OPTIONS always (docs/interface/requests.md#cors-and-head).
   const allowed = methods.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
   headers.Allow = [...allowed, 'OPTIONS'].join(', ');
   if (method !== 'OPTIONS') throw refusalOf(method, path, 'method_not_allowed');

@@ -36,7 +36,7 @@ export interface LimitsOptions {
 type Area = 'api' | 'auth' | 'options';
 
 /**
- * Applies the rate limits (docs/interface.md#rate-limits). A method takes a token from a bucket, sets the
+ * Applies the rate limits (docs/interface/access.md#rate-limits). A method takes a token from a bucket, sets the
  * rate-limit headers, and rejects with `rate_limited` if the bucket is empty. A failure of the limiter never fails
  * the request.
  */

@@ -22,7 +22,7 @@ export interface Principal {
   readonly account_id: AccountId;
   readonly key_type: KeyType;
   readonly environment: Environment;
-  /** The first store is the default of requests without `store_id` (docs/interface.md#stores-and-environments). */
+  /** The first store is the default of requests without `store_id` (docs/interface/access.md#stores-and-environments). */
   readonly stores: readonly StoreId[];
   readonly permissions: readonly Permission[];
   /** The key's own rate limits. Absent: those of its type. */
@@ -168,7 +168,7 @@ const WRITES: ReadonlySet<string> = new Set<Method>(['POST', 'PUT', 'PATCH', 'DE
  * Responses depend on the token or API key, so shared caches must not store them. A client may store responses of
  * `/api` and revalidate them by ETag. Tokens must not be stored at all (RFC 6749 §5.1).
  *
- * Scripts of any origin may read and may use `/auth/*`, but not the console (docs/interface.md#cors-and-head). Writes require a secret key,
+ * Scripts of any origin may read and may use `/auth/*`, but not the console (docs/interface/requests.md#cors-and-head). Writes require a secret key,
  * which must not be in a browser: the preflight allows only the reading methods, so browsers do not send writes. `*` is
  * safe, because scripts send credentials in headers and never in cookies.
  */

@@ -123,7 +123,7 @@ const VIEW_COUNT = /"view_count":\d+/g;
 
 /**
  * Returns the ETag: `"<version>-<hash of body>"` for a resource, `"<hash of body>"` for a list. View counts do not change
- * it: otherwise, each flush of views would invalidate all cached lists (docs/interface.md#etags).
+ * it: otherwise, each flush of views would invalidate all cached lists (docs/interface/reads.md#etags).
  */
 export function etagOf(version: number | undefined, body: string): string {
   return tagOf(version, hash('sha256', withoutViews(body), 'base64url'));
@@ -172,7 +172,7 @@ function tagsOf(header: string): string[] {
 
 /**
  * Smaller bodies fit in one or two packets, so compression would cost more than it saves
- * (docs/interface.md#compression).
+ * (docs/interface/requests.md#compression).
  */
 const COMPRESSED_BYTES_MIN = 1024;
 /** Maximum size for synchronous compression, which for small bodies is much faster than another thread. */

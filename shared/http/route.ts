@@ -66,7 +66,7 @@ export interface Answer {
   /** Default: 200. */
   readonly status?: number;
   readonly data: Presentable;
-  /** For lists: `meta` next to `data` (docs/interface.md#pagination). */
+  /** For lists: `meta` next to `data` (docs/interface/lists.md#pagination). */
   readonly meta?: JsonObject;
   /** Version of the resource: the part of the ETag that `If-Match` compares. Undefined for lists. */
   readonly version?: number;

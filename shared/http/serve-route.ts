@@ -136,7 +136,7 @@ function answerOnce(
 
 /**
  * Throws `insufficient_permissions`. A public key may never write, whatever its token contains
- * (docs/interface.md#api-keys).
+ * (docs/interface/access.md#api-keys).
  */
 export function assertPermitted(principal: Principal, route: Route): void {
   const has_permission = principal.permissions.includes(route.permission);

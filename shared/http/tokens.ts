@@ -15,7 +15,7 @@ const VERIFIED_MAX = 10_000;
 const id = <Id extends AnyId>() => z.custom<Id>((value) => typeof value === 'string' && isUuid(value));
 
 /**
- * Payload of a token (docs/interface.md#tokens). Checked although it is signed, because an older version may have
+ * Payload of a token (docs/interface/access.md#tokens). Checked although it is signed, because an older version may have
  * signed it.
  */
 const tokenClaimsSchema = z.object({
@@ -56,7 +56,7 @@ export interface TokenCodecOptions {
 }
 
 /**
- * Signs and verifies bearer tokens (docs/interface.md#tokens). Does not check whether the token's key is still valid.
+ * Signs and verifies bearer tokens (docs/interface/access.md#tokens). Does not check whether the token's key is still valid.
  */
 export class TokenCodec {
   private readonly options: TokenCodecOptions;

@@ -100,7 +100,7 @@ const SEPARATOR = ', ';
 
 /**
  * Returns the value of `X-Catalog-Ignored`: names of the parameters that are not in `known`, percent-encoded, and the
- * number of those that are not named. Undefined if there are none (docs/interface.md#query-parameters).
+ * number of those that are not named. Undefined if there are none (docs/interface/requests.md#query-parameters).
  */
 export function ignoredParameters(query: QueryParameters, known: ReadonlySet<string>): string | undefined {
   const names = Object.keys(query).filter((name) => !isDeclared(name, known));
@@ -210,7 +210,7 @@ export function pageMeta(
 
 // --- Faults ---
 
-/** Returns an error with the first `FAULTS_MAX` faults (docs/interface.md#errors). */
+/** Returns an error with the first `FAULTS_MAX` faults (docs/interface/requests.md#errors). */
 function toError(
   error: z.ZodError,
   condition: (issue: Issue) => Condition,
@@ -265,7 +265,7 @@ function formatCondition(format: string): Condition {
   return format === 'email' ? 'invalid_email' : 'field_invalid';
 }
 
-/** Whether the field is missing or null in the body (docs/interface.md#errors). */
+/** Whether the field is missing or null in the body (docs/interface/requests.md#errors). */
 function isMissing(body: unknown, path: readonly PropertyKey[]): boolean {
   let value = body;
   for (const key of path) {

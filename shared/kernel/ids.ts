@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 
-/** Ids are UUIDv7 strings in lower case (docs/interface.md#ids-and-timestamps). Each kind of id has a type of its own. */
+/** Ids are UUIDv7 strings in lower case (docs/interface/requests.md#ids-and-timestamps). Each kind of id has a type of its own. */
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 

@@ -32,7 +32,7 @@ function pooledRandom(): RandomBytes {
   };
 }
 
-/** `2026-01-31T12:00:00.000Z` (docs/interface.md#ids-and-timestamps). */
+/** `2026-01-31T12:00:00.000Z` (docs/interface/requests.md#ids-and-timestamps). */
 export function timestamp(ms: number): string {
   return new Date(ms).toISOString();
 }

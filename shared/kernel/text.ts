@@ -19,7 +19,7 @@ const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
 
 /**
  * Returns the text without case and accents. Stored as a sort key and compared byte by byte
- * (docs/interface.md#sorting).
+ * (docs/interface/lists.md#sorting).
  */
 export const foldText = (text: string): string => fold(text, (letters) => letters.replace(/\p{M}/gu, ''));
 

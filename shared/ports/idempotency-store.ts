@@ -1,6 +1,6 @@
 import type { StoreHealth } from './event-store';
 
-/** An `Idempotency-Key` of one API key. Two API keys may use the same text (docs/interface.md#idempotency). */
+/** An `Idempotency-Key` of one API key. Two API keys may use the same text (docs/interface/writes.md#idempotency). */
 export interface OperationKey {
   readonly api_key_id: string;
   readonly idempotency_key: string;
@@ -51,7 +51,7 @@ export interface Claim {
   /** Time at which the record may be deleted, Unix milliseconds. */
   readonly expires_at_ms: number;
   /**
-   * How many records of the API key may exist. A record with a long answer counts as several (docs/interface.md#idempotency).
+   * How many records of the API key may exist. A record with a long answer counts as several (docs/interface/writes.md#idempotency).
    * A claim of an existing record always succeeds.
    */
   readonly records_max: number;

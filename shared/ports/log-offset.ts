@@ -2,7 +2,7 @@ import { START } from '../catalog/events/envelope';
 import { CatalogError, LogMismatchError } from '../kernel/errors';
 import type { EventStore, LogMark } from './event-store';
 
-// The offsets of the feed of changes (docs/interface.md#changes).
+// The offsets of the feed of changes (docs/interface/changes.md#changes).
 
 /**
  * A place in the feed: after an event. With `existing`, among the resources that exist at this event, which a copy reads

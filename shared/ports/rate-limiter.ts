@@ -1,4 +1,4 @@
-/** The limits of a subject: a token bucket and, for API keys, requests per UTC day (docs/interface.md#rate-limits). */
+/** The limits of a subject: a token bucket and, for API keys, requests per UTC day (docs/interface/access.md#rate-limits). */
 export interface Tier {
   /** Capacity of the bucket, in tokens. */
   readonly burst: number;

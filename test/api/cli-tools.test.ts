@@ -89,9 +89,11 @@ test('no page pipes JSON from a command that prints the lines of npm before it',
   const pages = [
     'README.md',
     'CONTRIBUTING.md',
-    ...readdirSync('docs')
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => join('docs', name)),
+    ...['docs', 'docs/howto'].flatMap((folder) =>
+      readdirSync(folder)
+        .filter((name) => name.endsWith('.md'))
+        .map((name) => join(folder, name)),
+    ),
   ];
   const wrong = pages.flatMap((page) =>
     readFileSync(page, 'utf8')

@@ -398,7 +398,7 @@ describe('the media of a shop', () => {
 
 /*
  * Media have no visibility of their own: what uses a media decides whether a storefront sees it
- * (docs/interface.md#visibility).
+ * (docs/interface/reads.md#visibility).
  */
 describe('in_use', () => {
   test('lists media that something uses, or that nothing uses any more', async () => {

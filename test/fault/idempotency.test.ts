@@ -21,7 +21,7 @@ lostRecordsStories('SQLite', async () => ({
 
 const KILLS = runs(1, 5);
 const RETRY_MS = 20;
-/** More than the duration of a lock (docs/interface.md#idempotency). */
+/** More than the duration of a lock (docs/interface/writes.md#idempotency). */
 const AFTER_LOCKS_MS = 11_000;
 
 describe('two processes on one folder', () => {

@@ -27,7 +27,7 @@ const KILLS = runs(1, 5);
 const WRITES_PER_KILL = 40;
 const MESSAGES_PER_KILL = 10;
 const HOUR_MS = 3_600_000;
-/** Duration of a lock (docs/interface.md#idempotency). */
+/** Duration of a lock (docs/interface/writes.md#idempotency). */
 const LOCK_S = 10;
 const TEA = { title: 'Tea', price_currency: 'USD', price_amount: 5 };
 

@@ -6,7 +6,7 @@ export interface Edit {
 }
 
 /**
- * All product code that adds a field to publications, with a filter. The same edits as in CONTRIBUTING.md#add-a-field,
+ * All product code that adds a field to publications, with a filter. The same edits as in docs/howto/add-a-field.md,
  * under a name that no real field will have.
  */
 export const EDITS = {

@@ -39,14 +39,14 @@ const SIDEBAR: Item[] = [
       page('Storefront', '/storefront'),
       page('Import and export', '/import'),
       page('Webhooks', '/webhooks'),
-      page('Feed of changes', '/interface#changes'),
+      page('Feed of changes', '/interface/changes'),
       page('Console', '/console'),
     ],
   },
   {
     text: 'Reference',
     items: [
-      page('Interface', '/interface'),
+      { text: 'Interface', link: '/interface/', collapsed: true, items: pagesIn('interface') },
       { text: 'API reference', link: '/api/', collapsed: true, items: API_PAGES },
       page('Errors', '/errors'),
       page('TypeScript client', '/client'),
@@ -57,6 +57,7 @@ const SIDEBAR: Item[] = [
     text: 'Operations',
     items: [
       { text: 'Operations', link: '/operations/', collapsed: true, items: pagesIn('operations') },
+      page('Configuration', '/configuration'),
       page('Metrics and health', '/metrics'),
       page('Performance', '/performance'),
     ],
@@ -66,6 +67,7 @@ const SIDEBAR: Item[] = [
     items: [
       page('Architecture', '/architecture'),
       page('Path of a request', '/http'),
+      { text: 'How to', collapsed: true, items: pagesIn('howto') },
       { text: 'Decisions', link: '/decisions/', collapsed: true, items: pagesIn('decisions') },
     ],
   },

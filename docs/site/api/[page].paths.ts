@@ -36,6 +36,10 @@ const example = (title: string, value: Json): string =>
 
 // --- Schemas ---
 
+/** Returns the schema of a value that may also be null. */
+const withoutNull = (schema: Json): Json =>
+  (schema.anyOf?.length === 2 && schema.anyOf.find((each: Json) => each.type !== 'null')) || schema;
+
 function typeOf(schema: Json): string {
   const { $ref, type, format, items, anyOf, additionalProperties } = schema;
   if ($ref) return `[${nameOf($ref)}](schemas.md#${anchor(nameOf($ref))})`;
@@ -50,8 +54,9 @@ function typeOf(schema: Json): string {
 const LIMITS = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'default'];
 
 function meaningOf(schema: Json, description = schema.description): string {
-  const limits = LIMITS.filter((name) => ![undefined, '[]'].includes(JSON.stringify(schema[name])));
-  const texts = limits.map((name) => `${name} ${code(JSON.stringify(schema[name]))}`);
+  const limited = { ...withoutNull(schema), ...schema };
+  const limits = LIMITS.filter((name) => ![undefined, '[]'].includes(JSON.stringify(limited[name])));
+  const texts = limits.map((name) => `${name} ${code(JSON.stringify(limited[name]))}`);
   return joined('<br>', [escaped(description), texts.join(', ')]);
 }
 
@@ -59,9 +64,11 @@ function meaningOf(schema: Json, description = schema.description): string {
 function fieldsOf({ properties = {}, required = [] }: Json, prefix = ''): string[] {
   return Object.entries<Json>(properties).flatMap(([name, schema]) => {
     const path = `${prefix}${name}`;
-    const is_list = schema.type === 'array';
-    const nested = is_list ? schema.items : schema;
-    const type = nested.properties ? (is_list ? 'list of objects' : 'object') : typeOf(schema);
+    const value = withoutNull(schema);
+    const is_list = value.type === 'array';
+    const nested = is_list ? value.items : value;
+    const object = joined(' ', [is_list ? 'list of objects' : 'object', value === schema ? '' : 'or null']);
+    const type = nested.properties ? object : typeOf(schema);
     return [
       row(marked(path, required.includes(name)), type, meaningOf(schema)),
       ...fieldsOf(nested, `${path}${is_list ? '[]' : ''}.`),

@@ -151,7 +151,7 @@ function fieldOptions(command: Command): Command {
     )
     .option(
       '--profile <file>',
-      'JSON file with the fields of a store (docs/interface.md#store); options override its fields',
+      'JSON file with the fields of a store (docs/interface/stores.md#store); options override its fields',
     );
 }
 

@@ -68,7 +68,7 @@ interface Get {
 const GETS_MAX = 100;
 /** The most documents that one call reads or writes. */
 const CALL_MAX = 1_000;
-/** So many documents with each word are compared to find related documents (docs/interface.md#related). */
+/** So many documents with each word are compared to find related documents (docs/interface/search.md#related). */
 const COMPARED_MAX = 1_000;
 /** Maximum size of the documents that one call writes. One document may be larger. */
 const WRITE_BYTES_MAX = 4_000_000;

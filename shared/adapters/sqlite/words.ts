@@ -42,7 +42,7 @@ import {
 import { Budget, Intersection, RankList } from './word-ranks';
 
 /**
- * The most entries that a search reads to find its matches (docs/interface.md#limits-of-a-search): about 40 ms of CPU for five
+ * The most entries that a search reads to find its matches (docs/interface/search.md#limits-of-a-search): about 40 ms of CPU for five
  * or thirty words among 100,000 publications.
  */
 const MATCH_ENTRIES = 100_000;
@@ -56,7 +56,7 @@ const SORTED_AT_ONCE = 1_000;
 const SCORED_MAX = 200;
 /** So many of them are read by one statement. Each may be on a page that is not in memory yet. */
 const SCORED_AT_ONCE = 40;
-/** So many documents with each word are compared to find related documents (docs/interface.md#related). */
+/** So many documents with each word are compared to find related documents (docs/interface/search.md#related). */
 const COMPARED_MAX = 1_000;
 /** Up to this number of labels are counted one by one. If there are more, the labels of all matches are read and counted. */
 const LABELS_MAX = 200;

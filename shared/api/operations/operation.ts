@@ -89,7 +89,7 @@ export interface ApiOperation extends Operation {
   readonly field_permissions?: Readonly<Record<string, Permission>>;
 }
 
-// --- Conditions that several operations share (docs/interface.md#errors) ---
+// --- Conditions that several operations share (docs/interface/requests.md#errors) ---
 
 export const GENERAL_CONDITIONS: readonly Condition[] = [
   'rate_limited',

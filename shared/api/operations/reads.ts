@@ -122,7 +122,7 @@ export const CHANGES_PERMISSIONS = [
 /** The permissions that an export requires. */
 export const EXPORT_PERMISSIONS = ['read:publications', 'read:listings', 'read:media'] as const;
 
-/** Every read of the interface (docs/interface.md#read-endpoints). */
+/** Every read of the interface (docs/interface/README.md#endpoints). */
 export const reads = withIds({
   getStore: read({
     path: '/api/store',

@@ -9,7 +9,7 @@ const common = {
   conditions: ['malformed_request', 'internal'],
 } as const;
 
-/** Health checks, metrics, documentation and pictures. They need no token (docs/interface.md#health-and-metrics). */
+/** Health checks, metrics, documentation and pictures. They need no token (docs/interface/requests.md#health-and-metrics). */
 export const service = withIds({
   getLiveness: {
     ...common,

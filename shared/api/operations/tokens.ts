@@ -43,7 +43,7 @@ const BAD_TOKEN = {
 };
 const token = { success: 'The token was issued.', answer: answers.TokenAnswer };
 
-/** Every endpoint of `/auth` (docs/interface.md#token-endpoints). */
+/** Every endpoint of `/auth` (docs/interface/README.md#endpoints). */
 export const tokens = withIds({
   issueToken: tokenOperation({
     ...token,

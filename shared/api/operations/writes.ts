@@ -145,7 +145,7 @@ const mediaPatch = { alt: 'A bag of coffee from Jaén', focal_point: { x: 0.5, y
 const storePatch = { contact: { phone: '+51 1 555 0199' } };
 const pricePatch = { price_amount: 3600, quantity_available: 60 };
 
-/** Every write of the interface (docs/interface.md#write-endpoints). */
+/** Every write of the interface (docs/interface/README.md#endpoints). */
 export const writes = withIds({
   createListing: create({
     ...listing,

@@ -24,7 +24,7 @@ function wholeNumber(max: number, default_value: number, expected: string) {
     .meta({ type: 'integer', minimum: 1, maximum: max });
 }
 
-/** `page`, `cursor` and `limit` (docs/interface.md#pagination). Values above the maximum are rejected, not reduced. */
+/** `page`, `cursor` and `limit` (docs/interface/lists.md#pagination). Values above the maximum are rejected, not reduced. */
 export const paginationSchema = z.object({
   page: wholeNumber(PAGE_MAX, 1, `an integer from 1 to ${PAGE_MAX}`).describe(
     'Page number, starting at 1. A page after the last one is empty.',
@@ -173,7 +173,7 @@ export function shapeOf(schema: z.ZodType): Record<string, z.core.$ZodType> {
 
 /**
  * Accepts a UUID and converts it to lower case. An invalid value is reported as `invalid_uuid`
- * (docs/interface.md#ids-and-timestamps).
+ * (docs/interface/requests.md#ids-and-timestamps).
  */
 export const queryId = z
   .string()
@@ -198,7 +198,7 @@ export const flag = z
 const PRICE_BOUND_MAX = 999_999_999_999_999;
 
 /**
- * A price bound in hundredths of the major unit, also for currencies without a minor unit (docs/interface.md#money).
+ * A price bound in hundredths of the major unit, also for currencies without a minor unit (docs/interface/requests.md#money).
  * `meta`: as in `flag`.
  */
 export const priceBound = z

@@ -15,13 +15,13 @@ import {
   valueList,
 } from './parameters';
 
-// Query parameters of the reads (docs/interface.md#query-parameters).
+// Query parameters of the reads (docs/interface/requests.md#query-parameters).
 
 /** Values of `expand`. Every read accepts all; a value that does not apply to a resource adds nothing to it. */
 const EXPANDABLE = ['publication', 'listing', 'media', 'variants'] as const;
 export type Expandable = (typeof EXPANDABLE)[number];
 
-/** Values of `visibility` (docs/interface.md#visibility): visible to storefronts, hidden from them, or both. */
+/** Values of `visibility` (docs/interface/reads.md#visibility): visible to storefronts, hidden from them, or both. */
 const VISIBILITY_FILTERS = ['public', 'private', 'all'] as const;
 export type VisibilityFilter = (typeof VISIBILITY_FILTERS)[number];
 
@@ -123,7 +123,7 @@ export const historySchema = readSchema.pick({ store_id: true }).extend({
     }),
 });
 
-/** Parameters of every list (docs/interface.md#pagination). */
+/** Parameters of every list (docs/interface/lists.md#pagination). */
 export const listSchema = readSchema.extend({
   ...paginationSchema.shape,
   sort: z
@@ -284,7 +284,7 @@ const ids = idList(
   [examples.ids.publication],
 );
 
-/** Parameters of a list of publications that exist: those of every list, and filters (docs/interface.md#filters). */
+/** Parameters of a list of publications that exist: those of every list, and filters (docs/interface/lists.md#filters). */
 export const existingPublicationsSchema = listSchema
   .extend({ ids, listing_id, ...publicationsShape })
   .refine(areBoundsInOrder, BOUNDS_ERROR);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// Bodies of `/auth/*` (docs/interface.md#token-endpoints).
+// Bodies of `/auth/*` (docs/interface/README.md#endpoints).
 
 const TTL_MINUTES_DEFAULT = 15;
 const TTL_MINUTES_MAX = 60;

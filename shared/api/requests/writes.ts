@@ -11,10 +11,10 @@ import { reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
 import { flag, queryId } from './parameters';
 
-// Bodies of the writes (docs/interface.md#writes). Null clears an optional field and is rejected for a required one.
+// Bodies of the writes (docs/interface/writes.md#rules-of-a-write). Null clears an optional field and is rejected for a required one.
 // A POST treats `store_id: null` as unset. A PATCH may repeat the `store_id` of the resource but not change it.
 
-/** Maximum size of an uploaded file (docs/interface.md#uploads). */
+/** Maximum size of an uploaded file (docs/interface/media.md#uploads). */
 export const UPLOAD_BYTES_MAX = 10_485_760;
 
 /** Query parameters of every write. */

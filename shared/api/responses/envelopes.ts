@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// Envelopes of all JSON responses (docs/interface.md#responses).
+// Envelopes of all JSON responses (docs/interface/requests.md#responses).
 
 /** Returns the schema of `{code, status: "OK", data}`. */
 export function envelopeOf<Code extends 200 | 201 | 202 | 301, Data extends z.ZodType>(
@@ -23,7 +23,7 @@ const limit = z
   .describe('Maximum number of items on a page: the `limit` that was used.');
 const total_items = count.describe('Number of items on all pages.');
 
-/** What the maximum size of an answer left out (docs/interface.md#size-of-an-answer). */
+/** What the maximum size of an answer left out (docs/interface/reads.md#size-of-an-answer). */
 export const pageCutsShape = {
   omitted_items: z
     .int()
@@ -46,7 +46,7 @@ export const pageCutsShape = {
 export const EXAMPLE_CURSOR =
   'WyJxMFpiM2tUMXhZY0EiLDIwLCIyMDI2LTAyLTAxVDA5OjMwOjAwLjAwMFoiLCIwMTk1ZDRhMi03YzMxLTdlNmItOWE1NS0zZjFmMGM4ZTJiMTAiXQ';
 
-/** Where the next page begins (docs/interface.md#cursors). */
+/** Where the next page begins (docs/interface/lists.md#cursors). */
 export const nextCursorShape = {
   next_cursor: z
     .string()
@@ -70,7 +70,7 @@ const facetValue = {
     .string()
     .meta({ description: 'The query parameter that selects it.', examples: ['vendor=Taller+R%C3%ADmac'] }),
 };
-/** Counts of the values of some filters (docs/interface.md#facets). */
+/** Counts of the values of some filters (docs/interface/lists.md#facets). */
 export const facetsShape = {
   facets: z
     .array(
@@ -113,7 +113,7 @@ export const pageMetaSchema = z.strictObject({
 
 const ratedWith = (rating: number) => count.describe(`Number of reviews with the rating ${rating}.`);
 
-/** Summary of all reviews of the publication, independent of the page (docs/interface.md#reviews). */
+/** Summary of all reviews of the publication, independent of the page (docs/interface/reviews.md). */
 const reviewSummarySchema = z
   .strictObject({
     average: z

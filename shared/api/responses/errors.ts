@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FAULTS_MAX } from '../../kernel/errors';
 import { errorCatalogue } from '../error-catalogue';
 
-/** All values of `error.code` (docs/interface.md#errors). */
+/** All values of `error.code` (docs/interface/requests.md#errors). */
 export const errorCodeSchema = z.enum(Object.values(errorCatalogue).map(({ code }) => code));
 
 const httpStatus = z.int().min(400).max(599).describe('The HTTP status.');
@@ -30,7 +30,7 @@ export const errorInfoSchema = z.strictObject({
     .describe('Present only on 429: the type of the key, as in `X-RateLimit-Tier`.'),
 });
 
-/** Structured error body of all areas except `/auth/*` (docs/interface.md#errors). */
+/** Structured error body of all areas except `/auth/*` (docs/interface/requests.md#errors). */
 export const errorSchema = z.strictObject({
   code: httpStatus,
   status,
@@ -38,7 +38,7 @@ export const errorSchema = z.strictObject({
   error: errorInfoSchema,
 });
 
-/** Plain error body of `/auth/*` (docs/interface.md#errors). */
+/** Plain error body of `/auth/*` (docs/interface/requests.md#errors). */
 export const authErrorSchema = z.strictObject({
   code: httpStatus,
   status,

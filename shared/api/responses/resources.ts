@@ -24,7 +24,7 @@ import {
 import { facetsShape, nextCursorShape, pageCutsShape } from './envelopes';
 import { errorInfoSchema } from './errors';
 
-// Resources in responses (docs/interface.md#resources). Objects are strict: other fields are never sent. An optional
+// Resources in responses (docs/interface/README.md#fields-and-parameters). Objects are strict: other fields are never sent. An optional
 // field without a value is absent, never null. Fields that `expand` adds are in a separate `extend`, because
 // TypeScript cannot infer schemas that refer to each other from an object literal with a spread.
 
@@ -377,7 +377,7 @@ export const featuredOrderSchema = z.strictObject({
 
 export const deletedReviewSchema = deletedOf('review');
 
-/** `GET /api/listing/:id/publications` (docs/interface.md#listing-publications). */
+/** `GET /api/listing/:id/publications` (docs/interface/listings.md#publications-of-a-listing). */
 export const listingPublicationsSchema = z.strictObject({
   featured: z.array(publicationSchema).describe('The featured publications of this page, by their position.'),
   others: z.array(publicationSchema).describe('The other publications of this page.'),
@@ -400,7 +400,7 @@ export const listingPublicationsSchema = z.strictObject({
     .describe('Order and pages of the publications.'),
 });
 
-/** An entry of `GET /api/changes` and of a history (docs/interface.md#changes). */
+/** An entry of `GET /api/changes` and of a history (docs/interface/changes.md#changes). */
 export const changeSchema = z.strictObject({
   id: z
     .string()

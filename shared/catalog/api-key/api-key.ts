@@ -8,7 +8,7 @@ import { type Aggregate, present, type State } from '../events/aggregate';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { environmentSchema, keyTypeSchema, permissionSchema } from '../vocabulary';
 
-/** Rate limits of one key, instead of those of its type (docs/interface.md#rate-limits). Numbers of requests. */
+/** Rate limits of one key, instead of those of its type (docs/interface/access.md#rate-limits). Numbers of requests. */
 const keyLimitsSchema = z.object({ per_minute: z.number(), per_day: z.number(), burst: z.number() });
 export type KeyLimits = Readonly<z.infer<typeof keyLimitsSchema>>;
 
@@ -22,12 +22,12 @@ export const apiKeyEvents = [
       environment: environmentSchema,
       stores: z.array(z.string()),
       permissions: z.array(permissionSchema),
-      /** SHA-256 of the full key, in hex. The key itself is not stored (docs/interface.md#api-keys). */
+      /** SHA-256 of the full key, in hex. The key itself is not stored (docs/interface/access.md#api-keys). */
       key_hash: z.string(),
       expires_at: z.string().nullable(),
       // `last_four` and `limits` are absent, not null, in the events and documents of older keys. Their documents are
       // therefore still valid, and no rebuild is needed.
-      /** The last characters of the key, by which people recognise it (docs/interface.md#api-keys). */
+      /** The last characters of the key, by which people recognise it (docs/interface/access.md#api-keys). */
       last_four: z.string().exactOptional(),
       /** Absent: the limits of the key's type. */
       limits: keyLimitsSchema.exactOptional(),
@@ -49,7 +49,7 @@ export type ApiKeyFields = Extract<ApiKeyEvent, { type: 'ApiKeyCreated' }>['data
 export interface ApiKey extends Omit<ApiKeyFields, 'account_id' | 'stores'> {
   readonly id: ApiKeyId;
   readonly account_id: AccountId;
-  /** A request that names no store uses the first one (docs/interface.md#stores-and-environments). */
+  /** A request that names no store uses the first one (docs/interface/access.md#stores-and-environments). */
   readonly stores: readonly StoreId[];
   readonly revoked_at: string | null;
   readonly last_used_at: string | null;
@@ -154,7 +154,7 @@ export const apiKeyAggregate: Aggregate<ApiKey, ApiKeyEvent, ApiKeyId, ApiKeyCom
   owner: ({ account_id }) => ({ account_id }),
 };
 
-/** `<prefix><43 base64url characters>` (docs/interface.md#api-keys). */
+/** `<prefix><43 base64url characters>` (docs/interface/access.md#api-keys). */
 const API_KEY = /^[ps]k_(live|test)_[\w-]{43}$/;
 
 /** Whether the text has the form of an API key. Says nothing about whether there is such a key. */

@@ -35,5 +35,5 @@ const TYPES: ReadonlySet<string> = new Set([
   'ReviewPosted',
 ]);
 
-/** Whether the release before this one can read events of this type (CONTRIBUTING.md#deploying-a-new-event). */
+/** Whether the release before this one can read events of this type (docs/howto/deploy-a-new-event.md). */
 export const isKnownToEarlierRelease = (type: string): boolean => TYPES.has(type);

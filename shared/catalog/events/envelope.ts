@@ -32,7 +32,7 @@ export function parseStreamName(
 
 /** Who caused an event, and how. Stored with every event. */
 export interface EventMetadata {
-  /** ISO 8601 UTC with milliseconds. Shown as `created_at` and `updated_at` (docs/interface.md#ids-and-timestamps). */
+  /** ISO 8601 UTC with milliseconds. Shown as `created_at` and `updated_at` (docs/interface/requests.md#ids-and-timestamps). */
   readonly occurred_at: string;
   /** Determines the partition: the id of the store, or of the account in `control`. */
   readonly partition_key: string;

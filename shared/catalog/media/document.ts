@@ -6,7 +6,7 @@ import type { Media } from './media';
 const keys = {
   store_id: 'text',
   status: 'text',
-  /** `public` if a public publication or listing uses the media (docs/interface.md#visibility). */
+  /** `public` if a public publication or listing uses the media (docs/interface/reads.md#visibility). */
   visibility: 'text',
   /** 1 if a publication or listing uses the media, otherwise 0. */
   in_use: 'integer',

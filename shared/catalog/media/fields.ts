@@ -10,7 +10,7 @@ const point = z.strictObject({
   y: coordinate.describe('Part of the height, from the top.'),
 });
 
-/** The fields of a media that can be changed (docs/interface.md#media). */
+/** The fields of a media that can be changed (docs/interface/media.md). */
 export const mediaFields = {
   alt: field(z.string().nullable(), {
     event: 'MediaDescribed',

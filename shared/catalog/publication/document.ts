@@ -116,7 +116,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
 
 /**
  * `price_up` and `price_down` of an inactive price: beyond every price, so that it sorts last in both directions
- * (docs/interface.md#sorting).
+ * (docs/interface/lists.md#sorting).
  */
 export const INACTIVE_PRICE_UP = 1_000_000_000_000;
 export const INACTIVE_PRICE_DOWN = -1;
@@ -127,7 +127,7 @@ export type PublicationKeys = KeysOf<typeof keys> & { readonly visibility: Visib
 const TIME_MIN = -8_640_000_000_000_000;
 const TIME_MAX = 8_640_000_000_000_000;
 
-/** Returns when the publication has a discount (docs/interface.md#sales). It has none in an empty span. */
+/** Returns when the publication has a discount (docs/interface/publications.md#sales). It has none in an empty span. */
 function discountOf(publication: Publication): { discount_from: number; discount_until: number } {
   const { price_active, sale_from, sale_to, variants } = publication;
   const all = [publication, ...variants];
@@ -226,7 +226,7 @@ export type PublicationBody = JsonObject & {
   readonly stats: PublicationCounts & { readonly media_count: number };
 };
 
-/** The counts from which the summary of reviews is computed (docs/interface.md#reviews). */
+/** The counts from which the summary of reviews is computed (docs/interface/reviews.md). */
 export interface ReviewCounts {
   readonly count: number;
   readonly sum: number;

@@ -14,7 +14,7 @@ export const COUNTED_PUBLICATIONS_MAX = 500;
 export const pageViewEvents = [
   /**
    * How often publications of a store were viewed in an interval. Query processes count in memory first: one event per
-   * store and interval, not one per view (docs/interface.md#views). `counts` is packed (`packCounts`), because ids are
+   * store and interval, not one per view (docs/interface/publications.md#views). `counts` is packed (`packCounts`), because ids are
    * most of what views cost in the log.
    */
   defineEvent(

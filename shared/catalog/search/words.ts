@@ -1,7 +1,7 @@
 import { foldText } from '../../kernel/text';
 
 /**
- * Tokenises publications and queries (docs/interface.md#search). Tokens are folded (lower case, without accents). There
+ * Tokenises publications and queries (docs/interface/search.md#search). Tokens are folded (lower case, without accents). There
  * is no stemming: a query asks for the other forms of its words. There are no stop words. Documents store their terms, so a
  * change here needs a rebuild.
  *
@@ -66,7 +66,7 @@ export interface SearchedText {
   readonly description_html: string | null;
 }
 
-/** The fields by which lists are filtered (docs/interface.md#filters). */
+/** The fields by which lists are filtered (docs/interface/lists.md#filters). */
 export interface Labelled extends Placed {
   readonly vendor?: string | null;
   readonly product_type?: string | null;

@@ -23,7 +23,7 @@ export const STORE_CHANGES = ['StoreDescribed', 'StoreReviewsConfigured', 'Store
 
 const newReviewStatus = reviewStatusSchema.exclude(['rejected']).nullable();
 
-/** The writable fields of a store (docs/interface.md#store). Name and description have the limits of listings. */
+/** The writable fields of a store (docs/interface/stores.md#store). Name and description have the limits of listings. */
 export const storeFields = {
   name: field(z.string(), {
     event: 'StoreDescribed',

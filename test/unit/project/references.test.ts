@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path';
 
 /**
  * Keeps references between code and documentation valid. A comment may refer to a page of this repository, such as
- * `docs/interface.md#writes`, or to a public standard. It must not refer to a document that a reader cannot open.
+ * `docs/interface/writes.md#idempotency`, or to a public standard. It must not refer to a document that a reader cannot
+ * open.
  */
 
 interface Reference {
@@ -15,7 +16,7 @@ interface Reference {
   readonly anchor: string;
 }
 
-const FOLDERS = ['.ci', 'docs', 'projections', 'services', 'shared', 'test'];
+const FOLDERS = ['.ci', '.github', 'docs', 'projections', 'services', 'shared', 'test'];
 
 /** Returns the files below a folder, without the packages and the output of the documentation's site. */
 function filesBelow(folder: string): string[] {
@@ -121,7 +122,7 @@ const FOREIGN_NAMES = [
     'Intl',
   ],
   ...['mongodump', 'mongorestore', 'fsync', 'dmesg', 'protobufjs', 'cluster_enabled'],
-  // The example of CONTRIBUTING.md.
+  // The example of docs/howto/add-an-endpoint.md.
   ...['lookbook', 'lookbook_not_found'],
   // Codes that docs/errors.md reserves.
   ...['INVALID_TOKEN', 'EXPIRED_TOKEN', 'DATABASE_CONNECTION_ERROR', 'UNKNOWN_ERROR', 'INVALID_CREDENTIALS'],
