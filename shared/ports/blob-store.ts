@@ -26,36 +26,39 @@ export interface BlobReading {
 /**
  * Stores bytes by content hash, for one environment and one area.
  *
- * `put`
- * - Streams: keeps one chunk in memory at a time.
- * - Resolves when the blob is durable and readable. The blob is not readable before.
- * - If `bytes` throws, throws the same error and stores nothing.
- * - If the blob exists, only updates its `stored_at_ms`.
- * - If two callers put the same bytes at once, both succeed and one blob is stored.
- *
- * `size`, `read`
- * - Return undefined if the blob does not exist, or if `hash` is not a valid hash.
- *
- * `delete`
- * - Does nothing if the blob does not exist.
- *
- * `deleteIfOlder`
- * - Deletes the blob if it was last put before `before_ms` (Unix milliseconds). Returns whether it deleted.
- * - Compares and deletes in one step, so a blob that is put again during a sweep is never lost.
- *
- * `list`
- * - Yields every blob, in no particular order. Blobs that are put or deleted meanwhile may be included or not.
- *
- * Errors
- * - `CatalogError('unavailable')` if the store cannot be reached.
+ * Every method throws `CatalogError('unavailable')` if the files or the database cannot be reached.
  */
 export interface BlobStore {
+  /**
+   * Stores the bytes. Keeps one chunk in memory at a time.
+   *
+   * - Resolves when the blob is durable and readable. The blob is not readable before.
+   * - If `bytes` throws, throws the same error and stores nothing.
+   * - If the blob exists, only updates its `stored_at_ms`.
+   * - If two callers put the same bytes at once, both succeed and one blob is stored.
+   */
   put(bytes: AsyncIterable<Uint8Array>): Promise<StoredBlob>;
+
+  /** Returns the size in bytes. Returns undefined if the blob does not exist, or if `hash` is not a valid hash. */
   size(hash: BlobHash): Promise<number | undefined>;
+
+  /**
+   * Opens the blob, or a range of it. Returns undefined if the blob does not exist, or if `hash` is not a valid hash.
+   */
   read(hash: BlobHash, range?: ByteRange): Promise<BlobReading | undefined>;
+
+  /** Deletes the blob. Does nothing if the blob does not exist. */
   delete(hash: BlobHash): Promise<void>;
+
+  /**
+   * Deletes the blob if it was last put before `before_ms` (Unix milliseconds). Returns whether it was deleted.
+   * Compares and deletes in one step, so a blob that is put again during a sweep is never lost.
+   */
   deleteIfOlder(hash: BlobHash, before_ms: number): Promise<boolean>;
+
+  /** Yields every blob, in no particular order. Blobs that are put or deleted meanwhile may be included or not. */
   list(): AsyncIterable<StoredBlob & { readonly stored_at_ms: number }>;
+
   close(): Promise<void>;
 }
 
@@ -67,7 +70,8 @@ export const BLOB_AREAS = ['originals', 'pictures'] as const;
 export type BlobArea = (typeof BLOB_AREAS)[number];
 
 /**
- * Reads a complete blob into memory. Returns undefined if it does not exist. Safe, because uploads are limited in size.
+ * Reads a complete blob into memory. Returns undefined if the blob does not exist. Safe, because uploads are limited in
+ * size.
  */
 export async function readIntoMemory(blobs: BlobStore, hash: BlobHash): Promise<Buffer | undefined> {
   const reading = await blobs.read(hash);

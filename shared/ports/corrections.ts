@@ -6,14 +6,15 @@ import type { EventStore } from './event-store';
 type Log = Pick<EventStore, 'readStream'>;
 type Correction = Extract<DomainEvent, { type: 'EventSuperseded' }>;
 
-/** Whether the metadata of the event are damaged, too, so that its partition key is not that of its store. */
+/** Whether the metadata of the event are damaged, too, so that its partition key does not name its store. */
 export const hasUnknownOwner = ({ stream, metadata }: RecordedEvent): boolean =>
   metadata.partition_key === stream;
 
 /**
- * Returns the events as they are to be read: one that cannot be decoded with the content of its correction, if its stream
- * has one (docs/operations/failures.md#unreadable-events). Reads a stream only then, and once, so that all other events
- * cost nothing. `decode` may remember what it returns.
+ * Replaces events that cannot be decoded by the content of their corrections
+ * (docs/operations/failures.md#unreadable-events). An event whose stream has no correction of it stays as it is.
+ * Reads a stream only if one of its events cannot be decoded, and once, so that all other events cost nothing.
+ * `decode` may remember what it returns.
  */
 export async function withCorrections(
   log: Log,
@@ -25,7 +26,7 @@ export async function withCorrections(
   for (const event of recorded) {
     if (isCorrection(event) || decode(event)) continue;
     const { stream, revision } = event;
-    // With the event before, which tells the time.
+    // Reads the event before, too: its time is used if the metadata of this event are damaged.
     const around = streams.get(stream) ?? (await log.readStream(stream, Math.max(0, revision - 1)));
     streams.set(stream, around);
     const found = correctionOf(around, revision);
@@ -44,7 +45,10 @@ export async function readCorrected(
   return withCorrections(log, await log.readStream(stream, from, count));
 }
 
-/** Returns the correction of a revision. An event is corrected once: what was read with it may be stored. */
+/**
+ * Returns the correction of a revision. An event has one correction at most, because results that were computed with
+ * the correction may be stored.
+ */
 export const correctionOf = (
   recorded: readonly RecordedEvent[],
   revision: number,

@@ -17,7 +17,7 @@ export type AppendResult =
       readonly outcome: 'appended';
       readonly revision: number;
       readonly position: Position;
-      /** Set if an operator has removed the events since. `position` is then that of another, later event. */
+      /** Set if an operator has removed the events since. `position` is then the position of a later event. */
       readonly is_removed?: true;
     }
   /** Another writer was faster; nothing was written. `actual` is the stream's last revision, or `NO_STREAM`. */
@@ -32,7 +32,7 @@ export interface LogBatch {
   readonly caught_up: boolean;
 }
 
-/** An event of a log by its position, of any realm. It shows whether a log is the one that documents were made from. */
+/** An event of a log by its position, of any realm. It shows whether documents were made from this log. */
 export interface LogMark {
   readonly position: Position;
   readonly event_id: string;
@@ -51,7 +51,7 @@ export function assertContains(found: LogMark | undefined, { position, event_id 
 }
 
 /**
- * Whether a store that answers is fit for use.
+ * Whether a database that answers is fit for use.
  *
  * - `damaged`: a part of its data cannot be read any more.
  * - `not_writable`: its disk is full or read-only.
@@ -62,88 +62,101 @@ export type StoreHealth = 'ok' | 'damaged' | 'not_writable' | 'may_evict';
 /**
  * The event log of one realm. Any number of processes may use one log at once.
  *
- * An argument that breaks a rule below is a fault of the caller: the call rejects with `TypeError` and does nothing.
- *
- * `append`
- * - Writes all events or none, and only if the stream's last revision is `expected_revision`.
- * - The events are durable when it resolves.
- * - Idempotent: appending the same event ids at the same expected revision again returns the same result. If an operator
- *   has removed the events since, the position is a later one.
- * - A lost race is the result `wrong_revision`, not an error.
- * - After an outage, the events may be stored or not. The same call may be repeated.
- * - Takes one or more events. Their ids are different UUIDs in lower case. Ids identify events only within a stream:
- *   another stream, or a later revision of this one, may have an event with the same id.
- * - No event's type begins with `$`, because EventStoreDB reserves such types for events of its own.
- * - Rejects with `CatalogError('too_large')` if the events have more than `APPEND_BYTES_MAX` bytes (`bytesOfEvent`). A
- *   server may be configured to accept less.
- * - Calls `beforeSend` before each attempt. If that rejects, sends nothing more, and rejects with the same error. If that
- *   is an outage and an earlier attempt has failed, rejects with the error of that attempt.
- * - Rejects with `DeletedStreamError` if an operator has deleted the stream for good (docs/operations/erasure.md). Only
- *   EventStoreDB can do that. A stream whose rows were deleted in SQLite begins again at revision 0.
- *
- * `readStream`
- * - Returns the stream's events in order, from revision `from` (default 0), at most `count` (default: all). Returns
- *   none if the stream does not exist or was deleted. `from` is 0 or more, `count` 1 or more.
- *
- * `readBackwards`
- * - Returns the newest events of the realm before the position `before`, newest first, at most `count`. Returns none only
- *   if there are no others. `before` is the position of an event of the realm. Default: the end of the log.
- *
- * `truncate`
- * - Removes the events of the stream with a lower revision than `before`, and its snapshot. The stream must have an event
- *   with this revision, which keeps it. `readStream` does not return the removed events any more. A server may keep them,
- *   and subscriptions yield them, until it is scavenged.
- *
- * `subscribe`
- * - Yields every event with a position after `after`, once, in one total order that never changes.
- * - Never ends by itself: it waits for new events, and survives restarts of the store. Only two errors end it:
- *   `DamagedFileError` if a file of the log is damaged, and `LogMismatchError` if `after` or the newest event that it
- *   yielded is not in the log, for example because an older copy of the log was restored. A position that is not in the
- *   log is one after its end or, if the store can tell, one between two events.
- * - Ends without an error when `signal` aborts.
- * - Fetches no batch before the previous one was consumed (backpressure).
- *
- * `head`
- * - Returns a position at or after every event that was acknowledged before the call. Every subscription reaches it.
- * - With `max_age_ms`, the position may have been read up to that long before the call, so events that were acknowledged
- *   meanwhile may be after it. For health checks and metrics, which are called often; nothing may wait for it.
- * - The position may be that of another realm's event.
- * - Returns `START` only if the log of the server is empty. A realm without events may have a greater head.
- *
- * `markAt`
- * - Returns the first event at or after a position, of any realm. Returns undefined if the log ends before.
- * - Throws `LogMismatchError` if the position is between two events, if the store can tell.
- *
- * `connection_number`
- * - Changes before a call is sent over a new connection, and never returns to an earlier number. The log behind a new
- *   connection may be another one. Undefined if the log cannot be exchanged while it is open.
- *
- * `health`
- * - Reports damage that was noticed so far, and whether the store can be written now. Cheap enough for each readiness
- *   check. A store without this method notices nothing.
- *
- * Errors, of all methods except `subscribe`
- * - `CatalogError('unavailable')` if the store cannot be reached. Its subclass `DamagedFileError` if a file is damaged.
- * - `CatalogError('database_timeout')` if the store does not answer in time. `readStream` may take as long as events
- *   keep arriving.
+ * - An argument that breaks a rule below is a fault of the caller: the call rejects with `TypeError` and does nothing.
+ * - Every method except `subscribe` rejects with `CatalogError('unavailable')` if the log cannot be reached, with its
+ *   subclass `DamagedFileError` if a file is damaged, and with `CatalogError('database_timeout')` if the log does not
+ *   answer in time.
  */
 export interface EventStore {
+  /**
+   * Writes all events or none, and only if the stream's last revision is `expected_revision`.
+   *
+   * - The events are durable when the promise resolves.
+   * - Idempotent: appending the same event ids at the same expected revision again returns the same result. If an
+   *   operator has removed the events since, the position is a later position.
+   * - A lost race is the result `wrong_revision`, not an error.
+   * - After an outage, the events may be stored or not. The same call may be repeated.
+   * - Takes one or more events. Their ids are different UUIDs in lower case. Ids identify events only within a
+   *   stream: another stream, or a later revision of this stream, may have an event with the same id.
+   * - No event's type begins with `$`, because EventStoreDB reserves such types for events of its own.
+   * - Rejects with `CatalogError('too_large')` if the events have more than `APPEND_BYTES_MAX` bytes
+   *   (`bytesOfEvent`). A server may be configured to accept less.
+   * - Calls `beforeSend` before each attempt. If `beforeSend` rejects, `append` sends nothing more and rejects with
+   *   the same error. If that error is an outage and an earlier attempt has failed, `append` rejects with the error
+   *   of that attempt.
+   * - Rejects with `DeletedStreamError` if an operator has deleted the stream for good (docs/operations/erasure.md).
+   *   Only EventStoreDB can do that. A stream whose rows were deleted in SQLite begins again at revision 0.
+   */
   append(
     stream: StreamName,
     expected_revision: number,
     events: readonly EncodedEvent[],
     beforeSend?: () => Promise<void>,
   ): Promise<AppendResult>;
+
+  /**
+   * Returns the stream's events in order, from revision `from` (0 or more; default 0), at most `count` (1 or more;
+   * default: all). Returns none if the stream does not exist or was deleted. May take as long as events keep arriving.
+   */
   readStream(stream: StreamName, from?: number, count?: number): Promise<RecordedEvent[]>;
+
+  /**
+   * Returns the newest events of the realm before the position `before`, newest first, at most `count`. Returns none
+   * only if there are no others. `before` is the position of an event of the realm. Default: the end of the log.
+   */
   readBackwards(count: number, before?: Position): Promise<RecordedEvent[]>;
+
+  /**
+   * Removes the events of the stream with a lower revision than `before`, and the stream's snapshot. The stream must
+   * have an event with this revision, which keeps the stream. `readStream` does not return the removed events any
+   * more. A server may keep them, and subscriptions yield them, until the server is scavenged.
+   */
   truncate(stream: StreamName, before: number): Promise<void>;
+
+  /**
+   * Yields every event with a position after `after`, once, in one total order that never changes.
+   *
+   * - Never ends by itself: it waits for new events, and survives restarts of the server. Only two errors end it:
+   *   `DamagedFileError` if a file of the log is damaged, and `LogMismatchError` if `after` or the newest event that
+   *   it yielded is not in the log, for example because an older copy of the log was restored. A position is not in
+   *   the log if it is after the log's end or, if the adapter can tell, between two events.
+   * - Ends without an error when `signal` aborts.
+   * - Fetches no batch before the previous batch was consumed (backpressure).
+   */
   subscribe(options: { after: Position; signal: AbortSignal; batch_size?: number }): AsyncIterable<LogBatch>;
+
+  /**
+   * Returns a position at or after every event that was acknowledged before the call. Every subscription reaches it.
+   *
+   * - With `max_age_ms`, the position may have been read up to that long before the call, so events that were
+   *   acknowledged meanwhile may be after it. For health checks and metrics, which are called often; nothing may wait
+   *   for it.
+   * - The position may be the position of another realm's event.
+   * - Returns `START` only if the log of the server is empty. A realm without events may have a greater head.
+   */
   head(max_age_ms?: number): Promise<Position>;
+
+  /**
+   * Returns the first event at or after a position, of any realm. Returns undefined if the log ends before. Throws
+   * `LogMismatchError` if the position is between two events and the adapter can tell.
+   */
   markAt(position: Position): Promise<LogMark | undefined>;
+
+  /**
+   * Reports damage that was noticed so far, and whether the log can be written now. Cheap enough for each readiness
+   * check. An adapter without this method notices nothing.
+   */
   health?(): Promise<StoreHealth>;
+
+  /**
+   * Changes before a call is sent over a new connection, and never returns to an earlier number. The log behind a new
+   * connection may be another log. Undefined if the log cannot be exchanged while it is open.
+   */
   readonly connection_number?: number | undefined;
-  /** Undefined if the store keeps no snapshots. */
+
+  /** Undefined if the adapter keeps no snapshots. */
   readonly snapshots?: SnapshotStore | undefined;
+
   close(): Promise<void>;
 }
 
@@ -166,7 +179,7 @@ export function assertAppendable(
   }
 }
 
-/** Throws `TypeError` unless `from` and `count` are arguments that `readStream` takes. */
+/** Throws `TypeError` unless `readStream` takes `from` and `count`. */
 export function assertRange(stream: StreamName, from: number, count?: number): void {
   if (!Number.isSafeInteger(from) || from < 0)
     throw new TypeError(`cannot read ${stream} from revision ${from}`);

@@ -12,11 +12,11 @@ export interface Operation {
   readonly id: string;
   /** Ids under which an earlier run may have appended its events. */
   readonly earlier_ids?: readonly string[];
-  /** Events before this time, Unix milliseconds, are of an earlier use of the key. */
+  /** Events before this time, Unix milliseconds, belong to an earlier use of the key. */
   readonly since_ms?: number;
   /**
-   * Hash of the request, set if the record of an earlier run may have been lost. The events of the operation carry it, so
-   * that another request with the same key is noticed without the record.
+   * Hash of the request, set if the record of an earlier run may have been lost. The events of the operation carry
+   * it, so that another request with the same key is noticed without the record.
    */
   readonly fingerprint?: string;
   /** Time of the first request, Unix milliseconds. */
@@ -24,7 +24,7 @@ export interface Operation {
   /** Whether an earlier run ended without an answer. Its events may already be stored. */
   readonly resumed: boolean;
   /**
-   * Until this time, Unix milliseconds, no other run has the lock, even if this one cannot renew it. Afterwards another
+   * Until this time, Unix milliseconds, no other run has the lock, even if this run cannot renew it. Afterwards another
    * run may have stored its events. Undefined if there are no other runs.
    */
   readonly locked_until_ms?: number;
@@ -51,8 +51,8 @@ export interface Claim {
   /** Time at which the record may be deleted, Unix milliseconds. */
   readonly expires_at_ms: number;
   /**
-   * How many records of the API key may exist. A record with a long answer counts as several (docs/interface/writes.md#idempotency).
-   * A claim of an existing record always succeeds.
+   * How many records of the API key may exist. A record with a long answer counts as several
+   * (docs/interface/writes.md#idempotency). A claim of an existing record always succeeds.
    */
   readonly records_max: number;
 }
@@ -72,42 +72,51 @@ export type Claimed =
 /**
  * Records of the writes that carry an `Idempotency-Key`.
  *
- * `claim`
- * - Takes the operation's lock, or returns why it cannot.
- * - At most one holder has the lock at a time, over all processes that share the store.
- * - The claim is durable when it resolves.
- * - A lock that has ended (`locked_until_ms`) goes to the next caller. The outcome is then `claimed` with `resumed`.
- * - A record that has expired (`expires_at_ms`) is treated as absent.
- * - Never makes room by deleting a record that has not expired: its write would be done again when it is repeated.
- *
- * `renew`, `storeAnswer`, `release`, `discard`
- * - `renew` extends the lock to `locked_until_ms`.
- * - `storeAnswer` stores the answer until `expires_at_ms` and releases the lock.
- * - `release` releases the lock without an answer. The next equal request resumes the operation.
- * - `discard` deletes the record. The key can be used as if it were new.
- * - Each resolves to whether `holder` still had the lock. If not, it does nothing.
- *
- * `check`
- * - Resolves to whether the store can be written. Cheap enough for each readiness check.
- *
- * Errors
- * - `CatalogError('unavailable')` if the store cannot be reached.
- * - `CatalogError('database_timeout')` if the store does not answer in time.
- *
- * If the store has lost its records, it treats a repetition as a first request. The write is then found in the log
- * (docs/decisions/0005-own-idempotency.md).
+ * - Every method throws `CatalogError('unavailable')` if the records cannot be reached, and
+ *   `CatalogError('database_timeout')` if the database does not answer in time.
+ * - If the records are lost, a repetition counts as a first request. The write is then found in the log
+ *   (docs/decisions/0005-own-idempotency.md).
  */
 export interface IdempotencyStore {
+  /**
+   * Takes the operation's lock, or returns why the lock cannot be taken.
+   *
+   * - At most one holder has the lock at a time, over all processes that share the records.
+   * - The claim is durable when the promise resolves.
+   * - A lock that has ended (`locked_until_ms`) goes to the next caller. The outcome is then `claimed` with `resumed`.
+   * - A record that has expired (`expires_at_ms`) is treated as absent.
+   * - Never makes room by deleting a record that has not expired: its write would be done again when it is repeated.
+   */
   claim(key: OperationKey, claim: Claim): Promise<Claimed>;
+
+  /** Extends the lock to `locked_until_ms`. Returns whether `holder` still had the lock. If not, does nothing. */
   renew(key: OperationKey, holder: string, locked_until_ms: number): Promise<boolean>;
+
+  /**
+   * Stores the answer until `expires_at_ms` and releases the lock. Returns whether `holder` still had the lock. If not,
+   * does nothing.
+   */
   storeAnswer(
     key: OperationKey,
     holder: string,
     answer: RenderedAnswer,
     expires_at_ms: number,
   ): Promise<boolean>;
+
+  /**
+   * Releases the lock without an answer. The next equal request resumes the operation. Returns whether `holder` still
+   * had the lock. If not, does nothing.
+   */
   release(key: OperationKey, holder: string): Promise<boolean>;
+
+  /**
+   * Deletes the record. The key can then be used as if it were new. Returns whether `holder` still had the lock. If
+   * not, does nothing.
+   */
   discard(key: OperationKey, holder: string): Promise<boolean>;
+
+  /** Returns whether records can be written. Cheap enough for each readiness check. */
   check(): Promise<StoreHealth>;
+
   close(): Promise<void>;
 }

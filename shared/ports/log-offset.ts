@@ -5,8 +5,9 @@ import type { EventStore, LogMark } from './event-store';
 // The offsets of the feed of changes (docs/interface/changes.md#changes).
 
 /**
- * A place in the feed: after an event. With `existing`, among the resources that exist at this event, which a copy reads
- * first: after the resource `after_id` of the category with this index. After all of them, there is no such category.
+ * A place in the feed, after an event. A copy first reads the resources that exist at this event. `existing` is then
+ * the place among these resources: after the resource `after_id` of the category with this index. An index after the
+ * last category means that all of them were read.
  */
 export interface Place extends LogMark {
   readonly existing?: { readonly index: number; readonly after_id: string };
@@ -31,7 +32,7 @@ export async function tailOf(events: EventStore): Promise<LogMark> {
   return (await events.markAt(await events.head())) ?? BEGINNING;
 }
 
-/** Reads the log. Throws `offset_of_other_log` if it does not contain an event that it should. */
+/** Calls `read`. Throws `offset_of_other_log` if `read` throws that the log does not contain an expected event. */
 export async function unlessMismatch<Result>(read: () => Promise<Result>): Promise<Result> {
   return read().catch((error: unknown) => {
     throw error instanceof LogMismatchError ? new CatalogError('offset_of_other_log') : error;

@@ -1,4 +1,7 @@
-/** The limits of a subject: a token bucket and, for API keys, requests per UTC day (docs/interface/access.md#rate-limits). */
+/**
+ * The limits of a subject: a token bucket and, for API keys, requests per UTC day
+ * (docs/interface/access.md#rate-limits).
+ */
 export interface Tier {
   /** Capacity of the bucket, in tokens. */
   readonly burst: number;
@@ -19,7 +22,7 @@ export interface Verdict {
   readonly remaining: number;
   /** Time at which `remaining` is at its maximum again, Unix seconds. Value of `X-RateLimit-Reset`. */
   readonly reset_s: number;
-  /** Seconds until one more request is allowed. 0 if this one is allowed. */
+  /** Seconds until one more request is allowed. 0 if this request is allowed. */
   readonly retry_after_s: number;
 }
 
@@ -33,18 +36,18 @@ export interface Take {
   readonly tier: Tier;
 }
 
-/**
- * Limits the rate of requests per subject.
- *
- * `take`
- * - Takes one token from the subject's bucket, and counts the request for the UTC day if the tier has `per_day`.
- * - Exact over all processes that share the store.
- * - A refused request takes no token and is not counted.
- * - Time is the clock of the store, not of the calling process. So a process whose clock is wrong neither refills a
- *   bucket early nor starts a day early. Stores without a clock of their own (memory, a SQLite file) belong to one
- *   machine and use its clock.
- */
+/** Limits the rate of requests per subject. */
 export interface RateLimiter {
+  /**
+   * Takes one token from the subject's bucket, and counts the request for the UTC day if the tier has `per_day`.
+   *
+   * - Exact over all processes that share the buckets.
+   * - A refused request takes no token and is not counted.
+   * - Time is the clock of the database, not of the calling process. So a process whose clock is wrong neither
+   *   refills a bucket early nor starts a day early. Memory and a SQLite file belong to one machine and use its
+   *   clock.
+   */
   take(subject: string, tier: Tier): Promise<Verdict>;
+
   close(): Promise<void>;
 }

@@ -12,23 +12,21 @@ export interface Snapshot {
 }
 
 /**
- * Keeps one snapshot of each stream, the one that was written last. A snapshot is a cache: the store may lose all of
- * them, and a caller must compare the snapshot with the stream before it uses it. Snapshots are not part of the log: no
- * subscription yields them.
- *
- * `read`
- * - Returns undefined if there is no snapshot, or none that can be read.
- * - Rejects only if the log cannot be read either, with the errors of the event store.
- *
- * `write`
- * - May reject. The caller then continues without.
- *
- * `delete`
- * - Does nothing if there is no snapshot.
+ * Keeps one snapshot of each stream, the snapshot that was written last. A snapshot is a cache: all snapshots may be
+ * lost, and a caller must compare a snapshot with the stream before it uses the snapshot. Snapshots are not part of
+ * the log: no subscription yields them.
  */
 export interface SnapshotStore {
+  /**
+   * Returns the snapshot of the stream. Returns undefined if there is no snapshot, or if it cannot be read. Rejects
+   * only if the log cannot be read either, with the errors of the event store.
+   */
   read(stream: StreamName): Promise<Snapshot | undefined>;
+
+  /** Replaces the snapshot of the stream. May reject. The caller then continues without a snapshot. */
   write(stream: StreamName, snapshot: Snapshot): Promise<void>;
+
+  /** Deletes the snapshot of the stream. Does nothing if there is no snapshot. */
   delete(stream: StreamName): Promise<void>;
 }
 

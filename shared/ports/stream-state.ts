@@ -39,7 +39,9 @@ export interface Loaded<Resource> {
   readonly position: Position;
   /** Id of the last event. */
   readonly event_id?: string;
-  /** The revision of the last event of each operation among the newest `RECENT_EVENTS` events, by the operation's id. */
+  /**
+   * The revision of the last event of each operation among the newest `RECENT_EVENTS` events, by the operation's id.
+   */
   readonly operations: ReadonlyMap<string, number>;
   /** Revision of the stream's snapshot, or `NO_STREAM` if none can be used. Undefined if none was looked for. */
   readonly snapshot_revision?: number;
@@ -71,7 +73,7 @@ export function streamNameOf({ aggregate, realm, id }: StreamRef<unknown>): Stre
   return streamName(realm, aggregate.category, id);
 }
 
-/** Returns the resource from the event log. Undefined if it does not exist or is deleted. */
+/** Returns the resource from the event log. Returns undefined if the resource does not exist or is deleted. */
 export async function findInLog<R extends Realm, Resource, Event extends DomainEvent, Id extends AnyId>(
   { events }: { readonly events: Logs<R> },
   realm: R,
@@ -84,11 +86,14 @@ export async function findInLog<R extends Realm, Resource, Event extends DomainE
 
 /** A stream is cached if its last event has at least this revision. Reading a shorter stream is as fast. */
 const CACHED_REVISIONS_MIN = 64;
-/** How much is cached. A stream, whose state can have 100 KB, counts as 100, and each of its operations as one. */
+/** The most weight that is cached. A stream, whose state can have 100 KB, weighs 100, and each of its operations 1. */
 const CACHED_WEIGHT_MAX = 100_000;
 const STREAM_WEIGHT = 100;
 
-/** The states of long streams, per log. A stream is append-only, so a later load only reads the events after them. */
+/**
+ * The states of long streams, per log. A stream is append-only, so a later load only reads the events after its
+ * state.
+ */
 const longStreams = new WeakMap<EventStore, LRUCache<StreamName, Loaded<unknown>>>();
 
 /** How many events are read at once. An event may have 100 KB. */
@@ -100,7 +105,7 @@ const LONG_PAGE_EVENTS = 512;
 
 /**
  * Returns the state of the stream. Reads it in pages and caches long streams after each page: if a page cannot be read,
- * the next call continues after the page before. If the first page is full, continues at the stream's snapshot.
+ * the next call continues after the page before. If the first page is full, `load` continues at the stream's snapshot.
  */
 export async function load<Resource>(ref: StreamRef<Resource>): Promise<Loaded<Resource>> {
   const stream = streamNameOf(ref);
@@ -140,9 +145,9 @@ export async function loadUpTo<Resource>(
 }
 
 /**
- * Returns the state after those events up to a revision (default: all) that this release can read, and the revision of the
- * last of them. For reads that leave out what they cannot read. `load` and `loadUpTo` throw then, so that nobody writes
- * to such a stream.
+ * Returns the state after the readable events up to a revision (default: all), and the revision of the last of them.
+ * Used by reads, which leave out events that this release cannot read. `load` and `loadUpTo` throw at such an event,
+ * so that nobody writes to the stream.
  */
 export async function loadReadable<Resource>(
   ref: StreamRef<Resource>,
@@ -234,7 +239,7 @@ function cacheState(events: EventStore, stream: StreamName, loaded: Loaded<unkno
   streams.set(stream, loaded);
 }
 
-/** Forgets the state of a stream, or without `stream` those of all streams of the log. */
+/** Forgets the state of a stream, or without `stream` the states of all streams of the log. */
 export function forgetStates(events: EventStore, stream?: StreamName): void {
   if (stream === undefined) longStreams.delete(events);
   else longStreams.get(events)?.delete(stream);
@@ -244,7 +249,7 @@ export function forgetStates(events: EventStore, stream?: StreamName): void {
 // The first load of a process costs the same at a thousand and at a million events. A snapshot is only a cache: it is
 // compared with the stream before it is used, and the stream is read without it (docs/decisions/0021-snapshots.md).
 
-/** A snapshot is written when the stream has this many events more than its last one. */
+/** A snapshot is written when the stream has this many events after its last snapshot. */
 const SNAPSHOT_EVERY = 256;
 
 /** What a snapshot stores of a loaded state. */
@@ -255,7 +260,7 @@ interface StoredState {
 
 /**
  * Returns the state of the stream's snapshot if it is after `loaded` and not after revision `to`; otherwise `loaded`. A
- * snapshot that was made from another log, for example from one before a restore, is not used.
+ * snapshot that was made from another log, for example from a log before a restore, is not used.
  */
 async function skipToSnapshot<Resource>(
   ref: StreamRef<Resource>,
