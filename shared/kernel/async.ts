@@ -22,7 +22,7 @@ export async function allEnded<Promises extends readonly unknown[] | []>(
 const TURN_MS = 4;
 /** When `endLongTurn` was first called in the current turn of the event loop, by `performance.now()`. */
 let turn_started_ms: number | undefined;
-/** Those who wait for a turn, the one that has waited longest first. */
+/** The callers that wait for a turn. The caller that has waited longest is first. */
 const waiting_for_turn: (() => void)[] = [];
 
 /**
@@ -62,7 +62,7 @@ function startTurn(): void {
  * Settles as `work` does. After `timeout_ms`, or when `signal` aborts, settles with what `onTimeout` returns or
  * throws; `work` continues, and its outcome is ignored.
  *
- * @example await withTimeout(store.check(), 1_000, () => undefined)
+ * @example await withTimeout(records.check(), 1_000, () => undefined)
  */
 export function withTimeout<Result, Fallback>(
   work: Promise<Result>,

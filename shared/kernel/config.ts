@@ -122,7 +122,7 @@ const settingsSchema = z.object({
   /** Port of `/health/*` and `/metrics` of a separate worker process. */
   WORKER_PORT: port.default(9464),
   /**
-   * Maximum time that the service, when it starts with embedded stores, waits until the projections have caught up. After
+   * Maximum time that the service, when it starts on SQLite files, waits until the projections have caught up. After
    * this time, the service listens anyway.
    */
   START_TIMEOUT_S: seconds.default(30),

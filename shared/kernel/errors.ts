@@ -103,7 +103,7 @@ export class CatalogError extends Error {
  */
 export abstract class NeedsRepairError extends CatalogError {}
 
-/** A file of an embedded store is damaged or missing. The message names the file. */
+/** A file of an embedded database is damaged or missing. The message names the file. */
 export class DamagedFileError extends NeedsRepairError {
   override readonly name = 'DamagedFileError';
   readonly file: string;
@@ -115,8 +115,8 @@ export class DamagedFileError extends NeedsRepairError {
 }
 
 /**
- * A store refuses a document because of the document itself: it is too large, or it has a key of the wrong kind. Waiting
- * does not help. Every other failure of a write is an outage.
+ * A database refuses a document because of the document itself: it is too large, or it has a key of the wrong kind.
+ * Waiting does not help. Every other failure of a write is an outage.
  */
 export class UnstorableDocumentError extends Error {
   override readonly name = 'UnstorableDocumentError';
@@ -127,8 +127,8 @@ const MISMATCH_REMEDY =
   'Restore that one, or run "catalog projections rebuild" to make the documents again from this log.';
 
 /**
- * A position or an event is not in the log: another log, or an older copy of it, has taken the place of the log that the
- * position is from (docs/operations/failures.md#documents-of-another-log).
+ * A position or an event is not in the log: another log, or an older copy of it, has taken the place of the log that
+ * the position is from (docs/operations/failures.md#documents-of-another-log).
  */
 export class LogMismatchError extends NeedsRepairError {
   override readonly name = 'LogMismatchError';
@@ -144,8 +144,8 @@ export class DeletedStreamError extends Error {
 }
 
 /**
- * Returns whether a store is unavailable or too slow. The operation itself is valid and may succeed later. Data that must
- * be repaired is no outage.
+ * Returns whether the error says that a database is unavailable or too slow. The operation itself is valid and may
+ * succeed later. Data that must be repaired is no outage.
  */
 export function isOutage(error: unknown): error is CatalogError {
   if (!(error instanceof CatalogError) || error instanceof NeedsRepairError) return false;

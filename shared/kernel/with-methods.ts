@@ -6,7 +6,7 @@ export function withMethods<Target extends object>(target: Target, methods: Part
 
 type Method = (...parameters: unknown[]) => unknown;
 
-/** Returns the methods of an object and its classes by name; those of a subclass last. */
+/** Returns the methods of an object and its classes by name. Methods of a subclass come last. */
 function methodsOf(target: object): (readonly [string, Method])[] {
   const own = Object.entries(Object.getOwnPropertyDescriptors(target))
     .filter(([name, { value }]) => name !== 'constructor' && typeof value === 'function')

@@ -55,9 +55,9 @@ export interface BlockingConnection {
 }
 
 /**
- * Opens a blocking connection. If the reply to a command does not arrive within `silence_ms`, the connection is replaced.
- * So `silence_ms` must be longer than the longest blocking command. The limit also applies to the handshake, for which
- * ioredis has no other timeout.
+ * Opens a blocking connection. If the reply to a command does not arrive within `silence_ms`, the connection is
+ * replaced. So `silence_ms` must be longer than the longest blocking command. The limit also applies to the
+ * handshake, for which ioredis has no other timeout.
  */
 export function connectBlocking(url: string, silence_ms: number, report?: OutageReport): BlockingConnection {
   let ending = false;
@@ -86,9 +86,9 @@ export function connectBlocking(url: string, silence_ms: number, report?: Outage
 }
 
 /**
- * Closes the connection. If `disconnect()` is called between two reconnection attempts, an ioredis connection remains in
- * the state `reconnecting`: it never emits `end`, and pending commands never settle. So this function reconnects once
- * and then disconnects.
+ * Closes the connection. If `disconnect()` is called between two reconnection attempts, an ioredis connection remains
+ * in the state `reconnecting`: it never emits `end`, and pending commands never settle. So this function reconnects
+ * once and then disconnects.
  */
 function endConnection(connection: Redis): void {
   if (connection.status === 'reconnecting') {
@@ -133,8 +133,8 @@ const LISTENERS_MAX = 1_000;
 
 /**
  * Reports when the connection fails and when it is ready again, and the replies that say that the server, and not the
- * command, is at fault. Rejects commands that are not answered within `command_ms`. Raises the limit of listeners, because
- * the queue of each partition adds some to the same connection.
+ * command, is at fault. Rejects commands that are not answered within `command_ms`. Raises the limit of listeners,
+ * because the queue of each partition adds some to the same connection.
  */
 function watch(connection: Redis, report: OutageReport = NO_REPORT, command_ms?: number): Redis {
   const fail = (cause: string): void => {
@@ -181,7 +181,7 @@ function watch(connection: Redis, report: OutageReport = NO_REPORT, command_ms?:
     .on('ready', succeed);
 }
 
-/** Removes the command that the library adds to an error reply: the one of the login contains the password. */
+/** Removes the command that the library adds to an error reply: the command of the login contains the password. */
 function hideCommand(error: unknown): void {
   if (error instanceof Error && 'command' in error) delete error.command;
 }

@@ -29,13 +29,13 @@ const NOT_WRITABLE = /^(OOM|MISCONF|READONLY) /;
 /**
  * Claims an operation, or returns its state, in one atomic step.
  *
- * KEYS: the operation; the sorted set of the API key's operations, by the time at which they expire. ARGV: fingerprint,
- * holder, now, locked until, expires at (Unix milliseconds), how long Redis keeps the record (milliseconds), the most
- * records of the API key, the member of the sorted set. Returns `{outcome, …}` with the outcomes of `Claimed` in
- * shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock. Releases that stored no bodies
- * used the field `answer` for the response: without `response`, such an operation is resumed and found in the log. `started_at_ms` keeps its
- * value when another holder resumes the operation. HSET is the first write, because Redis checks only the first write
- * of a script against its limit of memory.
+ * KEYS: the operation; the sorted set of the API key's operations, by the time at which they expire. ARGV:
+ * fingerprint, holder, now, locked until, expires at (Unix milliseconds), how long Redis keeps the record
+ * (milliseconds), the most records of the API key, the member of the sorted set. Returns `{outcome, …}` with the
+ * outcomes of `Claimed` in shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock.
+ * Releases that stored no bodies used the field `answer` for the response: without `response`, such an operation is
+ * resumed and found in the log. `started_at_ms` keeps its value when another holder resumes the operation. HSET is
+ * the first write, because Redis checks only the first write of a script against its limit of memory.
  */
 const CLAIM = `
 local fingerprint, holder, now_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -67,9 +67,9 @@ return {'claimed', started_at_ms, outcome}
 
 /**
  * Runs the command ARGV[5] with the arguments ARGV[6…] on the operation if ARGV[1] has its lock, and returns 1.
- * Otherwise does nothing, and returns 0. KEYS are those of `CLAIM`. ARGV[2] is the member of the sorted set, ARGV[3]
- * the time at which the operation expires, empty if it stays the same, and ARGV[4] how many records the operation counts
- * as: it then has so many members.
+ * Otherwise does nothing, and returns 0. KEYS are the same as in `CLAIM`. ARGV[2] is the member of the sorted set,
+ * ARGV[3] the time at which the operation expires, empty if it stays the same, and ARGV[4] how many records the
+ * operation counts as: it then has so many members.
  */
 const IF_HELD = `
 if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[1] then return 0 end
@@ -120,7 +120,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     this.prefix = prefix;
   }
 
-  /** Waits at most one second for the server. If it is unavailable, the store opens anyway and its calls fail. */
+  /** Waits at most one second for Redis. If Redis is unavailable, the adapter opens anyway and its calls fail. */
   static async open(options: RedisIdempotencyStoreOptions): Promise<RedisIdempotencyStore> {
     const store = new RedisIdempotencyStore(options);
     await waitUntilReady(store.connection, OPENING_MS).catch(() => undefined);
@@ -185,7 +185,7 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   async check(): Promise<StoreHealth> {
     try {
       await this.connection.set(`${this.prefix}:operation-check`, '', 'PX', CHECK_TTL_MS);
-      // A user without the right to ask does not make the store unfit.
+      // A user may have no right to ask. Redis is fit for use all the same.
       const memory = await this.connection.info('memory').catch(() => '');
       const policy = /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? KEEPS_ALL;
       return policy === KEEPS_ALL ? 'ok' : 'may_evict';
@@ -221,8 +221,8 @@ export class RedisIdempotencyStore implements IdempotencyStore {
   }
 
   /**
-   * Returns the names of the operation and of the API key's sorted set. The first contains the length of the API key id.
-   * Without it, two different pairs could give the same text if an id contains a colon.
+   * Returns the names of the operation and of the API key's sorted set. The first contains the length of the API key
+   * id. Without it, two different pairs could give the same text if an id contains a colon.
    */
   private redisKeys({ api_key_id, idempotency_key }: OperationKey): [string, string] {
     return [

@@ -6,22 +6,22 @@ import { type BucketState, takeToken } from '../token-bucket';
 import { connectFailFast, toUnavailable, waitUntilReady } from './connection';
 
 /**
- * Default deadline of a command. It is the longest time by which the rate limiter delays a request: after it, the caller
- * counts the request in its own process.
+ * Default deadline of a command. It is the longest time by which the rate limiter delays a request: after it, the
+ * caller counts the request in its own process.
  */
 const COMMAND_MS = 250;
 const OPENING_MS = 1_000;
 
 /**
- * Runs `takeToken` of shared/adapters/token-bucket.ts in Redis, once or several times for the same moment. The script and
- * `takeToken` do the same arithmetic in the same order, so that they compute the same state to the last bit. The script
- * returns the state before the call (empty if there was none) and the time, from which the caller computes the verdicts.
- * Numbers are written with 17 significant digits, which represents a double exactly.
+ * Runs `takeToken` of shared/adapters/token-bucket.ts in Redis, once or several times for the same moment. The script
+ * and `takeToken` do the same arithmetic in the same order, so that they compute the same state to the last bit. The
+ * script returns the state before the call (empty if there was none) and the time, from which the caller computes the
+ * verdicts. Numbers are written with 17 significant digits, which represents a double exactly.
  *
- * The time is that of Redis, so that processes whose clocks differ agree (shared/ports/rate-limiter.ts).
+ * The time is the clock of Redis, so that processes whose clocks differ agree (shared/ports/rate-limiter.ts).
  *
- * KEYS: the bucket. ARGV: burst, refill per second, requests per day (empty: no limit), number of tokens requested, Unix
- * milliseconds to use instead of the time of Redis (empty: none).
+ * KEYS: the bucket. ARGV: burst, refill per second, requests per day (empty: no limit), number of tokens requested,
+ * Unix milliseconds to use instead of the time of Redis (empty: none).
  */
 const TAKE_TOKEN = `
 local DAY_MS, CLOCK_JITTER_MS, ROUNDING, EXTRA_TTL_MS = 86400000, 10000, 1e-9, 60000
@@ -116,7 +116,7 @@ export class RedisRateLimiter implements RateLimiter {
     this.now = now;
   }
 
-  /** Waits at most one second for the server. If it is unavailable, the limiter opens anyway and `take` fails. */
+  /** Waits at most one second for Redis. If Redis is unavailable, the limiter opens anyway and `take` fails. */
   static async open(options: RedisRateLimiterOptions): Promise<RedisRateLimiter> {
     const limiter = new RedisRateLimiter(options);
     await waitUntilReady(limiter.connection, OPENING_MS).catch(() => undefined);
