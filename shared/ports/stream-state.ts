@@ -17,7 +17,7 @@ import type { AnyId } from '../kernel/ids';
 import { readCorrected, withCorrections } from './corrections';
 import { type EventStore, NO_STREAM } from './event-store';
 
-/** Loads the state of a stream: from memory, from a snapshot, and from the events after it. */
+// The state of a stream is loaded from memory, from a snapshot, and from the events after the snapshot.
 
 /** An aggregate whose event and id types do not matter. */
 type AnyAggregate<Resource, Command = never> = Aggregate<Resource, DomainEvent, AnyId, Command>;
@@ -43,7 +43,10 @@ export interface Loaded<Resource> {
    * The revision of the last event of each operation among the newest `RECENT_EVENTS` events, by the operation's id.
    */
   readonly operations: ReadonlyMap<string, number>;
-  /** Revision of the stream's snapshot, or `NO_STREAM` if none can be used. Undefined if none was looked for. */
+  /**
+   * Revision of the stream's newest snapshot. `NO_STREAM` if there is no snapshot that can be used. Undefined while the
+   * state was loaded from so few events that no snapshot was read.
+   */
   readonly snapshot_revision?: number;
 }
 
@@ -59,7 +62,7 @@ export const NOTHING_LOADED: Loaded<never> = {
 
 type Logs<R extends Realm> = Readonly<Record<R, EventStore>>;
 
-/** Returns the reference to a resource's stream, with the system that a write to it needs. */
+/** Returns the reference to a resource's stream, and `system` with it, because commands need both. */
 export function streamIn<R extends Realm, S, Resource, Event extends DomainEvent, Id extends AnyId, Command>(
   { system, events }: { readonly system: S; readonly events: Logs<R> },
   realm: R,
@@ -96,7 +99,7 @@ const STREAM_WEIGHT = 100;
  */
 const longStreams = new WeakMap<EventStore, LRUCache<StreamName, Loaded<unknown>>>();
 
-/** How many events are read at once. An event may have 100 KB. */
+/** How many events are read at once: few, because an event may have 100 KB and most streams are short. */
 const PAGE_EVENTS = 64;
 /** How many events are folded at once. An event with 2,048 variants takes 10 ms. */
 const SLICE_EVENTS = 4;
@@ -156,7 +159,7 @@ export async function loadReadable<Resource>(
   try {
     return await (to === Number.POSITIVE_INFINITY ? load(ref) : loadUpTo(ref, to));
   } catch (error) {
-    // The log cannot be reached.
+    // An outage. The stream may be readable.
     if (error instanceof CatalogError) throw error;
   }
   let loaded: Loaded<Resource> = NOTHING_LOADED;
@@ -172,7 +175,10 @@ export async function loadReadable<Resource>(
   return loaded;
 }
 
-/** Returns the state after further events of the stream, which are corrected only if they cannot be read. */
+/**
+ * Returns the state after further events of the stream. `fold` throws if an event cannot be decoded. Only then,
+ * corrections are read, and the events are folded again.
+ */
 async function foldCorrected<Resource>(
   ref: StreamRef<Resource>,
   recorded: readonly RecordedEvent[],
