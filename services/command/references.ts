@@ -21,7 +21,7 @@ export interface References {
 
 /**
  * Throws `field_invalid` for every reference to a resource that does not exist, is deleted or belongs to another store
- * (docs/interface/writes.md#rules-of-a-write), and for a `parent_id` that would make a circle or too many levels. `id`: the resource, if it
+ * (docs/interface/writes.md), and for a `parent_id` that would make a circle or too many levels. `id`: the resource, if it
  * exists already.
  */
 export async function checkReferences(
@@ -108,7 +108,7 @@ export function findListingsAbove(
  *
  * Reads omit a deleted listing and deleted media, but the stored resource still refers to them. A client that sends back
  * its last read therefore sends other references than the stored ones, although it wants to change nothing
- * (docs/interface/writes.md#rules-of-a-write).
+ * (docs/interface/writes.md).
  */
 export async function omitUnchangedReferences<Changes extends References>(
   deps: Pick<StoreDeps, 'events'>,
@@ -141,7 +141,7 @@ const hasFewer = (sent: object | undefined, old: object): boolean =>
 
 /**
  * Throws `field_invalid` if a patch has another `store_id`. A resource cannot change its store
- * (docs/interface/writes.md#rules-of-a-write).
+ * (docs/interface/writes.md).
  */
 export function assertSameStore(store_id: StoreId, patched: string | null | undefined): void {
   if (patched !== undefined && patched !== store_id) {

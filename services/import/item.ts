@@ -19,7 +19,7 @@ export interface ImageAddress {
 }
 
 /**
- * The fields of a publication, listing or review in a file, under the names of the interface (docs/interface/writes.md#rules-of-a-write).
+ * The fields of a publication, listing or review in a file, under the names of the interface (docs/interface/writes.md).
  * A missing field keeps its value, or gets its default in a new resource. `null` clears a field. The command services
  * validate the values.
  */

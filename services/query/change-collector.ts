@@ -32,7 +32,7 @@ const LENGTH_MAX = 1_000_000;
 /** How many streams have their state in memory between two of their events. */
 const STREAMS_MAX = 100;
 
-/** A change as it is shown (docs/interface/changes.md#changes). */
+/** A change as it is shown (docs/interface/changes.md). */
 export interface Entry {
   readonly id: string;
   readonly type: `${ChangedResource}.${Change['verb']}`;

@@ -32,7 +32,7 @@ const SSE_MS = 55_000;
 /** Returns the slots of the reads of changes of a process. Most are long polls and server-sent events, which wait. */
 export const changeSlots = () => new StreamSlots({ what: 'reads of changes', per_key: 100, in_all: 2_000 });
 
-/** Handles `GET /api/changes`: the read side of Durable Streams 1.0 (docs/interface/changes.md#changes). */
+/** Handles `GET /api/changes`: the read side of Durable Streams 1.0 (docs/interface/changes.md). */
 export async function readChanges(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   requireSecretKey(request, 'The feed of changes');
   requirePermissions(request, CHANGES_PERMISSIONS);

@@ -65,7 +65,7 @@ export function partsOf(token: string): [left: string, right: string][] {
 const COUNTED_TOKENS_MAX = 4;
 
 /**
- * Returns the relevance tiers of a query, the best first (docs/interface/search.md#search). Each tier matches everything that
+ * Returns the relevance tiers of a query, the best first (docs/interface/search.md). Each tier matches everything that
  * the tiers before it match:
  *
  * 1. the title is the query,

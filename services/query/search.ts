@@ -49,7 +49,7 @@ import {
 } from './search-terms';
 import { typosOf } from './typos';
 
-/** The most publications that a search has. Bounds the cost of a deep page and of the count (docs/interface/search.md#search). */
+/** The most publications that a search has. Bounds the cost of a deep page and of the count (docs/interface/search.md). */
 const MATCHES_MAX = 5_000;
 /** The most related publications (docs/interface/search.md#related). */
 const RELATED_MAX = 1_000;

@@ -15,7 +15,7 @@ const ALPHABETS: readonly (readonly [RegExp, string])[] = [
 
 /**
  * Returns every word at edit distance 1 (optimal string alignment) from a folded word: one letter inserted, deleted or
- * substituted, or two adjacent letters transposed (docs/interface/search.md#search). Returns none for a word with fewer than
+ * substituted, or two adjacent letters transposed (docs/interface/search.md). Returns none for a word with fewer than
  * `FUZZY_LETTERS_MIN` letters, or with a digit, because another number is not a typo. Typically returns a few hundred
  * words.
  */

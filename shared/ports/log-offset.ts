@@ -2,7 +2,7 @@ import { START } from '../catalog/events/envelope';
 import { CatalogError, LogMismatchError } from '../kernel/errors';
 import type { EventStore, LogMark } from './event-store';
 
-// The offsets of the feed of changes (docs/interface/changes.md#changes).
+// The offsets of the feed of changes (docs/interface/changes.md).
 
 /**
  * A place in the feed, after an event. A copy first reads the resources that exist at this event. `existing` is then

@@ -59,7 +59,7 @@ const typesOf = ({ entries }: Read): string[] => entries.map(({ type }) => type)
 /** What a consumer knows of each resource. */
 type Copy = Map<string, { readonly revision: number; readonly values: Record<string, unknown> }>;
 
-/** Applies changes to a copy, as docs/interface/changes.md#changes says. */
+/** Applies changes to a copy, as docs/interface/changes.md says. */
 function apply(copy: Copy, { entries }: Pick<Read, 'entries'>): void {
   for (const { type, resource_id, revision, changed } of entries) {
     const known = copy.get(resource_id);

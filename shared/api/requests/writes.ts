@@ -11,7 +11,7 @@ import { reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
 import { flag, queryId } from './parameters';
 
-// Bodies of the writes (docs/interface/writes.md#rules-of-a-write). Null clears an optional field and is rejected for a required one.
+// Bodies of the writes (docs/interface/writes.md). Null clears an optional field and is rejected for a required one.
 // A POST treats `store_id: null` as unset. A PATCH may repeat the `store_id` of the resource but not change it.
 
 /** Maximum size of an uploaded file (docs/interface/media.md#uploads). */

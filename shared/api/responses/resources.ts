@@ -24,7 +24,7 @@ import {
 import { facetsShape, nextCursorShape, pageCutsShape } from './envelopes';
 import { errorInfoSchema } from './errors';
 
-// Resources in responses (docs/interface/README.md#fields-and-parameters). Objects are strict: other fields are never sent. An optional
+// Resources in responses (docs/interface/README.md). Objects are strict: other fields are never sent. An optional
 // field without a value is absent, never null. Fields that `expand` adds are in a separate `extend`, because
 // TypeScript cannot infer schemas that refer to each other from an object literal with a spread.
 
@@ -400,7 +400,7 @@ export const listingPublicationsSchema = z.strictObject({
     .describe('Order and pages of the publications.'),
 });
 
-/** An entry of `GET /api/changes` and of a history (docs/interface/changes.md#changes). */
+/** An entry of `GET /api/changes` and of a history (docs/interface/changes.md). */
 export const changeSchema = z.strictObject({
   id: z
     .string()

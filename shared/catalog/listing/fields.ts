@@ -20,7 +20,7 @@ export const LISTING_CHANGES = [
   'ListingScheduled',
 ] as const;
 
-/** The writable fields of a listing, in the order of event data (docs/interface/writes.md#rules-of-a-write). */
+/** The writable fields of a listing, in the order of event data (docs/interface/writes.md). */
 export const listingFields = {
   name: field(z.string(), {
     event: 'ListingDescribed',

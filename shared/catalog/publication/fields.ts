@@ -61,7 +61,7 @@ export const PUBLICATION_CHANGES = [
   'PublicationScheduled',
 ] as const;
 
-/** The writable fields of a publication, in the order of event data and responses (docs/interface/writes.md#rules-of-a-write). */
+/** The writable fields of a publication, in the order of event data and responses (docs/interface/writes.md). */
 export const publicationFields = {
   title: field(z.string(), {
     event: 'PublicationDescribed',

@@ -1,7 +1,7 @@
 import { foldText } from '../../kernel/text';
 
 /**
- * Tokenises publications and queries (docs/interface/search.md#search). Tokens are folded (lower case, without accents). There
+ * Tokenises publications and queries (docs/interface/search.md). Tokens are folded (lower case, without accents). There
  * is no stemming: a query asks for the other forms of its words. There are no stop words. Documents store their terms, so a
  * change here needs a rebuild.
  *
