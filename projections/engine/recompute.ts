@@ -1,14 +1,12 @@
-import { COLLECTION_NAMES, type StoredDocument } from '../../shared/catalog/documents';
+import { COLLECTION_NAMES } from '../../shared/catalog/documents';
 import { compareByOrder } from '../../shared/catalog/sorting';
 import { type Entry, EXPANDED_BYTES_MAX, type Key } from '../../shared/catalog/stored-document';
 import type { ListsFirst } from '../views/relation';
 import type { AnyDocument, MaybeDocument } from '../views/view';
 import { fitting } from './entries';
 import { inView } from './errors';
-import { pagesOf } from './pages';
-import { type List, plans } from './plan';
+import type { List } from './plan';
 import { embeddedIds, entryOf, withEntries } from './related';
-import { embeddingAddressOf, referencesTo } from './reverse-index';
 import type { UnitOfWork } from './unit-of-work';
 
 /**
@@ -33,7 +31,7 @@ async function firstEntries(
   document: AnyDocument,
 ): Promise<readonly Entry[]> {
   const { relation, visibility } = list;
-  const { target: collection, key, field, max } = relation;
+  const { target: collection, key, max } = relation;
   const order = inView(() => relation.orderOf(document));
   const where: Record<string, Key> = { [key]: id, ...(visibility === null ? {} : { visibility }) };
   const isItem = (item: MaybeDocument<AnyDocument>): item is AnyDocument =>
@@ -45,34 +43,20 @@ async function firstEntries(
   const limit = max + changed.filter(({ stored }) => isItem(stored)).length;
   // An entry needs the keys and the body, which every read returns.
   const found = await unit.version.find(collection, { where, order, limit, parts: [] });
-  if (field !== undefined) found.push(...(await namedInField(unit, relation, id, document)));
   const changed_ids = new Set(changed.map((item) => item.id));
-  const items = [...found.filter((item) => !changed_ids.has(item.id)), ...changed];
+  const items = [
+    ...found.filter((item) => !changed_ids.has(item.id)),
+    ...changed.filter((item) => isItem(item.document)),
+  ];
   const entries = inView(() =>
     items
-      .flatMap((item) => (isItem(item.document) ? [entryOf(list, id, item.id, item.document)] : []))
+      .flatMap((item) => (item.document ? [entryOf(list, id, item.id, item.document)] : []))
       .sort((a, b) => compareByOrder(order, a, b))
       .slice(0, max),
   );
   return fitting(entries, EXPANDED_BYTES_MAX);
 }
 
-/** Returns the documents that name document `id` in the field of the relation. */
-async function namedInField(
-  unit: UnitOfWork,
-  { target, field }: ListsFirst,
-  id: string,
-  { keys }: AnyDocument,
-): Promise<StoredDocument[]> {
-  const { index } = plans[target].embedsMany.find((relation) => relation.field === field)!;
-  const where = referencesTo(index, id, String(keys.store_id ?? keys.deleted_in));
-  const found: StoredDocument[] = [];
-  for await (const page of pagesOf(unit.version, index.collection, where)) {
-    const ids = page.map(({ document }) => embeddingAddressOf(document!).id);
-    found.push(...(await unit.version.getMany(target, ids, ['state'])));
-  }
-  return found;
-}
-
+/** Returns whether the item names document `id` in the field of the relation. */
 const namesInField = ({ target, field }: ListsFirst, id: string, item: AnyDocument): boolean =>
   field !== undefined && embeddedIds({ collection: target, field }, item).includes(id);

@@ -95,7 +95,9 @@ export function changedParentIds(relation: ParentRelation, { before, after }: Tr
   const changes_no_parent =
     old_ids === new_ids &&
     relation.lists.length === 0 &&
-    relation.counts.every(({ facetOf }) => before && after && facetOf(before) === facetOf(after));
+    relation.counts.every(
+      ({ facetOf }) => before && after && old_ids.every((id) => facetOf(before, id) === facetOf(after, id)),
+    );
   return changes_no_parent ? NO_IDS : new Set([...old_ids, ...new_ids]);
 }
 
@@ -257,8 +259,8 @@ export function afterChildChange(
   const new_child = asChild(child.after);
   let document = start;
   for (const { name, facetOf, add } of counts) {
-    const old_facet = old_child && facetOf(old_child);
-    const new_facet = new_child && facetOf(new_child);
+    const old_facet = old_child && facetOf(old_child, parent_id);
+    const new_facet = new_child && facetOf(new_child, parent_id);
     if (old_facet === new_facet) continue;
     let counted = (document.state as Fields)[name];
     if (old_facet !== null) counted = add(counted, old_facet, -1);

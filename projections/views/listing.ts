@@ -27,7 +27,6 @@ const PLACEHOLDER: ListingDocument = {
     listing: null,
     deleted: null,
     facets: {},
-    placed: { public: 0, private: 0 },
     children: { public: 0, private: 0 },
     revision: -1,
   },

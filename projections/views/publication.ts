@@ -2,6 +2,7 @@ import { stateOf } from '../../shared/catalog/events/aggregate';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { areIdsOf, idsOf } from '../../shared/catalog/media/document';
 import {
+  keysInListings,
   NO_REVIEWS,
   NOT_FEATURED,
   type PublicationBody,
@@ -153,8 +154,14 @@ function wordsAfter({ state, words }: PublicationDocument, after: Publication): 
 /** Not all of the variants: their stock changes more often than anything else. */
 const codesOf = ({ variants }: Publication) => variants.map(({ sku, barcode }) => [sku, barcode]);
 
-/** Returns the facet under which a listing and a store count the publication. */
-export function facetOf({ keys }: PublicationDocument): string {
+/** Returns the facet under which a store counts the publication. */
+export const facetOf = ({ keys }: PublicationDocument): string => facetOfKeys(keys);
+
+/** Returns the facet under which this listing counts the publication. */
+export const facetInListing = ({ keys }: PublicationDocument, listing_id: string): string =>
+  facetOfKeys(keysInListings(keys, [listing_id]));
+
+function facetOfKeys(keys: PublicationDocument['keys']): string {
   return facetKey(keys.visibility ?? 'private', {
     featured: keys.featured_rank !== NOT_FEATURED,
     free_shipping: keys.free_shipping === 1,

@@ -113,7 +113,8 @@ export interface Counts {
   readonly name: string;
   readonly target: CollectionName;
   readonly named_in: NamedIn;
-  facetOf(target: AnyDocument): string;
+  /** Returns the group of the target document in document `parent_id`. */
+  facetOf(target: AnyDocument, parent_id: string): string;
   /** Returns `counts` after `change` was added to the number of the facet. */
   add(counts: unknown, facet: string, change: 1 | -1): unknown;
 }
@@ -190,7 +191,7 @@ export function counts<
   options: {
     readonly target: Target;
     readonly named_in: { readonly key: KeyName<Target> } | { readonly field: string };
-    facetOf(target: DocumentOf<Target>): string;
+    facetOf(target: DocumentOf<Target>, parent_id: string): string;
     add(
       counts: DocumentOf<Counting>['state'][Name],
       facet: string,

@@ -1,12 +1,12 @@
 import { publicationCount } from '../../shared/catalog/listing/document';
-import { keysInListing } from '../../shared/catalog/publication/document';
+import { keysInListings } from '../../shared/catalog/publication/document';
 import { addToFacet, countFacets } from '../../shared/catalog/publication/facets';
 import { orderOf } from '../../shared/catalog/sorting';
 import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
 import { type Visibility, visibilitySchema } from '../../shared/catalog/vocabulary';
 import { embedListing, embedPlace, entryOrder } from './listing';
 import { embedMedia } from './media';
-import { entryBody, facetOf } from './publication';
+import { entryBody, facetInListing, facetOf } from './publication';
 import { counts, embedsMany, embedsOne, listsFirst, type Relation } from './relation';
 
 /** The collection is still called `media_uses`, because its name is stored. */
@@ -52,14 +52,14 @@ export const relations: readonly Relation[] = [
   counts('listings', 'facets', {
     target: 'publications',
     named_in: { key: 'listing_id' },
-    facetOf,
+    facetOf: facetInListing,
     add: addToFacet,
   }),
-  counts('listings', 'placed', {
+  counts('listings', 'facets', {
     target: 'publications',
     named_in: { field: 'listing_ids' },
-    facetOf: ({ keys }) => keys.visibility ?? 'private',
-    add: addToVisibility,
+    facetOf: facetInListing,
+    add: addToFacet,
   }),
   // The facet of a child does not depend on its own children, so the change of a count ends at the parent.
   counts('listings', 'children', {
@@ -115,7 +115,7 @@ export const relations: readonly Relation[] = [
     field: 'listing_ids',
     split_by: 'visibility',
     entryBody,
-    entryKeys: keysInListing,
+    entryKeys: (keys, listing_id) => keysInListings(keys, [listing_id]),
     orderOf: entryOrder,
     totalOf: ({ state }, visibility) => publicationCount(state, [visibility ?? 'public']),
   }),

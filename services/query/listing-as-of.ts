@@ -1,7 +1,7 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { State } from '../../shared/catalog/events/aggregate';
 import type { Listing } from '../../shared/catalog/listing/listing';
-import { keysInListing, NO_REVIEWS, publicationKeys } from '../../shared/catalog/publication/document';
+import { keysInListings, NO_REVIEWS, publicationKeys } from '../../shared/catalog/publication/document';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import { featuredIn, formerlyIn, listedIn } from '../../shared/catalog/search/words';
 import { compareByOrder, featuredFirst, isAfter, orderOf } from '../../shared/catalog/sorting';
@@ -79,7 +79,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const all = found
     .filter(({ visibility }) => isItemVisible(query.visibility, visibility))
     .map((publication) => {
-      const keys = keysInListing(publicationKeys(publication, publication.listing_id, NO_REVIEWS), id);
+      const keys = keysInListings(publicationKeys(publication, publication.listing_id, NO_REVIEWS), [id]);
       return { id: publication.id, keys, publication };
     })
     .sort((a, b) => compareByOrder(order, a, b));

@@ -7,7 +7,6 @@ import {
   type ListQuery,
   type MediaListQuery,
   type PriceBounds,
-  type PublicationsQuery,
   publicationFilters,
   type ReviewsQuery,
   type SORT_FIELDS,
@@ -20,12 +19,16 @@ import { type ListingDocument, publicationCount } from '../../shared/catalog/lis
 import type { MediaEmbed } from '../../shared/catalog/media/document';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import {
-  keysInListing,
   NOT_FEATURED,
   type PublicationKeys,
   type ReviewCounts,
 } from '../../shared/catalog/publication/document';
-import { countFacets, FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
+import {
+  countFacets,
+  FACET_FLAGS,
+  type FacetFlags,
+  type Facets,
+} from '../../shared/catalog/publication/facets';
 import { averageOf } from '../../shared/catalog/publication/publication';
 import { possibleOwners, type Variant, variantResource } from '../../shared/catalog/publication/variants';
 import {
@@ -37,7 +40,7 @@ import {
   type SortOrder,
 } from '../../shared/catalog/sorting';
 import type { StoreDocument } from '../../shared/catalog/store/document';
-import { EXPANDED_MAX, type Key, type StoredDocument } from '../../shared/catalog/stored-document';
+import { EXPANDED_MAX, type Key } from '../../shared/catalog/stored-document';
 import { type ListSortMode, reviewStatusSchema, type SortMode } from '../../shared/catalog/vocabulary';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
@@ -48,8 +51,14 @@ import { facetsOf, labelTerms } from './facets';
 import { bodiesAnswer, endOf, type ListPlace, pageOf, placeOf } from './list-place';
 import { visibleListingsBelow, withPlaces } from './listing-tree';
 import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
-import { hasPlaced, placedPage } from './placed';
 import { countListings, EXPANSIONS, type Presented } from './present';
+import {
+  conditionsOf,
+  findPublications,
+  isByPosition,
+  keysInList,
+  type PublicationList,
+} from './publication-list';
 import {
   assertActive,
   findById,
@@ -65,7 +74,6 @@ import {
   visibilitiesOf,
   visibilityKey,
   visibleEntries,
-  wordScope,
 } from './read';
 
 type SortField = (typeof SORT_FIELDS)[number];
@@ -136,82 +144,31 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
   const mode = sortModeOf(query);
-  const where = whereOf(query, mode, store_id, deps.now());
-  const order = isByPosition(query) ? featuredFirst(mode) : orderOf(mode);
+  const featured_first = isByPosition(query);
+  const order = featured_first ? featuredFirst(mode) : orderOf(mode);
   const place = placeOf(request, query, 'publications', order);
-  const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(place) };
-  const findPage = () => version.find('publications', asked);
-  const is_labelled = labelTerms(query).length > 0;
-  const is_counted = !is_labelled && !hasMaintainedTotal(query);
-  const [store, listing, found, counted_total, first_page] = await Promise.all([
+  const [store, listing] = await Promise.all([
     version.get('stores', store_id, ['state']),
     findFilterListing(version, query, store_id),
-    is_labelled ? findBySearch(version, query, asked, store_id) : undefined,
-    is_counted ? version.count('publications', where) : undefined,
-    asked.skip === 0 && !is_labelled ? findPage() : undefined,
   ]);
-  const { facets } = assertActive(store).state;
-  const scope = wordScope(store_id, query.visibility);
-  const placed =
-    listing && hasPlaced(listing, query)
-      ? await placedPage(version, {
-          ...{ store_id, listing_ids: [query.listing_id!], query, place, mode },
-          by_position: isByPosition(query),
-          filters: (filtered) => filterKeys(filtered, mode, deps.now()),
-        })
-      : undefined;
-  const { where: matching, terms } = placed ?? { where, terms: [] };
-  const counted = listing === null ? undefined : { scope, where: matching, terms };
-  const total =
-    listing === null
-      ? 0
-      : (placed?.total ??
-        found?.total ??
-        counted_total ??
-        countFacets(listing?.facets ?? facets, visibilitiesOf(query.visibility), flagsOf(query)));
-  const counts = await facetsOf({ version, request }, query, counted, total);
-  if (listing === null) return { data: [], meta: { ...pageMeta({ ...place, total }), ...counts } };
-
-  // Nothing is looked for behind the last page, which may be far away.
-  const is_empty = asked.skip >= total;
-  const page = placed?.documents ?? found?.documents ?? first_page ?? (is_empty ? [] : await findPage());
-  const { listing_id } = query;
-  const answer = await pageAnswer({ version, request }, 'publication', page, query, place, total, (keys) =>
-    listing_id === undefined ? keys : keysInListing(keys, listing_id),
+  const { facets } = listing ?? assertActive(store).state;
+  const source = { version, request };
+  if (listing === null) {
+    const counts = await facetsOf(source, query, undefined, 0);
+    return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
+  }
+  const list = {
+    ...{ store_id, query, mode, featured_first, place },
+    listing_ids: query.listing_id === undefined ? undefined : [query.listing_id],
+    filters: filterKeys(query, mode, deps.now()),
+    maintained_total: maintainedTotal([facets], query),
+  };
+  const { documents, total } = await findPublications(version, list);
+  const counts = await facetsOf(source, query, conditionsOf(list), total);
+  const answer = await pageAnswer(source, 'publication', documents, query, place, total, (keys) =>
+    keysInList(keys, list),
   );
   return { ...answer, meta: { ...answer.meta, ...counts } };
-}
-
-/** Whether the list is sorted by `featured_position`, as the featured publications of a listing are. */
-const isByPosition = ({ featured, sort, order }: PublicationsQuery): boolean =>
-  featured === true && sort === undefined && order === undefined;
-
-/**
- * Filters by listing or by store, not by both. The publications of a listing all belong to its store, so the second key
- * would exclude nothing, but it would make the view store choose a slower index.
- */
-function whereOf(
-  query: PublicationsQuery,
-  mode: ListSortMode,
-  store_id: string,
-  now_ms: number,
-): ViewQuery['where'] {
-  const container = query.listing_id === undefined ? { store_id } : { listing_id: query.listing_id };
-  return { ...container, visibility: visibilityKey(query.visibility), ...filterKeys(query, mode, now_ms) };
-}
-
-/** Returns a page of the publications that match the labels and the other conditions, and counts all of them. */
-function findBySearch(
-  version: DocumentReader,
-  query: LabelFilters & Pick<ListQuery, 'visibility'>,
-  asked: ViewQuery,
-  store_id: string,
-) {
-  const scope = wordScope(store_id, query.visibility);
-  return version.search('publications', {
-    ...asked,
-    ...{ scope, tiers: [labelTerms(query)], is_exhaustive: true },
-  });
 }
 
 type FilterName = keyof typeof publicationFilters;
@@ -224,12 +181,17 @@ function flagsOf(query: FilterQuery): Partial<FacetFlags> {
 }
 
 /**
- * Returns whether the store's or listing's document contains the total for this query. With a filter by price, or by a key
- * that is not a flag, the view store has to count the publications.
+ * Returns the number of publications according to the counts of the store or listing. Undefined if there is not one count:
+ * with several listings, with a filter by price or label, or by a key that is not a flag.
  */
-function hasMaintainedTotal(query: FilterQuery): boolean {
+function maintainedTotal(
+  [facets, ...more]: readonly Facets[],
+  query: FilterQuery & LabelFilters,
+): number | undefined {
   const isFlag = (name: FilterName) => (FACET_FLAGS as readonly string[]).includes(name);
-  return !filtersByPrice(query) && FILTERS.filter(isSetIn(query)).every(isFlag);
+  const filters_by_flags = !filtersByPrice(query) && FILTERS.filter(isSetIn(query)).every(isFlag);
+  if (!facets || more.length > 0 || !filters_by_flags || labelTerms(query).length > 0) return undefined;
+  return countFacets(facets, visibilitiesOf(query.visibility), flagsOf(query));
 }
 
 /** Returns the filters of the query as conditions on keys, for a list sorted by `mode`. */
@@ -290,49 +252,44 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const place = placeOf(request, query, 'listing/publications', featuredFirst(effective_sort_mode));
   const { limit, include_descendants = false, visibility } = query;
   const below = include_descendants ? await visibleListingsBelow(version, listing, visibility) : [];
-  const countIn = ({ state }: ListingDocument): number =>
-    countFacets(state.facets, visibilitiesOf(visibility), flagsOf(query));
   const all = [listing, ...below.flatMap(({ document }) => document ?? [])];
-  const is_placed = all.some(({ state }) => hasPlaced(state, query));
-  // Facets need the search for the placed ones, also beside a page that the listing's document contains.
-  const counts_placed = is_placed && query.facets.length > 0;
-  const maintained_total = is_precomputed
-    ? publicationCount(listing.state, visibilitiesOf(visibility))
-    : all.reduce((sum, one) => sum + countIn(one), 0);
-  const filled = all
-    .filter((one) => countIn(one) > 0 || hasPlaced(one.state, query))
-    .map(({ body }) => body.id);
-  const filters = (filtered: ListingPublicationsQuery) =>
-    filterKeys(filtered, effective_sort_mode, deps.now());
-  const where = {
-    listing_id: filled.length > 1 ? { in: filled } : (filled[0] ?? listing.body.id),
-    visibility: visibilityKey(visibility),
-    ...filters(query),
+  const filled = all.filter(({ state }) => publicationCount(state, visibilitiesOf(visibility)) > 0);
+  const listings = filled.length === 0 ? [listing] : filled;
+  const list = {
+    ...{ store_id: String(listing.keys.store_id), query, mode: effective_sort_mode, place },
+    listing_ids: listings.map(({ body }) => body.id),
+    filters: filterKeys(query, effective_sort_mode, deps.now()),
+    featured_first: true,
+    maintained_total: maintainedTotal(
+      listings.map(({ state }) => state.facets),
+      query,
+    ),
   };
-  const store_id = String(listing.keys.store_id);
-  const asked = { store_id, where, place, terms: [], listing_ids: filled, maintained_total };
-  const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
   const source = { version, request };
-  const {
-    items,
-    end,
-    total = maintained_total,
-    matching = asked,
-  } = is_precomputed && !counts_placed && precomputed.length >= Math.min(limit, maintained_total)
-    ? { items: precomputed, end: endOf(place, precomputed, maintained_total > limit) }
-    : is_placed
-      ? await findPlaced(source, { ...asked, filters, query, mode: effective_sort_mode })
-      : await findPage(source, asked, query, effective_sort_mode);
-  const scope = wordScope(store_id, visibility);
-  const counts = await facetsOf(
-    source,
-    query,
-    { scope, where: matching.where, terms: matching.terms },
-    total,
-  );
+  const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
+  const count = list.maintained_total ?? 0;
+  const is_complete = is_precomputed && precomputed.length >= Math.min(limit, count);
+  const { items, end, total } = is_complete
+    ? { items: precomputed, end: endOf(place, precomputed, count > limit), total: count }
+    : await findPage(source, list, query);
+  const counts = await facetsOf(source, query, conditionsOf(list), total);
   return {
     data: listedData(items, { default_sort_mode, effective_sort_mode }, { ...place, total }, end, counts),
   };
+}
+
+/** Reads a page of the list, with what its answer shows of each publication. */
+async function findPage(source: PageSource, list: PublicationList, query: ListingPublicationsQuery) {
+  const { place } = list;
+  const { documents, total } = await findPublications(source.version, list);
+  const { items, cuts } = await pageItems(source, 'publication', documents.slice(0, place.limit), query);
+  const listed = items.map(({ id, document, resource }) => ({
+    id,
+    keys: keysInList(document.keys, list),
+    resource,
+  }));
+  const end = { ...endOf(place, listed, documents.length > items.length), ...cuts };
+  return { items: listed, end, total };
 }
 
 interface Listed {
@@ -386,82 +343,6 @@ function precomputedPage(
   // The entries leave out the ids of other listings that are private.
   if (visibility !== 'public' && page.some(({ keys }) => keys.places)) return [];
   return page.map(({ id, keys, body }) => ({ id, keys, resource: body }));
-}
-
-/**
- * The most entries that are read to merge the lists of several listings into a page: about 50 ms. Beyond them, and with
- * filters, a search for all publications of these listings takes less time.
- */
-const MERGED_MAX = 10_000;
-
-interface ListedWhere {
-  readonly place: ListPlace;
-  readonly store_id: string;
-  readonly where: ViewQuery['where'];
-  readonly listing_ids: readonly string[];
-  readonly maintained_total: number;
-}
-
-interface FoundPage {
-  readonly items: ListedPublication[];
-  readonly end: PageEnd;
-  /** Undefined if the listing's document contains it. */
-  readonly total?: number | undefined;
-  /** What the publications fulfil, if that is not `ListedWhere.where`. */
-  readonly matching?: Pick<Awaited<ReturnType<typeof placedPage>>, 'where' | 'terms'>;
-}
-
-/** Returns a page of listings that also contain publications of other listings. */
-async function findPlaced(
-  source: PageSource,
-  list: Omit<Parameters<typeof placedPage>[1], 'by_position'>,
-): Promise<FoundPage> {
-  const { documents, total, ...matching } = await placedPage(source.version, { ...list, by_position: true });
-  return { ...(await listedPage(source, documents, list)), total, matching };
-}
-
-/** Returns the publications of a page. `found`: those from the place on. */
-async function listedPage(
-  source: PageSource,
-  found: readonly StoredDocument<PublicationDocument>[],
-  {
-    place,
-    query,
-    listing_ids: [listing_id, ...more],
-  }: Pick<Parameters<typeof findPlaced>[1], 'place' | 'query' | 'listing_ids'>,
-): Promise<Pick<FoundPage, 'items' | 'end'>> {
-  const { items, cuts } = await pageItems(source, 'publication', found.slice(0, place.limit), query);
-  const keysOf = ({ keys }: PublicationDocument) =>
-    listing_id === undefined || more.length > 0 ? keys : keysInListing(keys, listing_id);
-  const listed = items.map(({ id, document, resource }) => ({ id, keys: keysOf(document), resource }));
-  return { items: listed, end: { ...endOf(place, listed, found.length > items.length), ...cuts } };
-}
-
-/** Returns a page of the publications whose main listing is one of these. */
-async function findPage(
-  source: PageSource,
-  list: ListedWhere,
-  query: ListingPublicationsQuery,
-  mode: ListSortMode,
-): Promise<FoundPage> {
-  const { version } = source;
-  const { store_id, where, place, listing_ids, maintained_total } = list;
-  const order = featuredFirst(mode);
-  const asked = { where, order, parts: partsOfPage('publication', query), ...pageOf(place) };
-  const { skip, limit } = asked;
-  const is_labelled = labelTerms(query).length > 0;
-  // Nothing is looked for behind the last page.
-  if (!is_labelled && hasMaintainedTotal(query) && skip >= maintained_total) return { items: [], end: {} };
-  const is_mergeable = !isFiltered(query) && listing_ids.length * (skip + limit) <= MERGED_MAX;
-  const is_search = is_labelled || (listing_ids.length > 1 && !is_mergeable);
-  const [{ documents, total }, counted_total] = await Promise.all([
-    is_search
-      ? findBySearch(version, query, asked, store_id)
-      : { documents: await version.find('publications', asked), total: undefined },
-    is_search || hasMaintainedTotal(query) ? undefined : version.count('publications', where),
-  ]);
-  const { items, end } = await listedPage(source, documents, { place, query, listing_ids });
-  return { items, end, total: total ?? counted_total };
 }
 
 // --- Media ---

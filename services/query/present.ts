@@ -4,7 +4,7 @@ import type { JsonText } from '../../shared/catalog/json-text';
 import { type ListingDocument, publicationCount } from '../../shared/catalog/listing/document';
 import { childrenCount } from '../../shared/catalog/listing/listing';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
-import { type PublicationDocument, placesOf } from '../../shared/catalog/publication/document';
+import { NOT_FEATURED, type PublicationDocument, placesOf } from '../../shared/catalog/publication/document';
 import { placesIn } from '../../shared/catalog/publication/publication';
 import { SHOWN_VARIANTS_MAX, variantResource } from '../../shared/catalog/publication/variants';
 import { featuredFirst, orderOf } from '../../shared/catalog/sorting';
@@ -59,7 +59,7 @@ export function presentPublication(document: PublicationDocument, query: ReadQue
   if (query.visibility !== 'public') {
     if (listing_id !== null) body.listing_id = listing_id;
     const places = [...placesOf(document.keys)];
-    const positions = places.flatMap(([id, position]) => (position === null ? [] : [[id, position]]));
+    const positions = places.flatMap(([id, position]) => (position === NOT_FEATURED ? [] : [[id, position]]));
     Object.assign(
       body,
       placesIn(

@@ -3,7 +3,7 @@ import type { ListQuery, SearchQuery } from '../../shared/api/requests/reads';
 import type { StoredDocument } from '../../shared/catalog/documents';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { countFacets, type Facets } from '../../shared/catalog/publication/facets';
-import { queryTokens, titleWord } from '../../shared/catalog/search/words';
+import { featuredIn, listedIn, queryTokens, titleWord } from '../../shared/catalog/search/words';
 import { orderOf } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
@@ -21,7 +21,6 @@ import { inflectionsOf } from './inflections';
 import { type ListPlace, pageOf, placeOf } from './list-place';
 import { filterKeys, sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
-import { hasPlaced, memberTerms } from './placed';
 import { EXPANSIONS } from './present';
 import {
   assertActive,
@@ -77,12 +76,9 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
     return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
   }
 
-  const members =
-    listing && hasPlaced(listing, query) ? memberTerms([query.listing_id!], query.featured) : [];
-  const filter = filterOf(query, store_id, deps.now(), members.length > 0);
-  const found = await firstMatching(version, query, place, filter, tokens, members);
-  const terms = [...members, ...found.terms];
-  const { documents, total } = found;
+  const filter = filterOf(query, store_id, deps.now());
+  const found = await firstMatching(version, query, place, filter, tokens);
+  const { documents, total, terms } = found;
   const counts = await facetsOf({ version, request }, query, { ...filter, terms }, total);
   const answer = await pageAnswer({ version, request }, 'publication', documents, query, place, total);
   const is_complete = found.is_complete ? {} : { is_complete: false };
@@ -97,16 +93,11 @@ const sortModeOfSearch = (query: SearchQuery) => (query.sort ? sortModeOf(query)
 
 type SearchFilter = Pick<WordSearch, 'scope' | 'where'>;
 
-/** `by_terms`: the words of the search name the listing, and whether a publication is featured in it. */
-function filterOf(query: SearchQuery, store_id: string, now_ms: number, by_terms: boolean): SearchFilter {
+function filterOf(query: SearchQuery, store_id: string, now_ms: number): SearchFilter {
   const scope = wordScope(store_id, query.visibility);
-  const { featured: _, ...others } = query;
-  const filters = filterKeys(by_terms ? others : query, sortModeOfSearch(query), now_ms);
-  if (query.listing_id === undefined || by_terms) return { scope, where: { ...scope, ...filters } };
-  return {
-    scope,
-    where: { listing_id: query.listing_id, visibility: visibilityKey(query.visibility), ...filters },
-  };
+  const filters = filterKeys(query, sortModeOfSearch(query), now_ms);
+  const container = query.listing_id === undefined ? {} : { listing_id: query.listing_id };
+  return { scope, where: { ...scope, ...container, ...filters } };
 }
 
 /** A page, and the terms of the words that all matches have. */
@@ -137,7 +128,7 @@ async function labelsOfNamed(
     const named = listings.filter(({ document }) =>
       around.some((phrase) => phrase.names.includes(String(document?.keys.name_fold))),
     );
-    return named.flatMap(({ id }) => memberTerms([id]).flat());
+    return named.flatMap(({ id }) => [{ word: featuredIn(id) }, { word: listedIn(id) }]);
   });
 }
 
@@ -152,9 +143,8 @@ async function firstMatching(
   place: ListPlace,
   filter: SearchFilter,
   tokens: readonly string[],
-  members: WordTerms,
 ): Promise<Matching> {
-  const labels = [...members, ...labelTerms(query)];
+  const labels = labelTerms(query);
   const page = {
     ...{ ...filter, ...pageWithin(place, MATCHES_MAX), total_max: MATCHES_MAX },
     order: orderOf(sortModeOfSearch(query)),

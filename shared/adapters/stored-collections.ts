@@ -47,9 +47,9 @@ export function storedCollection(name: CollectionName, stored = declaredKeys): S
   const stored_spec = stored[name];
   const isStored = (key: string): boolean =>
     key === 'id' || (stored_spec !== undefined && stored_spec.keys[key] === keys[key]);
-  const has_lists = lists && Object.keys(lists.filters).every(isStored);
-  const orders = lists?.orders.filter(({ scope, key, also = [] }) => [scope, key, ...also].every(isStored));
-  const word_keys = words && [...words.scope, words.newest_by, ...words.filters];
+  const has_lists = lists && [...lists.scopes, ...Object.keys(lists.filters)].every(isStored);
+  const orders = lists?.orders.filter(({ key, also = [] }) => [key, ...also].every(isStored));
+  const word_keys = words && [...words.scope, words.newest_by];
   const has_words = stored_spec?.words && word_keys?.every(isStored);
   return {
     name,

@@ -104,17 +104,17 @@ export interface WordsSpec<KeyName extends string = string> {
   readonly scope: readonly KeyName[];
   /** The text key of a document's age: a search returns newer documents first, and equally new ones by descending id. */
   readonly newest_by: KeyName;
-  /** Keys by whose value a search filters without reading documents. */
-  readonly filters: readonly KeyName[];
   /** Keys by whose range a search filters, and by which it sorts, without reading documents. */
   readonly ranges: readonly KeyName[];
 }
 
 /**
- * The lists of a collection: the documents with one value of `scope`, by `key` and then by id, in either direction. A view
- * store may maintain counts for them, so that a deep page is found without passing over the items before it.
+ * The lists of a collection: the documents with one value of a scope key, by one key and then by id, in either direction.
+ * A view store may maintain counts for them, so that a deep page is found without passing over the items before it.
  */
 export interface ListsSpec<KeyName extends string = string> {
+  /** There is a list for each value of each of these keys. A query that names several of them uses the first one. */
+  readonly scopes: readonly KeyName[];
   /**
    * The keys that lists are filtered by. The values of each key form groups: one per listed value, or those below a number
    * and all others. A document with a scope has a value that is in a group, and a value of each key that a list is sorted by.
@@ -122,10 +122,29 @@ export interface ListsSpec<KeyName extends string = string> {
   readonly filters: { readonly [Name in KeyName]?: readonly Key[] | { readonly below: number } };
   /** A view store stores the number of each order in this array, so add new ones at the end. */
   readonly orders: readonly ListOrder<KeyName>[];
+  /** Set if a document is in several lists of one scope key. */
+  readonly shared?: SharedLists<KeyName>;
+}
+
+/**
+ * A scope key with several values per document, such as the listings of a publication. In each of these lists, the document
+ * has its own value of the key `rank`.
+ *
+ * - A condition on `scope` matches the documents that are in one of the lists that it names, or with `not` in none of them.
+ * - A query with such a condition sees the lowest value of `rank` that the document has in these lists.
+ */
+export interface SharedLists<KeyName extends string = string> {
+  readonly scope: KeyName;
+  readonly rank: KeyName;
+  /** Every `rank` is at most this number. A document with a lower one is ranked in the list. */
+  readonly rank_max: number;
+  /** Returns the rank in each list that the document is in, by the value of `scope`. */
+  ranksOf(keys: Readonly<Record<string, Key>>): ReadonlyMap<string, number>;
+  /** Returns the word that the documents in this list have: the ones that are ranked there, or the others. */
+  wordOf(value: string, is_ranked: boolean): string;
 }
 
 interface ListOrder<KeyName extends string> {
-  readonly scope: KeyName;
   readonly key: KeyName | 'id';
   /** Keys that are also read from the index of the list, so that a condition on them reads no documents. */
   readonly also?: readonly KeyName[];

@@ -3,6 +3,7 @@ import Database from 'libsql';
 import { SqliteConnection } from '../../shared/adapters/sqlite/connection';
 import { scopeHash } from '../../shared/adapters/sqlite/documents';
 import { SqliteViewVersion } from '../../shared/adapters/sqlite/view-version';
+import { listedIn } from '../../shared/catalog/search/words';
 import { orderOf } from '../../shared/catalog/sorting';
 import type { WordSearch, WordTerms } from '../../shared/ports/view-store';
 import { makeTempDir, type TempDir } from '../support/temp-dir';
@@ -41,8 +42,12 @@ describe('the entries that a search on SQLite reads', () => {
     const database = new Database(file);
     const insert =
       database.prepare(`INSERT INTO publications (id, position, key_store_id, key_listing_id, key_visibility,
-      key_created_at, key_price_up, key_price_down, key_name_fold, key_rating_rank, facet, body, state, expansions, words_scope, words)
-      VALUES (?, 1, 'store-1', ?, 'public', ?, ?, ?, 'n', 0, 0, '{}', '{}', '{}', ?, ?)`);
+      key_created_at, key_price_up, key_price_down, key_name_fold, key_rating_rank, body, state, expansions, words_scope, words)
+      VALUES (?, 1, 'store-1', ?, 'public', ?, ?, ?, 'n', 0, '{}', '{}', '{}', ?, ?)`);
+    const list =
+      database.prepare(`INSERT INTO publications_lists (scope, id, row, facet, is_shared, key_featured_rank,
+      key_created_at, key_price_up, key_price_down, key_name_fold, key_rating_rank)
+      VALUES (?, ?, ?, 0, 0, 0, ?, ?, ?, 'n', 0)`);
     const hash = scopeHash(Object.values(SCOPE));
     database.transaction(() => {
       for (let n = 0; n < DOCUMENTS; n++) {
@@ -54,9 +59,13 @@ describe('the entries that a search on SQLite reads', () => {
           ...frequent,
           ...(n % 2 === 0 ? ['half'] : []),
           ...(n % 1_000 === 0 ? ['rare'] : []),
+          ...(isInList(n) ? [listedIn('long')] : []),
         ];
         const price = n === 0 ? 9 : 5;
-        insert.run([id, isInList(n) ? 'long' : null, id, price, price, hash, words.join(' ')]);
+        const values = [id, isInList(n) ? 'long' : null, id, price, price, hash, words.join(' ')];
+        const { lastInsertRowid } = insert.run(values);
+        for (const scope of ['1store-1', ...(isInList(n) ? ['0long'] : [])])
+          list.run([scope, id, lastInsertRowid, id, price, price]);
       }
     })();
     database.close();

@@ -148,9 +148,14 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
       const stored = new Map<string, { position: bigint; keys: Record<string, Key> | null }>();
       const randomKeys = (): Record<string, Key> => {
         const price = random(20) === 0 ? null : random(400);
+        const listing_id = random(3) === 0 ? null : `listing-${random(2)}`;
+        const others = ['listing-0', 'listing-1', 'listing-2'].filter(
+          (one) => one !== listing_id && !random(5),
+        );
+        const places = others.map((one) => `${one}=${random(9) === 0 ? random(9) + 1 : ''}`);
         return {
           store_id: random(10) === 0 ? 'small' : 'large',
-          listing_id: random(3) === 0 ? null : `listing-${random(2)}`,
+          ...{ listing_id, places: places.join(' ') || null },
           visibility: random(4) === 0 ? 'private' : 'public',
           featured_rank: random(50) === 0 ? random(9) + 1 : NOT_FEATURED,
           created_at: new Date(1_700_000_000_000 + random(3_000)).toISOString(),
@@ -181,13 +186,14 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         const all = [...stored].flatMap(([id, { keys }]) => (keys ? [{ id, keys }] : []));
         const sorted = new Map<string, typeof all>();
         for (const { where, order } of queriesOfLists().filter((_, n) => IS_LONG || n % 3 === third)) {
-          const name = JSON.stringify(order);
+          const { listing_id, ...others } = where;
+          const name = JSON.stringify([order, listing_id]);
           if (!sorted.has(name))
             sorted.set(
               name,
-              all.toSorted((a, b) => compareByOrder(order, a, b)),
+              all.flatMap((item) => seenIn(listing_id, item)).sort((a, b) => compareByOrder(order, a, b)),
             );
-          const conditions = Object.entries(where);
+          const conditions = Object.entries(others);
           const matchingItems = sorted
             .get(name)!
             .filter(({ id, keys }) =>
@@ -339,8 +345,26 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
     listSortModeSchema.options.flatMap((mode) => [
       ...[...filters, ...ranges].map((filter) => ({ where: { ...scope, ...filter }, order: orderOf(mode) })),
       { where: { ...scope, visibility: 'public' }, order: featuredFirst(mode) },
+      ...('listing_id' in scope
+        ? [NOT_FEATURED, { lte: NOT_FEATURED - 1 }].map((featured_rank) => ({
+            where: { ...scope, visibility: 'public', featured_rank },
+            order: featuredFirst(mode),
+          }))
+        : []),
     ]),
   );
+}
+
+/** Returns the item as the publications of these listings show it: none if it is in none, with its lowest rank there. */
+function seenIn(listings: KeyCondition | undefined, item: { id: string; keys: Record<string, Key> }) {
+  if (listings === undefined) return [item];
+  const { listing_id, places, featured_rank } = item.keys;
+  const ranks = String(places ?? '')
+    .split(' ')
+    .map((place) => place.split('='))
+    .concat([[String(listing_id), String(featured_rank)]])
+    .flatMap(([id, rank]) => (isMatch(id!, listings) ? Number(rank || NOT_FEATURED) : []));
+  return ranks.length === 0 ? [] : [{ ...item, keys: { ...item.keys, featured_rank: Math.min(...ranks) } }];
 }
 
 function isMatch(key: Key, condition: KeyCondition): boolean {

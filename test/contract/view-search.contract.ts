@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Key } from '../../shared/catalog/documents';
 import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partitions';
 import { NOT_FEATURED } from '../../shared/catalog/publication/document';
+import { listedIn } from '../../shared/catalog/search/words';
 import { compareByOrder, featuredFirst, isAfter, orderOf, sortKeysOf } from '../../shared/catalog/sorting';
 import type {
   RelatedQuery,
@@ -43,7 +44,7 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
     afterEach(() => within(under_test.dispose(), 'everything under test to close'));
 
     const written = ({ id, words, keys }: Item) =>
-      aWrite('publications', id, 1n, { ...aPublication(keys), words });
+      aWrite('publications', id, 1n, { ...aPublication(keys), words: [...words, ...wordsOfLists(keys)] });
     const publications = (...items: Item[]): Promise<void> => put(view, ...items.map(written));
     const search = async (
       tiers: readonly WordTerms[],
@@ -386,7 +387,10 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
                 store_id: nameOf(storeOf(id)),
                 listing_id: listing_id && nameOf(listing_id),
               };
-              return aWrite('publications', nameOf(id), position, { ...aPublication(keys), words });
+              return aWrite('publications', nameOf(id), position, {
+                ...aPublication(keys),
+                words: [...words, ...wordsOfLists(keys)],
+              });
             };
             for (const writes of batches) {
               for (const store of stores) {
@@ -497,6 +501,10 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
     });
   });
 }
+
+/** Returns the words by which a search finds the publications of a listing. */
+const wordsOfLists = ({ listing_id }: Record<string, Key> = {}): string[] =>
+  typeof listing_id === 'string' ? [listedIn(listing_id)] : [];
 
 /** Returns how many of the compared words the document has. */
 const sharedIn = (words: readonly string[]): number =>

@@ -149,7 +149,6 @@ export async function expectTruth(version: ViewVersion, log: readonly RecordedEv
     await storedDocuments('listings', ({ body, keys, state, expansions }) => ({
       body,
       facets: state.facets,
-      placed: state.placed,
       children: state.children,
       parent_id: keys.parent_id,
       entries: ofBothVisibilities(expansions.publications),

@@ -197,8 +197,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
           .map(entryIn(listing.id));
       return {
         body: listingBody(listing),
-        facets: countsOf(inListing(listing.id)),
-        placed: visibilitiesIn(placedIn(listing.id)),
+        facets: countsOf(membersOf(listing.id)),
         children: childrenOf(listing),
         parent_id: listing.parent_id,
         entries: { public: first('public'), private: first('private') },

@@ -33,6 +33,9 @@ export interface MongoDocument extends Document {
   readonly body?: string;
   readonly state?: string;
   readonly expansions?: string;
+  /** The lists of `SharedLists` that the document is in, and those in which it is ranked. */
+  readonly lists?: readonly string[];
+  readonly ranked?: readonly string[];
   /** Search words. An array instead of JSON text, because MongoDB indexes its elements. */
   readonly words?: readonly string[];
 }
@@ -51,19 +54,18 @@ function fieldOf(collection: StoredCollection, key: string): string {
 }
 
 export function indexesOf(collection: StoredCollection): IndexDescription[] {
-  const { indexes, words } = collection.spec;
+  const { indexes, words, lists } = collection.spec;
+  const toField = (key: string): string =>
+    key === lists?.shared?.scope ? 'lists' : fieldOf(collection, key);
   const toIndexKey = (keys: readonly string[]): Map<string, 1 | -1> =>
-    new Map(
-      keys.map((key) =>
-        key.startsWith('-') ? [fieldOf(collection, key.slice(1)), -1] : [fieldOf(collection, key), 1],
-      ),
-    );
+    new Map(keys.map((key) => (key.startsWith('-') ? [toField(key.slice(1)), -1] : [toField(key), 1])));
   return [
     // Ends with `created_at` descending, so that the index gives the documents with one word in order, newest first.
     ...(words
       ? [{ key: new Map([...toIndexKey(words.scope), ['words', 1], ['k.created_at', -1]]) } as const]
       : []),
     ...indexes.map((keys) => ({ key: toIndexKey(keys) })),
+    ...(lists?.shared ? [{ key: new Map([['ranked', 1]]) } as const] : []),
   ];
 }
 
@@ -81,8 +83,14 @@ function partsOf({ spec }: StoredCollection, keys: Keys, document: ViewDocument)
   const well_formed = Object.values(keys).every(
     (key) => typeof key !== 'string' || !LONE_SURROGATE.test(key),
   );
+  const shared = spec.lists?.shared;
+  const ranks = [...(shared?.ranksOf(keys) ?? [])];
   return {
     k: keys,
+    ...(shared && {
+      lists: ranks.map(([value]) => value),
+      ranked: ranks.flatMap(([value, rank]) => (rank < shared.rank_max ? value : [])),
+    }),
     ...(well_formed ? {} : { exact_keys: JSON.stringify(keys) }),
     body: JSON.stringify(document.body),
     state: JSON.stringify(withoutRepeated(spec.repeats, { ...document, keys })),
@@ -146,7 +154,17 @@ type Where = ViewQuery['where'];
 /** Returns the filter for `where`. It never matches tombstones. */
 export function filterOf(collection: StoredCollection, where: Where): Filter<MongoDocument> {
   const filter: Document = {};
+  const shared = collection.spec.lists?.shared;
+  const listed = shared && listsIn(collection, where);
   for (const [key, condition] of Object.entries(where)) {
+    if (key === shared?.scope && (listed || excludedList(condition) !== undefined)) {
+      filter.lists = listed ? { $in: [...listed] } : { $ne: excludedList(condition) };
+      continue;
+    }
+    if (listed && key === shared?.rank) {
+      filter.ranked = condition === shared.rank_max ? { $nin: listed } : { $in: listed };
+      continue;
+    }
     if (condition !== null && typeof condition === 'object' && 'contains' in condition) {
       const { contains, until, is } = condition;
       const [from, to] = [fieldOf(collection, key), fieldOf(collection, until)];
@@ -161,6 +179,19 @@ export function filterOf(collection: StoredCollection, where: Where): Filter<Mon
   // excludes tombstones explicitly.
   const matches_tombstones = Object.keys(filter).every((name) => name === '_id' || matchesNull(filter[name]));
   return matches_tombstones ? { ...filter, body: { $exists: true } } : filter;
+}
+
+/** Returns the lists of `SharedLists` that the conditions name. Undefined if they name none. */
+export function listsIn({ spec }: StoredCollection, where: Where): readonly string[] | undefined {
+  const condition = spec.lists?.shared && where[spec.lists.shared.scope];
+  if (typeof condition === 'string') return [condition];
+  const values = condition && typeof condition === 'object' && 'in' in condition ? condition.in : [null];
+  return values.every((value) => typeof value === 'string') ? values : undefined;
+}
+
+function excludedList(condition: KeyCondition): string | undefined {
+  const is_excluded = condition !== null && typeof condition === 'object' && 'not' in condition;
+  return is_excluded && typeof condition.not === 'string' ? condition.not : undefined;
 }
 
 function termOf(condition: Exclude<KeyCondition, SpanCondition>): unknown {

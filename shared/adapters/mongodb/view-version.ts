@@ -10,7 +10,7 @@ import {
 import type { CollectionName, StoredDocument, ViewDocument } from '../../catalog/documents';
 import type { Position } from '../../catalog/events/envelope';
 import { partitionOf } from '../../catalog/events/partitions';
-import { compareByOrder } from '../../catalog/sorting';
+import { compareByOrder, isAfter } from '../../catalog/sorting';
 import { Batcher } from '../../kernel/async';
 import { UnstorableDocumentError } from '../../kernel/errors';
 import type { LogMark } from '../../ports/event-store';
@@ -47,6 +47,7 @@ import {
   filterAfter,
   filterOf,
   fromStored,
+  listsIn,
   type MongoDocument,
   matchesWord,
   projectionOf,
@@ -209,12 +210,65 @@ export class MongoViewVersion implements ViewVersion {
 
   async find(collection: CollectionName, query: ViewQuery): Promise<StoredDocument[]> {
     const stored = this.collection(collection);
-    const filter = filterAfter(stored, filterOf(stored, query.where), query);
-    const sort = sortOf(stored, query.order);
+    return this.page(collection, filterOf(stored, query.where), query);
+  }
+
+  /** Reads a page of the documents that match `filter`, which contains the conditions of the query. */
+  private async page(
+    collection: CollectionName,
+    filter: Filter<MongoDocument>,
+    query: ViewQuery,
+  ): Promise<StoredDocument[]> {
+    const stored = this.collection(collection);
+    const { where, order, skip = 0, limit, parts = [] } = query;
     // MongoDB treats a limit of 0 as no limit.
-    if (query.limit <= 0) return [];
-    const { skip = 0, limit } = query;
-    return this.list(collection, filter, query.parts ?? [], { sort, skip, limit });
+    if (limit <= 0) return [];
+    const lists = listsIn(stored, where);
+    if (lists && order[0]?.[0] === stored.spec.lists!.shared!.rank)
+      return this.rankedPage(collection, filter, query, lists);
+    const from = filterAfter(stored, filter, query);
+    return this.list(collection, from, parts, { sort: sortOf(stored, order), skip, limit });
+  }
+
+  /**
+   * Reads a page of lists in which ranked documents come first. The keys of all ranked documents are read and sorted here,
+   * because their ranks in a list are in no field by which MongoDB sorts.
+   */
+  private async rankedPage(
+    collection: CollectionName,
+    filter: Filter<MongoDocument>,
+    { where, order, skip = 0, limit, parts = [], after }: ViewQuery,
+    lists: readonly string[],
+  ): Promise<StoredDocument[]> {
+    const shared = this.collection(collection).spec.lists!.shared!;
+    const rankOf = (keys: ViewDocument['keys']): number => {
+      const ranks = shared.ranksOf(keys);
+      return Math.min(...lists.map((list) => ranks.get(list) ?? shared.rank_max));
+    };
+    const projection = { position: 1, k: 1, exact_keys: 1 };
+    const in_ranked = { $and: [filter, { ranked: { $in: lists } }] };
+    const ranked = (await this.list(collection, in_ranked, [], { projection }))
+      .map(({ id, document }) => ({ id, keys: { ...document!.keys, [shared.rank]: rankOf(document!.keys) } }))
+      .sort((a, b) => compareByOrder(order, a, b));
+    const from = after ? ranked.filter((one) => isAfter(order, one, after)) : ranked;
+    const ids = from.slice(skip, skip + limit).map(({ id }) => id);
+    const found = await this.getMany(collection, ids, parts);
+    if (ids.length === limit || (where[shared.rank] !== undefined && where[shared.rank] !== shared.rank_max))
+      return found;
+    const [rank, ...place] = after ?? [];
+    const others = await this.page(
+      collection,
+      { $and: [filter, { ranked: { $nin: lists } }] },
+      {
+        where: {},
+        order: order.slice(1),
+        skip: Math.max(0, skip - from.length),
+        limit: limit - ids.length,
+        parts,
+        ...(rank === shared.rank_max && { after: place }),
+      },
+    );
+    return [...found, ...others];
   }
 
   async count(collection: CollectionName, where: ViewQuery['where']): Promise<number> {
@@ -248,7 +302,6 @@ export class MongoViewVersion implements ViewVersion {
   }
 
   private async bestFirst(collection: CollectionName, query: WordSearch): Promise<StoredDocument[]> {
-    const stored = this.collection(collection);
     const filters = this.filtersOf(collection, query);
     const found: StoredDocument[] = [];
     let { skip = 0 } = query;
@@ -259,11 +312,7 @@ export class MongoViewVersion implements ViewVersion {
       const filter = {
         $and: [...filters, termsFilter(terms), ...(previous ? [{ $nor: [termsFilter(previous)] }] : [])],
       };
-      const page = await this.list(collection, filterAfter(stored, filter, query), query.parts ?? [], {
-        sort: sortOf(stored, query.order),
-        skip,
-        limit: query.limit - found.length,
-      });
+      const page = await this.page(collection, filter, { ...query, skip, limit: query.limit - found.length });
       found.push(...page);
       // An empty page means that `skip` passes over this whole tier.
       if (page.length > 0) skip = 0;

@@ -16,7 +16,7 @@ import {
 } from '../../ports/view-store';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
-import { column, type Selection, type Table } from './tables';
+import { column, type Selection, scopeValue, type Table } from './tables';
 import { readEntry, updateEntry } from './word-index';
 
 /** Returns the columns and SQL that read these parts. Cached per table and parts. */
@@ -114,7 +114,7 @@ type ColumnValues = Readonly<Record<string, SqlValue>>;
 
 function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
   if (document === null) {
-    const list_columns = table.lists ? ['facet'] : [];
+    const list_columns = table.lists && !table.lists.shared ? ['facet'] : [];
     const columns = [...table.columns, ...list_columns, 'exact_keys', 'body', 'state', 'expansions'];
     const word_columns = table.spec.words ? ['words_scope', 'words'] : [];
     return Object.fromEntries([...columns, ...word_columns].map((name) => [name, null]));
@@ -135,7 +135,8 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
     const is_listed = table.lists.scopes.some((scope) => keys[scope] !== null);
     const missing = is_listed && table.lists.keys.find((key) => keys[key] === null);
     if (missing) throw new Error(`key ${missing} is null: no list can be sorted by it`);
-    values.facet = is_listed ? table.lists.facets.of(keys) : null;
+    const facet = is_listed ? table.lists.facets.of(keys) : null;
+    if (!table.lists.shared) values.facet = facet;
   }
   values.exact_keys = exact ? null : JSON.stringify(keys);
   values.body = JSON.stringify(document.body);
@@ -289,21 +290,53 @@ export interface Query {
 
 type Where = ViewQuery['where'];
 
-/** Builds the query of a page. The inner SELECT reads index entries only, so that skipping reads no documents. */
+/** Builds the query of the row ids of a page, in order. Reads index entries only, so that skipping reads no documents. */
 export function pageQuery(table: Table, query: ViewQuery): Query {
-  const order = query.order.map(([key, direction]) => `${column(table, key)} ${direction.toUpperCase()}`);
-  const condition = conditionSql(table, query.where);
-  const after = afterSql(
-    query.order.map(([key]) => column(table, key)),
-    query.order.map(([, direction]) => direction),
-    query.after,
-  );
+  const { sql, parameters } = matchingQuery(table, query);
+  const columns = query.order.map(([key]) => keyIn(table, query.where, key));
+  const directions = query.order.map(([, direction]) => direction);
+  const order = columns.map((name, n) => `${name} ${directions[n]!.toUpperCase()}`).join(', ');
+  const after = afterSql(columns, directions, query.after);
   return {
-    sql: `SELECT ${selectionOf(table, query.parts).columns}
-      FROM (SELECT rowid AS row_id FROM ${table.name} WHERE ${condition.sql} AND ${after.sql} ORDER BY ${order.join(', ')} LIMIT ? OFFSET ?)
-      AS page CROSS JOIN ${table.name} AS d ON d.rowid = page.row_id`,
-    parameters: [...condition.parameters, ...after.parameters, query.limit, query.skip ?? 0],
+    sql: `SELECT m.rowid ${sql} AND ${after.sql} ORDER BY ${order} LIMIT ? OFFSET ?`,
+    parameters: [...parameters, ...after.parameters, query.limit, query.skip ?? 0],
   };
+}
+
+/**
+ * Returns the end of a SELECT of the documents that match, as `m`. If the conditions name lists of `SharedLists`, `s.rank` is
+ * the lowest rank of the document in them, and only the entries of these lists are read.
+ */
+function matchingQuery(table: Table, { where }: Pick<ViewQuery, 'where'>): Query {
+  const { shared, source } = table.lists ?? {};
+  const scopes = shared && scopesIn(table, where[shared.scope]);
+  if (!shared || !scopes) {
+    const { sql, parameters } = conditionSql(table, where, 'm');
+    return { sql: `FROM ${table.name} AS m WHERE ${sql}`, parameters };
+  }
+  const { [shared.scope]: _, [shared.rank]: rank, ...others } = where;
+  const rank_terms = rank === undefined ? [] : keyTerms(() => 's.rank', shared.rank, rank);
+  const condition = allOf([conditionSql(table, others, 'm'), ...rank_terms]);
+  return {
+    sql: `FROM (SELECT row, min(${column(table, shared.rank)}) AS rank FROM ${source}
+        WHERE scope IN (SELECT value FROM json_each(?)) GROUP BY row) AS s
+      CROSS JOIN ${table.name} AS m ON m.rowid = s.row WHERE ${condition.sql}`,
+    parameters: [JSON.stringify(scopes), ...condition.parameters],
+  };
+}
+
+/** Returns the column of a key in a statement of `matchingQuery`. */
+function keyIn(table: Table, where: Where, key: string): string {
+  const { shared } = table.lists ?? {};
+  const has_rank = shared?.rank === key && scopesIn(table, where[shared.scope]) !== undefined;
+  return has_rank ? 's.rank' : `m.${column(table, key)}`;
+}
+
+/** Returns the values of the scope column that a condition on the key of shared lists names. Undefined if it names none. */
+export function scopesIn(table: Table, condition: KeyCondition | undefined): string[] | undefined {
+  const values = condition === undefined ? undefined : (inList(condition) ?? [condition]);
+  if (!values?.every((value) => typeof value === 'string')) return undefined;
+  return values.map((value) => scopeValue(table.lists!, table.lists!.shared!.scope, value));
 }
 
 /** Returns the condition for documents after `after`. `columns`: those of the keys of the order. */
@@ -328,8 +361,8 @@ export function afterSql(
 
 /** Builds the query that counts the documents. */
 export function countQuery(table: Table, where: Where): Query {
-  const { sql, parameters } = conditionSql(table, where);
-  return { sql: `SELECT count(*) FROM ${table.name} WHERE ${sql}`, parameters };
+  const { sql, parameters } = matchingQuery(table, { where });
+  return { sql: `SELECT count(*) ${sql}`, parameters };
 }
 
 /** Builds the query that reads documents in id order. Without a `where`, it includes tombstones. */
@@ -340,12 +373,14 @@ export function scanQuery(
 ): Query {
   const where = options.where ?? {};
   const unfiltered = Object.keys(where).length === 0;
-  const condition = unfiltered ? { sql: '1', parameters: [] } : conditionSql(table, where);
+  const { sql, parameters } = unfiltered
+    ? { sql: `FROM ${table.name} AS m WHERE true`, parameters: [] }
+    : matchingQuery(table, { where });
   return {
     sql: `SELECT ${selectionOf(table, parts).columns}
-      FROM (SELECT rowid AS row_id, id FROM ${table.name} WHERE id > ? AND ${condition.sql} ORDER BY id LIMIT ?) AS page
+      FROM (SELECT m.rowid AS row_id, m.id ${sql} AND m.id > ? ORDER BY m.id LIMIT ?) AS page
       CROSS JOIN ${table.name} AS d ON d.rowid = page.row_id`,
-    parameters: [options.after_id ?? '', ...condition.parameters, options.limit],
+    parameters: [...parameters, options.after_id ?? '', options.limit],
   };
 }
 
@@ -368,19 +403,45 @@ function inList(condition: KeyCondition): readonly Key[] | undefined {
   return is_list ? [...new Set(condition.in)] : undefined;
 }
 
-/** `alias`: the name of the table in the statement, if columns of others have the same names. */
-export function conditionSql(table: Table, where: Where, alias?: string): Query {
-  const prefix = alias === undefined ? '' : `${alias}.`;
-  const terms = Object.entries(where).flatMap(([key, condition]) =>
-    keyTerms((name) => prefix + column(table, name), key, condition),
-  );
+/** Returns the condition for existing documents. `alias`: the name of the table in the statement. */
+export function conditionSql(table: Table, where: Where, alias: string): Query {
+  const terms = conditionTerms(table, where, alias);
   // The keys of a tombstone are null, so tombstones only need to be excluded if every condition matches null.
   if (terms.every((term) => term.matches_null))
-    terms.push({ sql: `${prefix}body IS NOT NULL`, parameters: [] });
-  return {
-    sql: terms.map(({ sql }) => sql).join(' AND '),
-    parameters: terms.flatMap(({ parameters }) => parameters),
+    terms.push({ sql: `${alias}.body IS NOT NULL`, parameters: [] });
+  return allOf(terms);
+}
+
+export const allOf = (terms: readonly Query[]): Query => ({
+  sql: terms.map(({ sql }) => sql).join(' AND '),
+  parameters: terms.flatMap(({ parameters }) => parameters),
+});
+
+/** Returns a term for each condition. `alias`: the table of the documents, or the source of their lists. */
+export function conditionTerms(table: Table, where: Where, alias: string): Term[] {
+  const { shared, source } = table.lists ?? {};
+  const scopes = shared && scopesIn(table, where[shared.scope]);
+  const lists = scopes && {
+    sql: `FROM ${source} AS s WHERE s.scope IN (SELECT value FROM json_each(?)) AND s.id = ${alias}.id`,
+    parameters: [JSON.stringify(scopes)],
   };
+  return Object.entries(where).flatMap(([key, condition]): Term[] => {
+    if (lists && key === shared.scope) return [{ ...lists, sql: `EXISTS (SELECT 1 ${lists.sql})` }];
+    if (lists && key === shared.rank) {
+      const rank = `(SELECT min(s.${column(table, key)}) ${lists.sql})`;
+      return keyTerms(() => rank, key, condition).map(({ sql, parameters }) => ({
+        sql,
+        parameters: [...lists.parameters, ...parameters],
+      }));
+    }
+    const excluded =
+      key === shared?.scope && condition !== null && typeof condition === 'object' && 'not' in condition;
+    if (excluded && typeof condition.not === 'string') {
+      const none = conditionSql(table, { [key]: condition.not }, alias);
+      return [{ ...none, sql: `NOT ${none.sql}`, matches_null: true }];
+    }
+    return keyTerms((name) => `${alias}.${column(table, name)}`, key, condition);
+  });
 }
 
 type Term = Query & { readonly matches_null?: boolean };

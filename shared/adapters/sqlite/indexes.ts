@@ -2,55 +2,68 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CollectionName } from '../../catalog/documents';
 import type { IndexProgress } from '../../ports/view-store';
 import type { SqliteConnection } from './connection';
-import { BucketWriter, bucketsSchema, bucketsTable } from './list-buckets';
-import {
-  column,
-  KEY_COLUMN,
-  type List,
-  type RankedIndex,
-  type Table,
-  type Tables,
-  tablesSchema,
-  toIndexKey,
-} from './tables';
+import { bucketsSchema, bucketsTable, ListWriter } from './list-buckets';
+import { column, type Table, type TableLists, type Tables, tablesSchema, toIndexKey } from './tables';
 import { indexStatements, indexTables } from './word-index';
 
 interface Index {
   readonly name: string;
   readonly table: Table;
-  readonly first_key: string;
   readonly ddl: string;
 }
 
 export function indexesOf(table: Table): Index[] {
-  const { indexes } = table.spec;
+  const { name, lists, spec } = table;
   return [
-    ...(table.lists?.all ?? []).map((list) => listIndex(table, list)),
-    ...(table.lists?.ranked ?? []).map((index) => rankedIndex(table, index)),
-    ...indexes.flatMap((keys, index): Index | [] => {
+    ...(lists ? listIndexes(table, lists) : []),
+    ...spec.indexes.flatMap((keys, index): Index | [] => {
       const first_key = toIndexKey(keys[0]!).key;
-      if (table.lists?.scopes.includes(first_key)) return [];
+      if (lists?.scopes.includes(first_key)) return [];
       const columns = keys.map(toIndexKey).map(({ key, direction }) => `${column(table, key)} ${direction}`);
-      const name = `${table.name}_${index}`;
-      const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns.join(', ')})
-        WHERE ${column(table, first_key)} IS NOT NULL`;
-      return { name, table, first_key, ddl };
+      return indexOn(table, name, `${name}_${index}`, columns, `${column(table, first_key)} IS NOT NULL`);
     }),
   ];
 }
 
 /** The index of a list has the facet after the order, so that a filtered page reads no documents but its own. */
-function listIndex(table: Table, { name, scope, key, also }: List): Index {
-  const columns = [scope, ...(key === 'id' ? [] : [key]), 'id', 'facet', ...also].join(', ');
-  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns}) WHERE ${scope} IS NOT NULL`;
-  return { name, table, first_key: scope.slice(KEY_COLUMN.length), ddl };
+function listIndexes(table: Table, lists: TableLists): Index[] {
+  const { all, ranked, shared, source, scope } = lists;
+  return [
+    ...all.map(({ name, key, also }) => {
+      const columns = [
+        scope,
+        ...(key === 'id' ? [] : [key]),
+        'id',
+        'facet',
+        ...also,
+        ...(shared ? ['row'] : []),
+      ];
+      return indexOn(table, source, name, columns, shared ? undefined : `${scope} IS NOT NULL`);
+    }),
+    ...ranked.map(({ name, rank, limit, key, descending }) => {
+      const direction = descending ? ' DESC' : '';
+      const columns = [scope, rank, `${key}${direction}`, `id${direction}`, 'facet', 'row'];
+      return indexOn(table, source, name, columns, `${rank} < ${limit}`);
+    }),
+    ...(shared
+      ? [indexOn(table, source, sharedIndex(lists), ['scope', 'row', 'facet'], 'is_shared = 1')]
+      : []),
+  ];
 }
 
-function rankedIndex(table: Table, { name, scope, rank, limit, key, descending }: RankedIndex): Index {
-  const direction = descending ? ' DESC' : '';
-  const columns = `${scope}, ${rank}, ${key}${direction}, id${direction}, facet`;
-  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${table.name} (${columns}) WHERE ${rank} < ${limit}`;
-  return { name, table, first_key: scope.slice(KEY_COLUMN.length), ddl };
+/** Returns the name of the index of the documents that are in several lists of the shared scope. */
+export const sharedIndex = ({ source }: TableLists): string => `${source}_shared`;
+
+function indexOn(
+  table: Table,
+  source: string,
+  name: string,
+  columns: readonly string[],
+  where: string | undefined,
+): Index {
+  const rows = where === undefined ? '' : ` WHERE ${where}`;
+  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${source} (${columns.join(', ')})${rows}`;
+  return { name, table, ddl };
 }
 
 /*
@@ -61,12 +74,8 @@ function rankedIndex(table: Table, { name, scope, rank, limit, key, descending }
 
 /** The large collections, whose indexes are created late. The others have all indexes from the start. */
 const INDEXED_LATE: ReadonlySet<CollectionName> = new Set(['publications', 'reviews']);
-/** When a listing changes, the build reads the publications of this listing by this key. */
-const PARENT_KEY = 'listing_id';
 
-const isEarly = (index: Index): boolean =>
-  !INDEXED_LATE.has(index.table.name) ||
-  index.name === indexesOf(index.table).find(({ first_key }) => first_key === PARENT_KEY)?.name;
+const isEarly = ({ table }: Index): boolean => !INDEXED_LATE.has(table.name);
 
 /** Returns the DDL of a new version: the tables, and the indexes that the build needs. */
 export function earlySchema(tables: readonly Table[]): string {
@@ -109,8 +118,8 @@ function bucketsStep(table: Table): IndexStep {
     name: bucketsTable(name),
     statements: [bucketsSchema(table)],
     fill: (connection) => {
-      const buckets = new BucketWriter(connection, table);
-      for (const list of lists!.all) buckets.fill(list);
+      const writer = new ListWriter(connection, table, true);
+      for (const list of lists!.all) writer.fill(list);
     },
   };
 }

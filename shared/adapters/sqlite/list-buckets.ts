@@ -1,5 +1,6 @@
-import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
-import type { List, Table, TableLists } from './tables';
+import type { Key } from '../../catalog/documents';
+import type { SqlInput, SqliteConnection, SqlValue } from './connection';
+import { column, type List, scopeValue, type Table, type TableLists } from './tables';
 
 /*
  * A list is divided into buckets: runs of consecutive entries. For each bucket a row stores where it begins and how many
@@ -43,8 +44,9 @@ export function entriesSql(
   bounds: Bounds,
 ): { sql: string; parameters: SqlInput[] } {
   const { sql, parameters } = boundsSql(list, bounds);
+  const { source, scope: scope_column } = table.lists!;
   return {
-    sql: `FROM ${table.name} INDEXED BY ${list.name} WHERE ${list.scope} = ? ${sql}`,
+    sql: `FROM ${source} AS l INDEXED BY ${list.name} WHERE l.${scope_column} = ? ${sql}`,
     parameters: [scope, ...parameters],
   };
 }
@@ -58,8 +60,8 @@ export interface Bounds {
 export function boundsSql(list: List, { from, to }: Bounds): { sql: string; parameters: SqlInput[] } {
   const start = from && from.key !== FIRST.key ? from : undefined;
   const bounds = [
-    ...(start ? [`AND (${list.key}, id) ${start.is_behind ? '>' : '>='} (?, ?)`] : []),
-    ...(to ? [`AND (${list.key}, id) ${to.is_behind ? '<=' : '<'} (?, ?)`] : []),
+    ...(start ? [`AND (l.${list.key}, l.id) ${start.is_behind ? '>' : '>='} (?, ?)`] : []),
+    ...(to ? [`AND (l.${list.key}, l.id) ${to.is_behind ? '<=' : '<'} (?, ?)`] : []),
   ];
   return {
     sql: bounds.join(' '),
@@ -71,51 +73,120 @@ interface Bucket extends Place {
   readonly size: number;
 }
 
-/** What places a row in a list, and what its bucket counts. `scope` is null if the row is not in the list. */
-interface Entry {
-  readonly scope: SqlValue;
-  readonly key: SqlValue;
-  readonly facet: number;
-}
+/** The row of the source of lists for one document in the lists of one scope, by column. */
+type Entry = Readonly<Record<string, SqlValue>>;
 
-/** Keeps the buckets of one table in step with its rows. Must run in the transaction that writes the rows. */
-export class BucketWriter {
+/**
+ * Keeps the source of a table's lists and their buckets in step with the documents. Must run in the transaction that writes
+ * the documents.
+ */
+export class ListWriter {
   private readonly connection: SqliteConnection;
   private readonly table: Table;
   private readonly lists: TableLists;
+  /** False if the buckets are created later. */
+  private readonly has_buckets: boolean;
   private readonly name: string;
   private readonly find_sql: string;
 
-  constructor(connection: SqliteConnection, table: Table) {
+  constructor(connection: SqliteConnection, table: Table, has_buckets: boolean) {
     this.connection = connection;
     this.table = table;
     this.lists = table.lists!;
+    this.has_buckets = has_buckets;
     this.name = bucketsTable(table.name);
     this.find_sql = `SELECT first_key, first_id, ${countsOf(this.lists).join(' + ')} FROM ${this.name}
       WHERE list = ? AND scope = ? AND (first_key, first_id) <= (?, ?) ORDER BY first_key DESC, first_id DESC LIMIT 1`;
   }
 
-  /** Reads what places the row in its lists. Undefined if there is no such row. */
-  entryOf(id: string): SqlRow | undefined {
-    return this.connection.first(this.lists.entry_sql, [id]);
+  /** Returns what a stored document has in its lists. Returns none if it is not stored or in no list. */
+  entriesOf(id: string): Entry[] {
+    const { name, keys, columns } = this.table;
+    const found = this.connection.first(`SELECT rowid, ${columns.join(', ')} FROM ${name} WHERE id = ?`, [
+      id,
+    ]);
+    if (!found) return [];
+    const [row, ...values] = found;
+    const stored = Object.fromEntries(keys.map((key, n) => [key, values[n] as Key]));
+    return this.listsOf(stored).map(([scope, keys_there, is_shared]) =>
+      this.toEntry({ scope, id, row: row!, is_shared: Number(is_shared) }, keys_there),
+    );
   }
 
-  /** Moves the entries of a row from their old to their new places. */
-  move(id: string, before: SqlRow | undefined, after: SqlRow | undefined): void {
+  /** Returns the lists of a document by scope, with its keys there. */
+  private listsOf(
+    keys: Record<string, Key>,
+  ): [scope: string, keys: Record<string, Key>, is_shared: boolean][] {
+    const { scopes, shared } = this.lists;
+    return scopes.flatMap((scope_key): [string, Record<string, Key>, boolean][] => {
+      if (scope_key !== shared?.scope) {
+        const value = keys[scope_key];
+        return typeof value === 'string' ? [[scopeValue(this.lists, scope_key, value), keys, false]] : [];
+      }
+      const ranks = shared.ranksOf(keys);
+      return [...ranks].map(([value, rank]) => [
+        scopeValue(this.lists, scope_key, value),
+        { ...keys, [shared.rank]: rank },
+        ranks.size > 1,
+      ]);
+    });
+  }
+
+  private toEntry(
+    { scope, ...values }: Readonly<Record<'scope' | 'id' | 'row' | 'is_shared', SqlValue>>,
+    keys: Record<string, Key>,
+  ): Entry {
+    const facet = this.lists.facets.of(keys);
+    const of_keys = Object.entries(keys).map(([key, value]) => [column(this.table, key), value]);
+    return { ...Object.fromEntries(of_keys), ...values, facet, [this.lists.scope]: scope };
+  }
+
+  /** Moves a document from its old to its new places. */
+  move(before: readonly Entry[], after: readonly Entry[]): void {
+    const { scope } = this.lists;
+    const old_entries = new Map(before.map((entry) => [entry[scope], entry]));
+    for (const entry of after) {
+      this.change(old_entries.get(entry[scope]), entry);
+      old_entries.delete(entry[scope]);
+    }
+    for (const entry of old_entries.values()) this.change(entry, undefined);
+  }
+
+  private change(before: Entry | undefined, after: Entry | undefined): void {
+    if (this.lists.shared) this.changeSource(before, after);
+    if (!this.has_buckets) return;
     for (const list of this.lists.all) {
-      const old_entry = entryIn(list, before);
-      const entry = entryIn(list, after);
-      const { scope, key, facet } = entry;
-      if (old_entry.scope === scope && old_entry.key === key && old_entry.facet === facet) continue;
-      if (old_entry.scope !== null) this.add(list, id, old_entry, -1);
-      if (scope !== null) this.add(list, id, entry, 1);
+      const has_moved = before?.[list.key] !== after?.[list.key] || before?.facet !== after?.facet;
+      if (!has_moved) continue;
+      if (before) this.add(list, before, -1);
+      if (after) this.add(list, after, 1);
     }
   }
 
-  private add(list: List, id: string, { scope, key, facet }: Entry, change: 1 | -1): void {
-    const bucket = this.find(list, scope, { key, id }) ?? this.create(list, scope);
+  private changeSource(before: Entry | undefined, after: Entry | undefined): void {
+    const { source, columns } = this.lists;
+    if (!after) {
+      this.connection.run(`DELETE FROM ${source} WHERE scope = ? AND id = ?`, [before!.scope!, before!.id!]);
+      return;
+    }
+    const changed = columns.filter((name) => before?.[name] !== after[name]);
+    const values = changed.map((name) => after[name]!);
+    if (!before) {
+      const places = columns.map(() => '?').join(', ');
+      this.connection.run(`INSERT INTO ${source} (${columns.join(', ')}) VALUES (${places})`, values);
+    } else if (changed.length > 0) {
+      const assignments = changed.map((name) => `${name} = ?`).join(', ');
+      const sql = `UPDATE ${source} SET ${assignments} WHERE scope = ? AND id = ?`;
+      this.connection.run(sql, [...values, after.scope!, after.id!]);
+    }
+  }
+
+  private add(list: List, entry: Entry, change: 1 | -1): void {
+    const scope = entry[this.lists.scope]!;
+    const place = { key: entry[list.key]!, id: entry.id! };
+    const bucket = this.find(list, scope, place) ?? this.create(list, scope);
     this.connection.run(
-      `UPDATE ${this.name} SET c${facet} = c${facet} + ?
+      `UPDATE ${this.name} SET c${entry.facet} = c${entry.facet} + ?
         WHERE list = ? AND scope = ? AND first_key = ? AND first_id = ?`,
       [change, list.number, scope, bucket.key, bucket.id],
     );
@@ -155,7 +226,7 @@ export class BucketWriter {
   private placeAfter(list: List, scope: SqlValue, from: Place, count: number): Place | undefined {
     const { sql, parameters } = entriesSql(this.table, list, scope, { from });
     const row = this.connection.first(
-      `SELECT ${list.key}, id ${sql} ORDER BY ${list.key}, id LIMIT 1 OFFSET ?`,
+      `SELECT l.${list.key}, l.id ${sql} ORDER BY l.${list.key}, l.id LIMIT 1 OFFSET ?`,
       [...parameters, count],
     );
     return row && { key: row[0]!, id: row[1]! };
@@ -166,7 +237,7 @@ export class BucketWriter {
     const { sql, parameters } = entriesSql(this.table, list, scope, { from, to });
     const counts = new Array<number>(this.lists.facets.count).fill(0);
     for (const [facet, count] of this.connection.all(
-      `SELECT facet, count(*) ${sql} GROUP BY facet`,
+      `SELECT l.facet, count(*) ${sql} GROUP BY l.facet`,
       parameters,
     ))
       counts[Number(facet)] = Number(count);
@@ -178,7 +249,8 @@ export class BucketWriter {
 
   /** Makes the buckets of a list whose index has just been created. */
   fill(list: List): void {
-    const nextScope = `SELECT min(${list.scope}) FROM ${this.table.name} INDEXED BY ${list.name} WHERE ${list.scope} > ?`;
+    const { source, scope: name } = this.lists;
+    const nextScope = `SELECT min(${name}) FROM ${source} INDEXED BY ${list.name} WHERE ${name} > ?`;
     for (let scope: SqlValue = ''; ; ) {
       scope = this.connection.value(nextScope, [scope]) ?? null;
       if (scope === null) return;
@@ -189,9 +261,4 @@ export class BucketWriter {
       }
     }
   }
-}
-
-function entryIn(list: List, row: SqlRow | undefined): Entry {
-  const [scope, key] = list.columns_in_entry.map((index) => row?.[index] ?? null);
-  return { scope: scope!, key: key!, facet: Number(row?.[0] ?? -1) };
 }

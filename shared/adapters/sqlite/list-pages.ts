@@ -3,9 +3,18 @@ import { compareByOrder, type SortDirection, type SortOrder } from '../../catalo
 import { endLongTurn } from '../../kernel/async';
 import type { KeyCondition, ViewQuery } from '../../ports/view-store';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
-import { afterSql, conditionSql, selectionOf } from './documents';
+import {
+  afterSql,
+  allOf,
+  conditionSql,
+  conditionTerms,
+  pageQuery,
+  type Query,
+  selectionOf,
+} from './documents';
+import { sharedIndex } from './indexes';
 import { type Bounds, boundsSql, bucketsTable, entriesSql, type Place } from './list-buckets';
-import { column, type List, type RankedIndex, type Table } from './tables';
+import { column, type List, type RankedIndex, scopeValue, type Table } from './tables';
 
 /** A page that ends within this many entries of the start of its list is looked for without reading the buckets. */
 const SCANNED_MAX = 2_000;
@@ -55,6 +64,7 @@ export class ListReader {
     if (scopes) return this.mergedPage(table, query, scopes);
     const parts = partsOf(table, query);
     if (!parts) return undefined;
+    if (parts.length === 0) return [];
     if (hasAny(parts[0]!.others)) {
       const row_ids = await this.filteredPage(table, parts[0]!, query);
       return this.connection.attempt(() => this.documents(table, query, row_ids));
@@ -70,7 +80,8 @@ export class ListReader {
 
   /**
    * Merges the lists of several scopes. Reads each of them to the end of the page at most, and lets other work of the
-   * process run in between. Undefined if one of the lists is not read without looking at other entries.
+   * process run in between. A document that is in several of them has its first place. Undefined if one of the lists is not
+   * read without looking at other entries.
    */
   private async mergedPage(
     table: Table,
@@ -78,23 +89,30 @@ export class ListReader {
     scopes: readonly Where[],
   ): Promise<SqlRow[] | undefined> {
     const { order, skip = 0, limit } = query;
-    const keys = order.map(([key]) => `d.${column(table, key)}`);
-    const sql = `SELECT d.rowid, ${keys.join(', ')} FROM json_each(?) AS page
-      CROSS JOIN ${table.name} AS d ON d.rowid = page.value`;
-    const first: { row_id: SqlValue; id: string; keys: Record<string, Key> }[] = [];
+    const { source, scope, shared } = table.lists!;
+    if (shared && query.where[shared.rank] !== undefined) return undefined;
+    const keys = order.map(([key]) => `l.${column(table, key)}`);
+    const sql = `SELECT page.value, ${keys.join(', ')} FROM json_each(?) AS page
+      CROSS JOIN ${table.name} AS d ON d.rowid = page.value
+      CROSS JOIN ${source} AS l ON l.${scope} = ? AND l.id = d.id`;
+    let first: { row_id: SqlValue; id: string; keys: Record<string, Key> }[] = [];
     for (const where of scopes) {
       const parts = partsOf(table, { ...query, where });
       if (!parts || hasAny(parts[0]!.others)) return undefined;
       await endLongTurn();
       const rows = await this.snapshot(() => {
         const row_ids = this.rowsOfParts(table, parts, { ...query, skip: 0, limit: skip + limit });
-        return this.connection.all(sql, [JSON.stringify(row_ids)]);
+        return this.connection.all(sql, [JSON.stringify(row_ids), parts[0]!.scope]);
       });
       for (const [row_id, ...values] of rows) {
         const found = Object.fromEntries(order.map(([key], n) => [key, values[n]!]));
         first.push({ row_id: row_id!, id: String(found.id), keys: found });
       }
-      first.sort((a, b) => compareByOrder(order, a, b)).splice(skip + limit);
+      const seen = new Set<string>();
+      first = first
+        .sort((a, b) => compareByOrder(order, a, b))
+        .filter(({ id }) => !seen.has(id) && seen.add(id))
+        .slice(0, skip + limit);
     }
     const page = first.slice(skip).map(({ row_id }) => row_id);
     return this.connection.attempt(() => this.documents(table, query, page));
@@ -112,11 +130,37 @@ export class ListReader {
 
   /** Counts the matching documents. Undefined if no list counts them. */
   async count(table: Table, where: Where): Promise<number | undefined> {
+    const { shared } = table.lists!;
+    const scopes = scopesOf(table, where) ?? [where];
+    if (scopes.length > 1 && shared && where[shared.rank] !== undefined) return undefined;
     for (const { key } of table.spec.lists?.orders ?? []) {
-      const part = partOf(table, where, [[key, 'asc'], ...(key === 'id' ? [] : [['id', 'asc'] as const])]);
-      if (part && !hasAny(part.others)) return this.snapshot(() => this.size(table, part));
+      const order: SortOrder = [[key, 'asc'], ...(key === 'id' ? [] : [['id', 'asc'] as const])];
+      const parts = scopes.map((one) => partOf(table, one, order));
+      if (!parts.every((part) => part && !hasAny(part.others))) continue;
+      return this.snapshot(() => this.sizeTogether(table, parts as Part[]));
     }
     return undefined;
+  }
+
+  /** Returns the number of documents in these lists of one order. */
+  private sizeTogether(table: Table, parts: readonly Part[]): number {
+    const sum = parts.reduce((total, part) => total + this.size(table, part), 0);
+    const [first] = parts;
+    if (!first || parts.length === 1 || !table.lists!.shared) return sum;
+    const { source } = table.lists!;
+    const { sql, parameters } = boundsSql(first.list, first);
+    const repeated = this.connection.value(
+      `SELECT count(*) - count(DISTINCT l.row) FROM ${source} AS l INDEXED BY ${sharedIndex(table.lists!)}
+        WHERE l.scope IN (SELECT value FROM json_each(?)) AND l.is_shared = 1 AND ${facetIn(first)} ${sql}`,
+      [JSON.stringify(parts.map(({ scope }) => scope)), ...parameters],
+    );
+    return sum - Number(repeated);
+  }
+
+  /** Returns the rows of a page in order, of documents that are in no list or in lists that are not complete yet. */
+  otherPage(table: Table, query: ViewQuery): Promise<SqlRow[]> {
+    const { sql, parameters } = pageQuery(table, query);
+    return this.snapshot(() => this.documents(table, query, this.rows(sql, parameters)));
   }
 
   private snapshot<Result>(read: () => Result): Promise<Result> {
@@ -128,7 +172,8 @@ export class ListReader {
     const condition = conditionSql(table, where, 'd');
     return this.connection.all(
       `SELECT ${selectionOf(table, parts).columns}
-        FROM json_each(?) AS page CROSS JOIN ${table.name} AS d ON d.rowid = page.value WHERE ${condition.sql}`,
+        FROM json_each(?) AS page CROSS JOIN ${table.name} AS d ON d.rowid = page.value
+        WHERE ${condition.sql} ORDER BY page.key`,
       [JSON.stringify(row_ids), ...condition.parameters],
     );
   }
@@ -142,8 +187,9 @@ export class ListReader {
     const { skip = 0, limit } = query;
     if (!part || part.ranked || skip + limit > SCANNED_MAX) return undefined;
     const { sql, parameters } = entriesSql(table, part.list, part.scope, part);
-    const first = `SELECT rowid AS row_id, facet ${sql} ${orderOf(part.list, part.direction)} LIMIT ${SCANNED_MAX}`;
-    const rows = this.rows(`SELECT row_id FROM (${first}) WHERE ${facetIn(part)} LIMIT ? OFFSET ?`, [
+    const { row } = table.lists!;
+    const first = `SELECT l.${row} AS row_id, l.facet ${sql} ${orderOf(part.list, part.direction)} LIMIT ${SCANNED_MAX}`;
+    const rows = this.rows(`SELECT row_id FROM (${first}) AS l WHERE ${facetIn(part)} LIMIT ? OFFSET ?`, [
       ...parameters,
       ...[limit, skip],
     ]);
@@ -172,12 +218,14 @@ export class ListReader {
   }
 
   private rankedRows(table: Table, part: Part, ranked: RankedIndex, skip: number, limit: number): RowIds {
-    const { name, scope, rank, key, descending } = ranked;
-    const after = afterSql([rank, key, 'id'], ['asc', part.direction, part.direction], part.after);
+    const { source, scope, row } = table.lists!;
+    const { name, rank, key, descending } = ranked;
+    const columns = [rank, key, 'id'].map((one) => `l.${one}`);
+    const after = afterSql(columns, ['asc', part.direction, part.direction], part.after);
     const direction = descending ? 'DESC' : 'ASC';
-    const sql = `SELECT rowid FROM ${table.name} INDEXED BY ${name}
-      WHERE ${scope} = ? AND ${rank} < ${ranked.limit} AND ${facetIn(part)} AND ${after.sql}
-      ORDER BY ${rank}, ${key} ${direction}, id ${direction} LIMIT ? OFFSET ?`;
+    const sql = `SELECT l.${row} FROM ${source} AS l INDEXED BY ${name}
+      WHERE l.${scope} = ? AND l.${rank} < ${ranked.limit} AND ${facetIn(part)} AND ${after.sql}
+      ORDER BY l.${rank}, l.${key} ${direction}, l.id ${direction} LIMIT ? OFFSET ?`;
     return this.rows(sql, [part.scope, ...after.parameters, limit, skip]);
   }
 
@@ -232,7 +280,7 @@ export class ListReader {
       const skip = Math.max(0, first - bucket.before);
       found.push(
         ...this.rows(
-          `SELECT rowid ${sql} AND ${facetIn(entries)} ${orderOf(entries.list, 'asc')} LIMIT ? OFFSET ?`,
+          `SELECT l.${table.lists!.row} ${sql} AND ${facetIn(entries)} ${orderOf(entries.list, 'asc')} LIMIT ? OFFSET ?`,
           [...parameters, Math.min(bucket.size, last - bucket.before) - skip, skip],
         ),
       );
@@ -274,7 +322,7 @@ export class ListReader {
     const { sql, parameters } = entriesSql(table, range.list, range.scope, range);
     const within = boundsSql(part.list, part);
     const order = `${orderOf(part.list, part.direction)} LIMIT ? OFFSET ?`;
-    return this.rows(`SELECT rowid ${sql} AND ${facetIn(part)} ${within.sql} ${order}`, [
+    return this.rows(`SELECT l.${table.lists!.row} ${sql} AND ${facetIn(part)} ${within.sql} ${order}`, [
       ...parameters,
       ...within.parameters,
       ...[limit, skip],
@@ -287,7 +335,7 @@ export class ListReader {
       this.buckets(table, part, { condition: 'true', parameters: [], order: 'first_key, first_id' }),
     );
     const spans = buckets.map((from, index) => ({ from, to: buckets[index + 1] }));
-    const others = conditionSql(table, part.others);
+    const others = listConditionSql(table, part.others);
     const within = boundsSql(part.list, part);
     const found = new Set<SqlValue>();
     let to_skip = skip;
@@ -295,7 +343,7 @@ export class ListReader {
       if (span.from.size === 0) continue;
       await endLongTurn();
       const { sql, parameters } = entriesSql(table, part.list, part.scope, span);
-      const matching = `SELECT rowid ${sql} AND ${facetIn(part)} AND ${others.sql} ${within.sql} ${orderOf(part.list, part.direction)}`;
+      const matching = `SELECT l.${table.lists!.row} ${sql} AND ${facetIn(part)} AND ${others.sql} ${within.sql} ${orderOf(part.list, part.direction)}`;
       const row_ids = await this.connection.attempt(() =>
         this.rows(matching, [...parameters, ...others.parameters, ...within.parameters]),
       );
@@ -317,15 +365,39 @@ function scopesOf(table: Table, where: Where): Where[] | undefined {
   return undefined;
 }
 
-/** Returns the lists that the sequence of a query consists of; undefined if there are none. */
+/**
+ * Returns the conditions on documents for a statement that reads the source of lists as `l`. Only a condition on a key that
+ * the source does not have reads the document.
+ */
+function listConditionSql(table: Table, where: Where): Query {
+  const { source, columns, row, shared } = table.lists!;
+  const isInSource = (key: string): boolean => key === shared?.scope || columns.includes(column(table, key));
+  const conditions = Object.entries(where);
+  const of_source = Object.fromEntries(conditions.filter(([key]) => isInSource(key)));
+  const of_document = Object.fromEntries(conditions.filter(([key]) => !isInSource(key)));
+  const terms: Query[] = conditionTerms(table, of_source, 'l');
+  if (hasAny(of_document)) {
+    const { sql, parameters } = conditionSql(table, of_document, 'd');
+    const document = `SELECT 1 FROM ${table.name} AS d WHERE d.rowid = l.${row} AND ${sql}`;
+    terms.push({ sql: `EXISTS (${document})`, parameters });
+  }
+  return allOf(terms);
+}
+
+/**
+ * Returns the lists that the sequence of a query consists of, none if it ends before its place. Undefined if the query is
+ * not one of lists.
+ */
 function partsOf(table: Table, { where, order, after }: ViewQuery): readonly Part[] | undefined {
   const part = partOf(table, where, order);
   if (part) return [after ? partAfter(part, after) : part];
   const parts = rankedParts(table, where, order);
   if (!parts || !after) return parts;
-  const [{ ranked }, others] = parts;
   const [rank, ...place] = after;
-  return Number(rank) < ranked!.limit ? [{ ...parts[0], after }, others] : [partAfter(others, place)];
+  return parts.flatMap((one) => {
+    if (one.ranked) return Number(rank) < one.ranked.limit ? { ...one, after } : [];
+    return Number(rank) < table.lists!.shared!.rank_max ? one : partAfter(one, place);
+  });
 }
 
 /** Narrows the part to the entries after the one with this key and this id. Bounds that it has are numbers. */
@@ -342,31 +414,33 @@ function partOf(table: Table, where: Where, order: SortOrder): Part | undefined 
   const scope_key = table.lists?.scopes.find((name) => typeof where[name] === 'string');
   if (key === undefined || scope_key === undefined) return undefined;
   const { [scope_key]: scope, ...filters } = where;
-  const [scope_column, key_column] = [column(table, scope_key), column(table, key.name)];
-  const list = table.lists!.all.find((one) => one.scope === scope_column && one.key === key_column);
+  const list = table.lists!.all.find((one) => one.key === column(table, key.name));
   if (!list) return undefined;
   const { facets, others } = table.lists!.facets.split(filters);
   const { [key.name]: range, ...rest } = others;
   const bounds = range === undefined ? {} : boundsOf(range);
   return {
-    ...{ list, scope: scope as string, facets, direction: key.direction },
+    ...{ list, scope: scopeValue(table.lists!, scope_key, String(scope)), facets, direction: key.direction },
     ...{ ...bounds, others: bounds ? rest : others },
   };
 }
 
-/** Returns the ranked rows and then all others, if that is the order. */
-function rankedParts(table: Table, where: Where, [first, ...rest]: SortOrder): [Part, Part] | undefined {
+/** Returns the ranked rows and then all others, as far as the query asks for them, if that is the order. */
+function rankedParts(table: Table, where: Where, [first, ...rest]: SortOrder): Part[] | undefined {
   const key = listKeyOf(rest);
-  if (!first || !key || where[first[0]] !== undefined || first[1] !== 'asc') return undefined;
-  const [rank, list_key] = [column(table, first[0]), column(table, key.name)];
-  const index = table.lists?.ranked.find(
-    (one) => one.rank === rank && one.key === list_key && one.descending === (key.direction === 'desc'),
+  if (!first || !key || first[1] !== 'asc' || first[0] !== table.lists?.shared?.rank) return undefined;
+  const { [first[0]]: condition, ...others } = where;
+  const index = table.lists.ranked.find(
+    (one) => one.key === column(table, key.name) && one.descending === (key.direction === 'desc'),
   );
   if (!index) return undefined;
-  const ranked = partOf(table, { ...where, [first[0]]: { lte: index.limit - 1 } }, rest);
-  const others = partOf(table, { ...where, [first[0]]: index.limit }, rest);
-  if (!ranked || !others || ranked.list.scope !== index.scope || hasAny(ranked.others)) return undefined;
-  return [{ ...ranked, ranked: index }, others];
+  const below: KeyCondition = { lte: index.limit - 1 };
+  const is_one = condition !== undefined;
+  const ranked = partOf(table, { ...others, [first[0]]: is_one ? condition : below }, rest);
+  const unranked = partOf(table, { ...others, [first[0]]: index.limit }, rest);
+  if (!ranked || !unranked || hasAny(ranked.others)) return undefined;
+  if (condition === index.limit) return [unranked];
+  return [{ ...ranked, ranked: index }, ...(is_one ? [] : [unranked])];
 }
 
 /** Returns the key that the order sorts by before the id. Undefined if the order is no order of a list. */
@@ -396,9 +470,7 @@ function boundsOf(condition: KeyCondition): Pick<Entries, 'from' | 'to'> | undef
 function rangeEntries(table: Table, part: Part): Entries | undefined {
   const [key, ...more] = Object.keys(part.others);
   if (key === undefined || more.length > 0) return undefined;
-  const list = table.lists!.all.find(
-    (one) => one.scope === part.list.scope && one.key === column(table, key),
-  );
+  const list = table.lists!.all.find((one) => one.key === column(table, key));
   const bounds = list && boundsOf(part.others[key]!);
   return bounds && { list, scope: part.scope, facets: part.facets, ...bounds };
 }
@@ -406,11 +478,11 @@ function rangeEntries(table: Table, part: Part): Entries | undefined {
 /** Names no column twice, because SQLite would then sort. */
 function orderOf(list: List, direction: SortDirection): string {
   return list.key === 'id'
-    ? `ORDER BY id ${direction}`
-    : `ORDER BY ${list.key} ${direction}, id ${direction}`;
+    ? `ORDER BY l.id ${direction}`
+    : `ORDER BY l.${list.key} ${direction}, l.id ${direction}`;
 }
 
 /** The numbers are few and small, so they are part of the SQL. */
-const facetIn = ({ facets }: Pick<Entries, 'facets'>): string => `facet IN (${facets.join(', ')})`;
+const facetIn = ({ facets }: Pick<Entries, 'facets'>): string => `l.facet IN (${facets.join(', ')})`;
 const countOf = ({ facets }: Pick<Entries, 'facets'>): string =>
   facets.map((facet) => `c${facet}`).join(' + ');

@@ -1,4 +1,5 @@
 import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
+import type { SharedLists } from '../../catalog/stored-document';
 import type { StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
@@ -6,8 +7,8 @@ import { Facets } from './facets';
 
 /**
  * The table of a collection. Its columns are `id, position, key_<key>…, exact_keys, body, state, expansions`, and also
- * `words_scope, words` if the collection has search words, and `facet` if it has lists. In a tombstone all columns except
- * the first two are null.
+ * `words_scope, words` if the collection has search words, and `facet` if the table itself is the source of its lists. In a
+ * tombstone all columns except the first two are null.
  */
 export interface Table extends StoredCollection {
   readonly keys: readonly string[];
@@ -28,19 +29,22 @@ export interface Selection {
   readonly by_id: string;
 }
 
-/** A list of `CollectionSpec.lists`. Scope and key are columns. */
+/** The lists of one order: one list for each value of a scope. */
 export interface List {
   readonly number: number;
   /** The name of its index. */
   readonly name: string;
-  readonly scope: string;
+  /** The column of the key by which it is sorted, or `id`. */
   readonly key: string;
   /** Further columns of its index. */
   readonly also: readonly string[];
-  /** The indexes of the scope and of the key in a row of `entry_sql`. */
-  readonly columns_in_entry: readonly [number, number];
 }
 
+/**
+ * The lists of a table. Their source has a row for each pair of a document and a list that it is in. If a document is in one
+ * list, the source is the table itself. If a collection has `SharedLists`, the source is a table with the columns `scope,
+ * id, row, facet, is_shared, key_<rank>`, and those of the orders. `row` is the row id of the document.
+ */
 export interface TableLists {
   readonly facets: Facets;
   /** The keys by which lists are scoped. */
@@ -48,16 +52,21 @@ export interface TableLists {
   readonly all: readonly List[];
   /** The keys by which lists are sorted. */
   readonly keys: readonly string[];
-  /** Reads the facet, the scopes and the keys of a row by its id. */
-  readonly entry_sql: string;
-  /** The indexes of the rows whose value of a filter is below its limit, in the orders that begin with this value. */
+  readonly source: string;
+  /** The column of the source that has the value of the scope. */
+  readonly scope: string;
+  /** The column of the source that has the row id of the document. */
+  readonly row: string;
+  /** The columns of the source. */
+  readonly columns: readonly string[];
+  readonly shared: SharedLists | undefined;
+  /** The indexes of the ranked rows, in the orders that begin with the rank. */
   readonly ranked: readonly RankedIndex[];
 }
 
-/** An index of the few rows whose `rank` is below a limit, such as the featured publications of a listing. */
+/** An index of the few rows whose `rank` is below the limit, such as the featured publications of a listing. */
 export interface RankedIndex {
   readonly name: string;
-  readonly scope: string;
   readonly rank: string;
   readonly limit: number;
   readonly key: string;
@@ -85,48 +94,48 @@ function toTable(collection: StoredCollection): Table {
 
 function listsOf({ name, spec }: StoredCollection): TableLists | undefined {
   if (!spec.lists) return undefined;
-  const { filters, orders } = spec.lists;
+  const { scopes, filters, orders, shared } = spec.lists;
   const toColumn = (key: string): string => (key === 'id' ? 'id' : keyColumn(key));
-  const entry_columns = [
-    ...new Set(['facet', ...orders.flatMap(({ scope, key }) => [scope, key].map(toColumn))]),
-  ];
-  return {
+  const all = orders.map(({ key, also = [] }, number) => ({
+    number,
+    name: `${name}_list_${number}`,
+    key: toColumn(key),
+    also: also.map(toColumn),
+  }));
+  const common = {
     facets: new Facets(filters),
-    scopes: [...new Set(orders.map(({ scope }) => scope))],
+    ...{ scopes, all, shared },
     keys: [...new Set(orders.map(({ key }) => key))].filter((key) => key !== 'id'),
-    all: orders.map(({ scope, key, also = [] }, number) => ({
-      number,
-      name: `${name}_list_${number}`,
-      scope: toColumn(scope),
-      key: toColumn(key),
-      also: also.map(toColumn),
-      columns_in_entry: [entry_columns.indexOf(toColumn(scope)), entry_columns.indexOf(toColumn(key))],
-    })),
-    entry_sql: `SELECT ${entry_columns.join(', ')} FROM ${name} WHERE id = ?`,
-    ranked: rankedIndexes({ name, spec }),
+  };
+  if (!shared) {
+    const scope = keyColumn(scopes[0]!);
+    const columns = ['id', 'facet', ...Object.keys(spec.keys).map(keyColumn)];
+    return { ...common, source: name, scope, row: 'rowid', columns, ranked: [] };
+  }
+  const rank = keyColumn(shared.rank);
+  const sorted = new Set(all.flatMap(({ key, also }) => [key, ...also]).filter((key) => key !== 'id'));
+  return {
+    ...{ ...common, source: `${name}_lists`, scope: 'scope', row: 'row' },
+    columns: ['scope', 'id', 'row', 'facet', 'is_shared', rank, ...sorted],
+    ranked: all.flatMap(({ number, key }) =>
+      [false, true].map((descending) => ({
+        name: `${name}_ranked_${number}${descending ? '_down' : ''}`,
+        ...{ rank, limit: shared.rank_max, key, descending },
+      })),
+    ),
   };
 }
 
-/** Returns the declared indexes `scope, visibility, rank, key, id` as indexes of the ranked rows only. */
-function rankedIndexes({ name, spec }: Pick<StoredCollection, 'name' | 'spec'>): RankedIndex[] {
-  const filters = Object.entries(spec.lists!.filters);
-  return filters.flatMap(([rank, filter]) => {
-    if (!('below' in filter!)) return [];
-    const { below: limit } = filter;
-    const orders = spec.indexes.filter((index) => index[2] === rank && index[3] !== 'id');
-    return orders.map((index, number): RankedIndex => {
-      const { key, direction } = toIndexKey(index[3]!);
-      const columns = { scope: keyColumn(index[0]!), rank: keyColumn(rank), key: keyColumn(key) };
-      return { name: `${name}_ranked_${number}`, ...columns, limit, descending: direction === 'DESC' };
-    });
-  });
+/** Returns the value of the scope column for a value of a scope key. Two scope keys may have the same values. */
+export function scopeValue({ scopes, shared }: TableLists, key: string, value: string): string {
+  return shared ? `${scopes.indexOf(key)}${value}` : value;
 }
 
 export function toIndexKey(text: string): { key: string; direction: 'ASC' | 'DESC' } {
   return text.startsWith('-') ? { key: text.slice(1), direction: 'DESC' } : { key: text, direction: 'ASC' };
 }
 
-export const KEY_COLUMN = 'key_';
+const KEY_COLUMN = 'key_';
 
 /** The prefix avoids a conflict with other columns, because a key may be called `position`, too. */
 const keyColumn = (key: string): string => `${KEY_COLUMN}${key}`;
@@ -157,7 +166,19 @@ export function readStoredKeys(connection: Pick<SqliteConnection, 'all'>): Store
 
 /** Returns the DDL of the tables. Key columns come before the large columns, so that a filter does not read those. */
 export function tablesSchema(tables: readonly Table[]): string {
-  return tables.map(toDdl).join(';\n');
+  return tables.flatMap((table) => [toDdl(table), ...sourceDdl(table)]).join(';\n');
+}
+
+/** Returns the DDL of the source of the lists, if it is a table of its own. */
+function sourceDdl({ spec, lists }: Table): string[] {
+  if (!lists?.shared) return [];
+  const types = { scope: 'TEXT', id: 'TEXT', row: 'INTEGER', facet: 'INTEGER', is_shared: 'INTEGER' };
+  const typeOf = (name: string): string =>
+    (types as Record<string, string>)[name] ?? spec.keys[name.slice(KEY_COLUMN.length)]!.toUpperCase();
+  const columns = lists.columns.map((name) => `${name} ${typeOf(name)} NOT NULL`);
+  return [
+    `CREATE TABLE ${lists.source} (${columns.join(', ')}, PRIMARY KEY (scope, id)) STRICT, WITHOUT ROWID`,
+  ];
 }
 
 function toDdl({ name, spec, lists }: Table): string {
@@ -165,5 +186,5 @@ function toDdl({ name, spec, lists }: Table): string {
     return `${keyColumn(key)} ${kind.toUpperCase()},`;
   });
   return `CREATE TABLE ${name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
-     ${lists ? 'facet INTEGER, ' : ''}exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`;
+     ${lists && !lists.shared ? 'facet INTEGER, ' : ''}exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`;
 }

@@ -30,7 +30,6 @@ import {
   countQuery,
   inOrder,
   matchesNothing,
-  pageQuery,
   type Query,
   scanQuery,
   selectionOf,
@@ -39,7 +38,7 @@ import {
 } from './documents';
 import { GENERATIONS_SCHEMA, Generations } from './generations';
 import { addIndexes, earlySchema, hasBuckets, isIndexed, lateIndexesOf } from './indexes';
-import { BucketWriter } from './list-buckets';
+import { ListWriter } from './list-buckets';
 import { ListReader } from './list-pages';
 import { readStoredKeys, type Table, type Tables, tablesOf } from './tables';
 import { countWords, matchingWords, relatedPage, searchPage } from './words';
@@ -67,7 +66,7 @@ const SCHEMA = `
  * Format of the tables of a version and of the list of versions. A release with another format makes its own documents
  * from the log, next to these. The content of the documents has its own version: `schema` of `VersionInfo`.
  */
-export const VIEWS_FORMAT = 6;
+export const VIEWS_FORMAT = 7;
 const DEAD_LETTER_COLUMNS = ['stream', 'lane', 'revision', 'position', 'reason', 'parked_at'] as const;
 /** What an operator does about a damaged version, whether it is active, retired or being built. */
 export const VERSION_REMEDY = 'Run "catalog projections rebuild", then "catalog projections drop".';
@@ -276,11 +275,9 @@ export class SqliteViewVersion implements ViewVersion {
     const table = this.table(collection);
     // A page may have 8 MB.
     await endLongTurn();
-    const page = this.hasBuckets(table) ? await this.lists.page(table, query) : undefined;
-    const documents = page
-      ? await this.toDocuments(table, query.parts ?? [], page)
-      : await this.read(table, query.parts ?? [], pageQuery(table, query));
-    return inOrder(documents, query.order);
+    const listed = this.hasBuckets(table) ? await this.lists.page(table, query) : undefined;
+    const page = listed ?? (await this.lists.otherPage(table, query));
+    return this.toDocuments(table, query.parts ?? [], page);
   }
 
   /** Returns whether the table has buckets, which a process adds at the end of a build. */
@@ -404,18 +401,24 @@ export class SqliteViewVersion implements ViewVersion {
     return aged.map(({ write }) => write);
   }
 
-  /** Writes the documents, and the buckets of the lists that they are in. */
+  /** Writes the documents, and what the lists that they are in store of them. */
   private writeDocuments(writes: readonly DocumentWrite[]): void {
-    const buckets = new Map<Table, BucketWriter | undefined>();
+    const writers = new Map<Table, ListWriter | undefined>();
     for (const write of writes) {
       const table = this.table(write.collection);
-      if (!buckets.has(table))
-        buckets.set(table, this.hasBuckets(table) ? new BucketWriter(this.connection, table) : undefined);
-      const writer = buckets.get(table);
-      const before = writer?.entryOf(write.id);
+      if (!writers.has(table)) writers.set(table, this.listWriter(table));
+      const writer = writers.get(table);
+      const before = writer?.entriesOf(write.id);
       this.writeOrRefuse(write);
-      writer?.move(write.id, before, writer.entryOf(write.id));
+      writer?.move(before!, writer.entriesOf(write.id));
     }
+  }
+
+  private listWriter(table: Table): ListWriter | undefined {
+    const has_buckets = this.hasBuckets(table);
+    return has_buckets || table.lists?.shared
+      ? new ListWriter(this.connection, table, has_buckets)
+      : undefined;
   }
 
   /** Throws `UnstorableDocumentError` if the declared keys or SQLite refuse the document. */

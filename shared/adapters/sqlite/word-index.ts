@@ -39,9 +39,6 @@ export const RANK_STEP = 16;
 export const tagText = (tag: number): string => tag.toString(16).padStart(TAG_LENGTH, '0');
 /** The term that every document has. */
 export const EVERY_TERM = '@';
-/** Returns the term of the documents with this value of the key, the nth of `words.filters`. */
-export const filterTerm = (n: number, value: string | number): string =>
-  `@${n}${Buffer.from(String(value)).toString('hex')}`;
 
 /** How the terms of labels begin (`labelTerm`). */
 const LABEL = '==';
@@ -64,14 +61,10 @@ const UPDATE_BYTES = 1_048_576;
 /** Returns the statements that create the index of a table and fill it. */
 export function indexStatements(table: Table): string[] {
   const { terms, entries, scopes, vocabulary } = indexTables(table);
-  const { filters, ranges, newest_by } = spec(table);
+  const { ranges, newest_by } = spec(table);
   const columns = ranges.map((key) => column(table, key));
   const lengths = Array.from({ length: INDEXED_PREFIX_MAX }, (_, n) => TAG_LENGTH + 1 + n).join(' ');
   const tag = `printf('%0${TAG_LENGTH}x', s.tag)`;
-  const values = filters.map((key, n) => {
-    const value = `d.${column(table, key)}`;
-    return `iif(${value} IS NULL, '', ' ' || ${tag} || '@${n}' || lower(hex(${value})))`;
-  });
   const words = `iif(d.words = '', '', ' ' || ${tag} || replace(d.words, ' ', ' ' || ${tag}))`;
   const setBytes = (bytes: number): string =>
     `INSERT INTO ${terms} (${terms}, rank) VALUES ('hashsize', ${bytes})`;
@@ -87,7 +80,7 @@ export function indexStatements(table: Table): string[] {
       SELECT ${RANK_STEP} * row_number() OVER (ORDER BY ${column(table, newest_by)}, id), rowid
         ${columns.map((name) => `, ${name}`).join('')} FROM ${table.name} WHERE words IS NOT NULL`,
     setBytes(FILL_BYTES),
-    `INSERT INTO ${terms} (rowid, words) SELECT e.rank, ${[`${tag} || '${EVERY_TERM}'`, ...values, words].join(' || ')}
+    `INSERT INTO ${terms} (rowid, words) SELECT e.rank, ${[`${tag} || '${EVERY_TERM}'`, words].join(' || ')}
       FROM ${entries} AS e CROSS JOIN ${table.name} AS d ON d.rowid = e.row
       CROSS JOIN ${scopes} AS s ON s.scope = d.words_scope ORDER BY e.rank`,
     setBytes(UPDATE_BYTES),
@@ -112,26 +105,24 @@ interface Entry {
   readonly scope: string;
   readonly words: string;
   readonly newest_by: SqlValue;
-  readonly filters: readonly SqlValue[];
   readonly ranges: readonly SqlValue[];
 }
 
 /** Returns what the index contains of a document; undefined if it contains nothing. */
 export function readEntry(connection: SqliteConnection, table: Table, id: string): Entry | undefined {
-  const { filters, ranges, newest_by } = spec(table);
-  const columns = [newest_by, ...filters, ...ranges].map((key) => `, d.${column(table, key)}`).join('');
+  const { ranges, newest_by } = spec(table);
+  const columns = [newest_by, ...ranges].map((key) => `, d.${column(table, key)}`).join('');
   const found = connection.first(
     `SELECT e.rank, d.rowid, d.words_scope, d.words ${columns} FROM ${table.name} AS d
       CROSS JOIN ${indexTables(table).entries} AS e ON e.row = d.rowid WHERE d.id = ?`,
     [id],
   );
   if (!found) return undefined;
-  const [rank, row, scope, words, newest, ...keys] = found;
+  const [rank, row, scope, words, newest, ...ranged] = found;
   return {
     ...{ rank: Number(rank), row: Number(row), scope: String(scope), words: String(words) },
     newest_by: newest!,
-    filters: keys.slice(0, filters.length),
-    ranges: keys.slice(filters.length),
+    ranges: ranged,
   };
 }
 
@@ -146,7 +137,7 @@ export function updateEntry(
   before: Entry | undefined,
   values: Readonly<Record<string, SqlValue>>,
 ): void {
-  const { filters, ranges, newest_by } = spec(table);
+  const { ranges, newest_by } = spec(table);
   const valuesOf = (keys: readonly string[]) => keys.map((key) => values[column(table, key)] ?? null);
   const { words_scope: scope = null, words = null } = values;
   const [newest = null] = valuesOf([newest_by]);
@@ -162,7 +153,6 @@ export function updateEntry(
     rank: kept?.rank ?? index.newRank({ id, newest_by: newest }),
     row: kept?.row ?? index.rowOf(id),
     ...{ scope: String(scope), words: String(words), newest_by: newest },
-    filters: valuesOf(filters),
     ranges: valuesOf(ranges),
   };
   if (kept) index.change(kept, after);
@@ -212,11 +202,10 @@ class WordIndex {
       const sql = `UPDATE ${this.names.entries} SET ${assignments.join(', ')} WHERE rank = ?`;
       this.connection.run(sql, [...after.ranges, after.rank]);
     }
-    const same_filters = before.filters.every((value, n) => value === after.filters[n]);
-    if (same_filters && before.scope === after.scope && before.words === after.words) return;
+    if (before.scope === after.scope && before.words === after.words) return;
     this.removeTerms(before);
     this.addTerms(after);
-    if (before.scope !== after.scope || before.words !== after.words) this.forgetWords(before, after);
+    this.forgetWords(before, after);
   }
 
   private addTerms(entry: Entry): void {
@@ -259,9 +248,8 @@ class WordIndex {
     }
   }
 
-  private textOf({ words, filters }: Entry, tag: number): string {
-    const values = filters.flatMap((value, n) => (value === null ? [] : [filterTerm(n, value)]));
-    const all = [EVERY_TERM, ...values, ...(words === '' ? [] : words.split(' '))];
+  private textOf({ words }: Entry, tag: number): string {
+    const all = [EVERY_TERM, ...(words === '' ? [] : words.split(' '))];
     return all.map((term) => tagText(tag) + term).join(' ');
   }
 

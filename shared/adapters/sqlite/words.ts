@@ -22,7 +22,9 @@ import {
   checkWord,
   conditionSql,
   matchesNothing,
+  type Query,
   scopeHash,
+  scopesIn,
   selectionOf,
   toDocuments,
 } from './documents';
@@ -30,7 +32,6 @@ import type { ListReader } from './list-pages';
 import { column, type Table } from './tables';
 import {
   EVERY_TERM,
-  filterTerm,
   INDEXED_PREFIX_MAX,
   type IndexTables,
   indexTables,
@@ -168,20 +169,41 @@ class WordReader {
   }
 
   private async addConditions(scope: WordScope, where: ViewQuery['where']): Promise<void> {
-    const { filters } = this.table.spec.words!;
     const others: Record<string, KeyCondition> = {};
-    for (const [key, condition] of Object.entries(where)) {
-      const n = filters.indexOf(key);
+    for (const [key, condition] of Object.entries(this.addLists(where))) {
       const excluded = excludedValue(condition);
       if (Object.hasOwn(scope, key) && isSame(scope[key], condition)) continue;
-      if (n >= 0 && condition !== null && typeof condition !== 'object')
-        this.all.push(this.listOf(this.inAnyTag(filterTerm(n, condition))));
-      else if (n >= 0 && excluded !== null)
-        this.none.push(this.listOf(this.inAnyTag(filterTerm(n, excluded))));
-      else if (key === 'id' && excluded !== null) this.none.push(this.listOfDocument(String(excluded)));
+      if (key === 'id' && excluded !== null) this.none.push(this.listOfDocument(String(excluded)));
       else others[key] = condition;
     }
     if (Object.keys(others).length > 0) this.all.push(await this.listWhere(others));
+  }
+
+  /** Adds what the conditions on `SharedLists` demand and exclude: they are words. Returns the other conditions. */
+  private addLists(where: ViewQuery['where']): ViewQuery['where'] {
+    const { shared } = this.table.spec.lists ?? {};
+    if (!shared || where[shared.scope] === undefined) return where;
+    const { [shared.scope]: lists, [shared.rank]: rank, ...others } = where;
+    const excluded = excludedValue(lists!);
+    const values = excluded === null ? valuesOf(lists!) : [excluded];
+    const is_ranked = rank === undefined ? undefined : isRanked(rank, shared.rank_max);
+    const is_known =
+      values?.every((value) => typeof value === 'string') && (rank === undefined || is_ranked !== undefined);
+    if (!is_known) return where;
+    const having = (each: boolean): RankList =>
+      this.listOf(values.flatMap((value) => this.inAnyTag(shared.wordOf(String(value), each))));
+    const all = this.listOf(
+      values.flatMap((value) =>
+        [true, false].flatMap((each) => this.inAnyTag(shared.wordOf(String(value), each))),
+      ),
+    );
+    if (excluded !== null) {
+      this.none.push(all);
+      return rank === undefined ? others : { ...others, [shared.rank]: rank };
+    }
+    this.all.push(is_ranked ? having(true) : all);
+    if (is_ranked === false) this.none.push(having(true));
+    return others;
   }
 
   private async run<Result>(statement: () => Result): Promise<Result> {
@@ -225,9 +247,10 @@ class WordReader {
     const { entries } = this.names;
     const { ranges } = this.table.spec.words!;
     const newest = await this.run(() => this.connection.value(`SELECT max(rank) FROM ${entries}`));
-    const { sql, parameters } = conditionSql(this.table, conditions);
-    const rows = Object.keys(conditions).every((key) => ranges.includes(key))
-      ? `FROM ${entries} WHERE`
+    const has_ranges_only = Object.keys(conditions).every((key) => ranges.includes(key));
+    const { sql, parameters } = conditionSql(this.table, conditions, has_ranges_only ? 'e' : 'd');
+    const rows = has_ranges_only
+      ? `FROM ${entries} AS e WHERE`
       : `FROM (SELECT rank, row FROM ${entries}) AS e CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row WHERE`;
     const statement = `SELECT json_group_array(rank) ${rows} rank <= ? AND rank > ? AND ${sql}`;
     return new RankList(async (highest, size) => {
@@ -326,23 +349,25 @@ class WordReader {
   /** Returns the first `count` of the ranks in the order, after `after`. */
   private async sortBy(
     ranks: readonly number[],
-    query: Pick<ViewQuery, 'order' | 'after'>,
+    query: Pick<ViewQuery, 'order' | 'after' | 'where'>,
     count: number,
   ): Promise<number[]> {
-    const { order } = query;
-    const { ranges } = this.table.spec.words!;
-    const columns = order.map(([key]) => `${ranges.includes(key) ? 'e' : 'd'}.${column(this.table, key)}`);
+    const { order, where } = query;
+    const columns = order.map(([key]) => this.sortedColumn(key, where));
+    const names = order.map((_, n) => `sort_${n}`);
     const directions = order.map(([, direction]) => direction);
-    const terms = directions.map((direction, n) => `${n + 2} ${direction.toUpperCase()}`);
-    const after = afterSql(columns, directions, query.after);
-    const sql = `SELECT m.value, ${columns.join(', ')} FROM json_each(?) AS m
-      CROSS JOIN ${this.names.entries} AS e ON e.rank = m.value
-      CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row
+    const terms = directions.map((direction, n) => `${names[n]} ${direction.toUpperCase()}`);
+    const after = afterSql(names, directions, query.after);
+    const sql = `SELECT * FROM (
+        SELECT m.value, ${columns.map(({ sql }, n) => `${sql} AS ${names[n]}`).join(', ')} FROM json_each(?) AS m
+          CROSS JOIN ${this.names.entries} AS e ON e.rank = m.value
+          CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row)
       WHERE ${after.sql} ORDER BY ${terms.join(', ')} LIMIT ?`;
+    const scopes = columns.flatMap(({ parameters }) => parameters);
     const first: { rank: number; id: string; keys: Record<string, Key> }[] = [];
     for (const some of inChunks(ranks, SORTED_AT_ONCE)) {
       const rows = await this.run(() =>
-        this.connection.all(sql, [JSON.stringify(some), ...after.parameters, count]),
+        this.connection.all(sql, [...scopes, JSON.stringify(some), ...after.parameters, count]),
       );
       for (const [rank, ...values] of rows) {
         const keys = Object.fromEntries(order.map(([key], n) => [key, values[n]!]));
@@ -352,6 +377,20 @@ class WordReader {
       first.sort((a, b) => compareByOrder(order, a, b)).splice(count);
     }
     return first.map(({ rank }) => rank);
+  }
+
+  /** Returns what a search sorts by for this key: the rank in the lists that the conditions name, or a column. */
+  private sortedColumn(key: string, where: ViewQuery['where']): Query {
+    const { shared, source } = this.table.lists ?? {};
+    const scopes = shared && key === shared.rank ? scopesIn(this.table, where[shared.scope]) : undefined;
+    const name = column(this.table, key);
+    if (scopes)
+      return {
+        sql: `(SELECT min(s.${name}) FROM ${source} AS s
+          WHERE s.scope IN (SELECT value FROM json_each(?)) AND s.id = d.id)`,
+        parameters: [JSON.stringify(scopes)],
+      };
+    return { sql: `${this.table.spec.words!.ranges.includes(key) ? 'e' : 'd'}.${name}`, parameters: [] };
   }
 
   /** Sorts matches by the first tier that they match. Keeps their order within a tier. */
@@ -554,6 +593,19 @@ function scopesOf(table: Table, scope: WordScope): string[] {
     combinations = combinations.flatMap((combination) => values.map((value) => [...combination, value]));
   }
   return combinations.map(scopeHash);
+}
+
+/** Returns the values that a condition names. Undefined if it names none. */
+function valuesOf(condition: KeyCondition): readonly Key[] | undefined {
+  if (condition === null || typeof condition !== 'object') return [condition];
+  return 'in' in condition ? condition.in : undefined;
+}
+
+/** Returns whether the condition demands a rank below the limit or the limit itself. Undefined if it demands neither. */
+function isRanked(condition: KeyCondition, limit: number): boolean | undefined {
+  if (condition === limit) return false;
+  const is_below = isSame(condition, { lte: limit - 1 });
+  return is_below ? true : undefined;
 }
 
 function excludedValue(condition: KeyCondition): Key {

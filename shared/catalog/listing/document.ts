@@ -27,12 +27,9 @@ const keys = {
 export const listingCollection: CollectionSpec<typeof keys> = {
   keys,
   lists: {
+    scopes: ['store_id'],
     filters: { visibility: visibilitySchema.options },
-    orders: [
-      { scope: 'store_id', key: 'created_at' },
-      { scope: 'store_id', key: 'name_fold' },
-      { scope: 'store_id', key: 'id' },
-    ],
+    orders: [{ key: 'created_at' }, { key: 'name_fold' }, { key: 'id' }],
   },
   indexes: [
     ['store_id', 'visibility', 'created_at', 'id'],
@@ -81,10 +78,8 @@ export interface ListingDocumentState {
   readonly listing: Listing | null;
   /** Set if the listing is deleted. The document is a placeholder then, and becomes one again if it is restored. */
   readonly deleted: Deleted<Listing> | null;
-  /** Counts of the publications whose main listing this is. */
+  /** Counts of the publications in the listing. */
   readonly facets: Facets;
-  /** Numbers of the publications that have the listing among their `listing_ids`. */
-  readonly placed: Readonly<Record<Visibility, number>>;
   /** Numbers of the listings directly below this one. */
   readonly children: Readonly<Record<Visibility, number>>;
   /** Revision of the last event of the listing's own stream that is in this document. */
@@ -115,13 +110,10 @@ export interface ListingEmbed {
 export type PlaceEmbed = ListingEmbed;
 
 /** Returns the number of publications in the listing, in all or of some visibilities. */
-export function publicationCount(
-  { facets, placed }: Pick<ListingDocumentState, 'facets' | 'placed'>,
+export const publicationCount = (
+  { facets }: Pick<ListingDocumentState, 'facets'>,
   visibilities: readonly Visibility[] = visibilitySchema.options,
-): number {
-  const others = visibilities.reduce((sum, visibility) => sum + (placed?.[visibility] ?? 0), 0);
-  return countFacets(facets, visibilities) + others;
-}
+): number => countFacets(facets, visibilities);
 
 const place_keys = { store_id: 'text', listing_id: 'text' } as const;
 

@@ -17,11 +17,9 @@ const keys = {
 export const mediaCollection: CollectionSpec<typeof keys> = {
   keys,
   lists: {
+    scopes: ['store_id'],
     filters: { visibility: visibilitySchema.options },
-    orders: [
-      { scope: 'store_id', key: 'created_at' },
-      { scope: 'store_id', key: 'id' },
-    ],
+    orders: [{ key: 'created_at' }, { key: 'id' }],
   },
   indexes: [
     ['store_id', 'visibility', 'created_at', 'id', 'in_use'],

@@ -4,6 +4,7 @@ import type { JsonObject } from '../events/envelope';
 import type { ListingEmbed, PlaceEmbed } from '../listing/document';
 import type { MediaEmbed } from '../media/document';
 import { dueAt } from '../schedule';
+import { featuredIn, listedIn } from '../search/words';
 import type { CollectionSpec, Document, KeysOf } from '../stored-document';
 import { type Visibility, visibilitySchema } from '../vocabulary';
 import { publicationFields } from './fields';
@@ -44,6 +45,7 @@ const keys = {
 export const NOT_FEATURED = 1_000_000;
 
 const FILTERS = ['featured_rank', 'free_shipping', 'in_stock'] as const;
+const LIST_SCOPES = ['listing_id', 'store_id'] as const;
 
 export const NO_REVIEWS = { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } };
 
@@ -52,7 +54,6 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
   words: {
     scope: ['store_id', 'visibility'],
     newest_by: 'created_at',
-    filters: ['listing_id'],
     ranges: ['price_up', 'price_down', 'name_fold', 'rating_rank'],
   },
   repeats: {
@@ -72,43 +73,35 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
       free_shipping: [0, 1],
       in_stock: [0, 1],
     },
+    scopes: ['listing_id', 'store_id'],
     orders: [
       // With `also`, a list that is filtered by price reads only the documents of its page.
-      { scope: 'store_id', key: 'created_at', also: ['price_up'] },
-      { scope: 'store_id', key: 'price_up', also: ['created_at'] },
-      { scope: 'store_id', key: 'price_down' },
-      { scope: 'store_id', key: 'name_fold', also: ['price_up'] },
-      { scope: 'listing_id', key: 'created_at', also: ['price_up'] },
-      { scope: 'listing_id', key: 'price_up', also: ['created_at'] },
-      { scope: 'listing_id', key: 'price_down' },
-      { scope: 'listing_id', key: 'name_fold', also: ['price_up'] },
-      { scope: 'store_id', key: 'rating_rank', also: ['price_up'] },
-      { scope: 'listing_id', key: 'rating_rank', also: ['price_up'] },
+      { key: 'created_at', also: ['price_up'] },
+      { key: 'price_up', also: ['created_at'] },
+      { key: 'price_down' },
+      { key: 'name_fold', also: ['price_up'] },
+      { key: 'rating_rank', also: ['price_up'] },
     ],
+    shared: {
+      scope: 'listing_id',
+      rank: 'featured_rank',
+      rank_max: NOT_FEATURED,
+      ranksOf: (keys) => ranksIn(keys as PublicationKeys),
+      wordOf: (listing_id, is_featured) => (is_featured ? featuredIn : listedIn)(listing_id),
+    },
   },
   indexes: [
     // The keys after `id` are filters. With them in the index, a filtered list reads only the documents of its page, and
     // a count reads no document.
-    ['store_id', 'visibility', 'created_at', 'id', 'price_up', 'listing_id', ...FILTERS],
-    ['store_id', 'visibility', 'price_up', 'id', ...FILTERS],
-    ['store_id', 'visibility', 'price_down', 'id', ...FILTERS],
-    ['store_id', 'visibility', 'name_fold', 'id', 'price_up', ...FILTERS],
-    ['store_id', 'visibility', 'external_id', 'id'],
+    ...LIST_SCOPES.flatMap((scope) => [
+      [scope, 'visibility', 'created_at', 'id', 'price_up', ...FILTERS] as const,
+      [scope, 'visibility', 'price_up', 'id', ...FILTERS] as const,
+      [scope, 'visibility', 'price_down', 'id', ...FILTERS] as const,
+      [scope, 'visibility', 'name_fold', 'id', 'price_up', ...FILTERS] as const,
+      [scope, 'visibility', 'rating_rank', 'id', 'price_up', ...FILTERS] as const,
+    ]),
     ['store_id', 'visibility', 'featured_rank', 'id'],
-    ['listing_id', 'visibility', 'created_at', 'id', 'price_up', ...FILTERS],
-    ['listing_id', 'visibility', 'price_up', 'id', ...FILTERS],
-    ['listing_id', 'visibility', 'price_down', 'id', ...FILTERS],
-    ['listing_id', 'visibility', 'name_fold', 'id', 'price_up', ...FILTERS],
-    ['listing_id', 'visibility', 'featured_rank', 'created_at', 'id'],
-    ['listing_id', 'visibility', 'featured_rank', '-created_at', '-id'],
-    ['listing_id', 'visibility', 'featured_rank', 'price_up', 'id'],
-    ['listing_id', 'visibility', 'featured_rank', '-price_down', '-id'],
-    ['listing_id', 'visibility', 'featured_rank', 'name_fold', 'id'],
-    ['listing_id', 'visibility', 'featured_rank', '-name_fold', '-id'],
-    ['store_id', 'visibility', 'rating_rank', 'id', 'price_up', ...FILTERS],
-    ['listing_id', 'visibility', 'rating_rank', 'id', 'price_up', ...FILTERS],
-    ['listing_id', 'visibility', 'featured_rank', 'rating_rank', 'id'],
-    ['listing_id', 'visibility', 'featured_rank', '-rating_rank', '-id'],
+    ['store_id', 'visibility', 'external_id', 'id'],
     ['due_at', 'id'],
     ['deleted_in', '-deleted_at', '-id'],
   ],
@@ -148,17 +141,24 @@ function placesText({ listing_ids, featured_positions }: Publication): string | 
   return places.length === 0 ? null : places.join(' ');
 }
 
-/** Returns the position in each of the other listings, in their order, null without one. */
-export function placesOf({ places }: Pick<PublicationKeys, 'places'>): Map<string, number | null> {
+/** Returns the position in each of the other listings, in their order; `NOT_FEATURED` without one. */
+export function placesOf({ places }: Pick<PublicationKeys, 'places'>): Map<string, number> {
   return new Map(
     (places ?? '')
       .split(' ')
       .filter((place) => place !== '')
       .map((place) => {
         const [id, position] = place.split('=') as [string, string];
-        return [id, position === '' ? null : Number(position)];
+        return [id, position === '' ? NOT_FEATURED : Number(position)];
       }),
   );
+}
+
+/** Returns the `featured_rank` in each listing of the publication, the main one included. */
+function ranksIn(keys: PublicationKeys): ReadonlyMap<string, number> {
+  const ranks = placesOf(keys);
+  if (keys.listing_id !== null) ranks.set(keys.listing_id, keys.featured_rank ?? NOT_FEATURED);
+  return ranks;
 }
 
 /** Returns the keys without these listings. */
@@ -168,10 +168,11 @@ export function keysWithoutListings(keys: PublicationKeys, ids: ReadonlySet<stri
   return { ...keys, listing_id, places: places.join(' ') || null };
 }
 
-/** Returns the keys with the position in this listing, its main one or another. */
-export function keysInListing(keys: PublicationKeys, listing_id: string): PublicationKeys {
-  if (keys.listing_id === listing_id) return keys;
-  return { ...keys, featured_rank: placesOf(keys).get(listing_id) ?? NOT_FEATURED };
+/** Returns the keys with the first position that the publication has in one of these listings. */
+export function keysInListings(keys: PublicationKeys, listing_ids: readonly string[]): PublicationKeys {
+  const ranks = ranksIn(keys);
+  const featured_rank = Math.min(...listing_ids.map((id) => ranks.get(id) ?? NOT_FEATURED));
+  return featured_rank === keys.featured_rank ? keys : { ...keys, featured_rank };
 }
 
 /** Larger than every time of creation in milliseconds until the year 2527. 500 times as much is still a safe integer. */

@@ -16,11 +16,9 @@ const keys = {
 export const reviewCollection: CollectionSpec<typeof keys> = {
   keys,
   lists: {
+    scopes: ['publication_id'],
     filters: {},
-    orders: [
-      { scope: 'publication_id', key: 'created_at' },
-      { scope: 'publication_id', key: 'id' },
-    ],
+    orders: [{ key: 'created_at' }, { key: 'id' }],
   },
   indexes: [
     ['publication_id', 'created_at', 'id'],

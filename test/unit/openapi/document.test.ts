@@ -233,7 +233,9 @@ describe('the examples of the OpenAPI document', () => {
 });
 
 test('docs/interface/README.md lists every endpoint', () => {
-  const rows = readFileSync('docs/interface/README.md', 'utf8').matchAll(/^\| `([A-Z]+ \/(?:api|auth)\/\S+)` /gm);
+  const rows = readFileSync('docs/interface/README.md', 'utf8').matchAll(
+    /^\| `([A-Z]+ \/(?:api|auth)\/\S+)` /gm,
+  );
   const documented = [...rows].map(([, endpoint]) => endpoint);
   const actual = operations.map(({ method, path }) => `${method} ${path}`);
   expect(documented.sort()).toEqual(actual.filter((each) => / \/(api|auth)\//.test(each)).sort());

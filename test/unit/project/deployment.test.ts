@@ -66,7 +66,11 @@ describe('environment variables', () => {
 
 test('every page names the same order of an upgrade', () => {
   const pages = ['README.md', 'failures.md', 'systemd/README.md', 'kubernetes/README.md'];
-  const files = ['CHANGELOG.md', 'docs/howto/deploy-a-new-event.md', ...pages.map((page) => `${OPERATIONS}/${page}`)];
+  const files = [
+    'CHANGELOG.md',
+    'docs/howto/deploy-a-new-event.md',
+    ...pages.map((page) => `${OPERATIONS}/${page}`),
+  ];
   for (const file of files) {
     const text = read(file).replaceAll(/\s+/g, ' ');
     expect([file, text]).toEqual([

@@ -78,7 +78,11 @@ describe('the document of a listing', () => {
       onPublication(22, 'PublicationPlaced', { listing_ids: [], featured_positions: {} }),
       onPublication(20, 'PublicationVisibilityChanged', { visibility: 'private' }),
     );
-    expect(document!.state.placed).toEqual({ public: 10, private: 1 });
+    expect(document!.state.facets).toEqual({
+      'public:f0s0i1': 21,
+      'public:f1s0i1': 1,
+      'private:f0s0i1': 1,
+    });
     expect(document!.body.stats).toMatchObject({ publication_count: 22 });
     const newest = [23, 21, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 3, 2];
     expect(names(listed(document).public)).toEqual([4, ...newest]);
@@ -87,7 +91,7 @@ describe('the document of a listing', () => {
 
   test('counts publications of other listings that change while it is deleted', () => {
     const placed = { listing_id: null, listing_ids: [listingId(0)] };
-    const counts = { state: { placed: { public: 3, private: 0 } } };
+    const counts = { state: { facets: { 'public:f0s0i1': 3 } } };
     return given(
       ...[storeCreated(0), listingCreated(0), ...many(3, () => placed)],
       onListing(0, 'ListingDeleted', {}),
@@ -111,7 +115,7 @@ describe('the document of a listing', () => {
     const place = (...listing_ids: string[]) =>
       onPublication(0, 'PublicationPlaced', { listing_ids, featured_positions: {} });
     const counted = (count: number) => ({
-      listings: { [listingId(1)]: { state: { placed: { public: count } } } },
+      listings: { [listingId(1)]: { state: { facets: count === 0 ? {} : { 'public:f0s0i1': count } } } },
     });
     const alone = publicationCreated(0, { listing_id: null });
     await given(...tree, alone)

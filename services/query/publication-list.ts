@@ -1,0 +1,95 @@
+import type { LabelFilters, PublicationsQuery } from '../../shared/api/requests/reads';
+import { keysInListings, type PublicationDocument } from '../../shared/catalog/publication/document';
+import { featuredFirst, orderOf } from '../../shared/catalog/sorting';
+import type { StoredDocument } from '../../shared/catalog/stored-document';
+import type { ListSortMode } from '../../shared/catalog/vocabulary';
+import type { DocumentReader } from '../../shared/ports/document-reader';
+import type { ViewQuery, WordCountsQuery } from '../../shared/ports/view-store';
+import { type FacetQuery, labelTerms } from './facets';
+import { type ListPlace, pageOf } from './list-place';
+import { partsOfPage } from './page-items';
+import { type ReadQuery, visibilityKey, wordScope } from './read';
+
+/**
+ * The most entries that are read to merge the lists of several listings into a page: about 50 ms. Beyond them, and with
+ * filters, a search for all publications of these listings takes less time.
+ */
+const MERGED_MAX = 10_000;
+
+/** A list of publications, of which a request reads a page. */
+export interface PublicationList {
+  readonly store_id: string;
+  /** The listings whose publications it has. Undefined: all publications of the store. */
+  readonly listing_ids: readonly string[] | undefined;
+  readonly query: ReadQuery & LabelFilters & FacetQuery;
+  /** The conditions of the query's filters, except those by labels. */
+  readonly filters: ViewQuery['where'];
+  readonly mode: ListSortMode;
+  /** Whether featured publications come first, in the order of their first position in these listings. */
+  readonly featured_first: boolean;
+  readonly place: ListPlace;
+  /** The number of publications, if a document has it. */
+  readonly maintained_total: number | undefined;
+}
+
+interface PublicationPage {
+  /** The publications from the place on: those of the page, and one more if there is a next page. */
+  readonly documents: readonly StoredDocument<PublicationDocument>[];
+  readonly total: number;
+}
+
+/** Reads a page of the list, and counts the list. */
+export async function findPublications(
+  version: DocumentReader,
+  list: PublicationList,
+): Promise<PublicationPage> {
+  const { listing_ids = [], query, filters, mode, featured_first, place, maintained_total } = list;
+  const { where, scope, terms } = conditionsOf(list);
+  const page = pageOf(place);
+  const asked: ViewQuery = {
+    ...page,
+    where,
+    order: featured_first ? featuredFirst(mode) : orderOf(mode),
+    parts: partsOfPage('publication', query),
+  };
+  const is_filtered = terms.length > 0 || Object.keys(filters).length > 0;
+  const is_mergeable = !is_filtered && listing_ids.length * (page.skip + page.limit) <= MERGED_MAX;
+  if (terms.length > 0 || (listing_ids.length > 1 && !is_mergeable))
+    return version.search('publications', { ...asked, scope, tiers: [terms], is_exhaustive: true });
+
+  const total = maintained_total ?? version.count('publications', where);
+  // Nothing is looked for behind the last page, which may be far away.
+  if (page.skip > 0 && page.skip >= (await total)) return { documents: [], total: await total };
+  const documents = version.find('publications', asked);
+  return { documents: await documents, total: await total };
+}
+
+/** Returns the conditions that all publications of the list fulfil. */
+export function conditionsOf({
+  store_id,
+  listing_ids,
+  query,
+  filters,
+}: Pick<PublicationList, 'store_id' | 'listing_ids' | 'query' | 'filters'>): Pick<
+  WordCountsQuery,
+  'where' | 'scope' | 'terms'
+> {
+  const [listing_id, ...more] = listing_ids ?? [];
+  const one = listing_id === undefined ? { store_id } : { listing_id };
+  const container = more.length === 0 ? one : { listing_id: { in: listing_ids! } };
+  return {
+    where: { ...container, visibility: visibilityKey(query.visibility), ...filters },
+    scope: wordScope(store_id, query.visibility),
+    terms: labelTerms(query),
+  };
+}
+
+/** Returns the keys by which a publication of the list is sorted. */
+export const keysInList = (
+  keys: PublicationDocument['keys'],
+  { listing_ids }: Pick<PublicationList, 'listing_ids'>,
+): PublicationDocument['keys'] => (listing_ids === undefined ? keys : keysInListings(keys, listing_ids));
+
+/** Returns whether the publications are sorted by `featured_position`, as the featured ones of a listing are. */
+export const isByPosition = ({ featured, sort, order }: PublicationsQuery): boolean =>
+  featured === true && sort === undefined && order === undefined;
