@@ -74,8 +74,8 @@ function comparable(
 ): 'missing' | 'deleted' | Record<string, unknown> {
   if (!stored) return 'missing';
   if (!stored.document) return tombstone;
-  const { keys, body, state, expansions, words } = stored.document;
-  return { keys, body, state, expansions, words };
+  const { keys, body, state, expansions, words, units } = stored.document;
+  return { keys, body, state, expansions, words, units };
 }
 
 const describe = (parts: string | object): string => (typeof parts === 'string' ? parts : 'present');

@@ -2,6 +2,7 @@ import { stateOf } from '../../shared/catalog/events/aggregate';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { areIdsOf, idsOf } from '../../shared/catalog/media/document';
 import {
+  hasSale,
   keysInListings,
   NO_REVIEWS,
   NOT_FEATURED,
@@ -11,6 +12,7 @@ import {
   publicationKeys,
   ratingOf,
   ratingRank,
+  unitsOf,
 } from '../../shared/catalog/publication/document';
 import { facetKey } from '../../shared/catalog/publication/facets';
 import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
@@ -28,6 +30,7 @@ import {
   termsOfTexts,
   withLabels,
 } from '../../shared/catalog/search/words';
+import type { Unit } from '../../shared/catalog/stored-document';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { Tally } from './tally';
@@ -68,12 +71,15 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
     }
     if (after.tag !== 'present') return before;
     const publication = after.resource;
+    const at_ms = Date.parse(occurred_at);
+    const units = unitsAfter(base, publication, at_ms);
     return {
-      keys: publicationKeys(publication, base.keys.listing_id, base.state.reviews),
+      keys: publicationKeys(publication, base.keys.listing_id, base.state.reviews, at_ms, units),
       body: bodyOf(publication, base),
       state: { ...base.state, publication, deleted: null, revision },
       expansions: withVariants(base.expansions, publication),
       words: wordsAfter(base, publication),
+      units,
     };
   },
   derive: (document) => {
@@ -149,6 +155,23 @@ function wordsAfter({ state, words }: PublicationDocument, after: Publication): 
   if (!before || !words || !TEXT_FIELDS.every(isSame)) return publicationWords(after);
   if (LABEL_FIELDS.every(isSame) && isSameValue(codesOf(before), codesOf(after))) return words;
   return withLabels(termsOfTexts(words), after);
+}
+
+/** The fields on which the units depend, besides the time of a sale. */
+const UNIT_FIELDS = [
+  ...(['variants', 'price_active', 'price_amount', 'quantity_available', 'sale_price_amount'] as const),
+];
+
+/** Returns the units. Keeps those whose fields are unchanged, because there may be 2,048. */
+function unitsAfter(
+  { state, units }: PublicationDocument,
+  after: Publication,
+  at_ms: number,
+): readonly Unit[] {
+  const before = state.publication;
+  const isSame = (name: keyof Publication): boolean => isSameValue(before![name], after[name]);
+  const is_unchanged = before !== null && UNIT_FIELDS.every(isSame) && !hasSale(after);
+  return (is_unchanged && units) || unitsOf(after, at_ms);
 }
 
 /** Not all of the variants: their stock changes more often than anything else. */

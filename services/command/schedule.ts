@@ -1,3 +1,4 @@
+import type { CollectionName, DocumentOf } from '../../shared/catalog/documents';
 import type { State } from '../../shared/catalog/events/aggregate';
 import { type Listing, type ListingCommand, listingAggregate } from '../../shared/catalog/listing/listing';
 import {
@@ -14,7 +15,7 @@ import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
 import { timestamp } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
-import { streamIn } from '../../shared/ports/stream-state';
+import { type Loaded, streamIn } from '../../shared/ports/stream-state';
 import { execute, type StoreDeps, type WriteContext } from './execute';
 
 interface ScheduleParts extends StoreDeps {
@@ -36,8 +37,8 @@ const OLDEST_FIRST: SortOrder = [
 ];
 
 /**
- * Starts to publish and unpublish publications and listings at their times, in the background. What was due before the
- * start is done in the first round. Any number of processes may run it: each decides by the stream of the resource and
+ * Starts to publish and unpublish publications and listings at their times, and to update the prices in the documents of
+ * publications whose sale begins or ends, in the background. What was due before the start is done in the first round. Any number of processes may run it: each decides by the stream of the resource and
  * appends at the revision that it has read, so only one of them changes it.
  */
 export function startSchedule(parts: ScheduleParts): Schedule {
@@ -69,31 +70,43 @@ class DueResources {
   /** Changes all of them. Never throws: the next round repeats what has failed. */
   async round(signal: AbortSignal): Promise<void> {
     await this.roundOf('listings', signal, (id) => this.changeListing(id as ListingId));
-    await this.roundOf('publications', signal, (id) => this.changePublication(id as PublicationId));
+    await this.roundOf('publications', signal, (id, document) =>
+      this.changePublication(id as PublicationId, document.state.revision),
+    );
   }
 
-  private async roundOf(
-    collection: 'listings' | 'publications',
+  private async roundOf<Name extends CollectionName & ('listings' | 'publications')>(
+    collection: Name,
     signal: AbortSignal,
-    change: (id: string) => Promise<void>,
+    change: (id: string, document: DocumentOf<Name>) => Promise<void>,
   ): Promise<void> {
     const { views, system } = this.parts;
     await this.attempt(`reading ${collection}`, async () => {
       const view = await views[this.environment].current();
-      const query = { where: { due_at: { lte: system.now() } }, order: OLDEST_FIRST, limit: PAGE_SIZE };
+      const where = { due_at: { lte: system.now() } };
+      const query = { where, order: OLDEST_FIRST, limit: PAGE_SIZE, parts: ['state'] as const };
       // Skips what the round has changed and what cannot be changed. If it skips others, too, because the documents of
       // the first ones are up to date already, the next round finds them.
       for (let skip = 0; view && !signal.aborted; skip += PAGE_SIZE) {
         const page = await view.find(collection, { ...query, skip });
-        await Promise.all(page.map(({ id }) => this.attempt(id, () => change(id))));
+        await Promise.all(
+          page.map(({ id, document }) => document && this.attempt(id, () => change(id, document))),
+        );
         if (page.length < PAGE_SIZE) return;
       }
     });
   }
 
-  private async changePublication(id: PublicationId): Promise<void> {
+  /** `projected`: the revision of the last event that is in the document. */
+  private async changePublication(id: PublicationId, projected: number): Promise<void> {
     const ref = streamIn(this.parts, this.environment, publicationAggregate, id);
-    const check = (state: State<Publication>): PublicationCommand => this.updateOf(state);
+    const check = (state: State<Publication>, { revision }: Loaded<Publication>): PublicationCommand => {
+      const update = this.updateOf(state);
+      const is_due = Object.keys(update.changes).length > 0 || state.tag !== 'present';
+      // A sale begins or ends. Only an event lets the projection compute the prices again. An event that is not in the document
+      // yet does so, too.
+      return is_due || revision !== projected ? update : { type: 'Interrupt', field: 'sale_price_amount' };
+    };
     await execute<Publication, PublicationCommand>({ ...ref, context: contextOf(id), check });
   }
 

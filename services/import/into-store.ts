@@ -6,7 +6,7 @@ import { foldText } from '../../shared/kernel/text';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import type { WriteContext } from '../command/execute';
 import { findChildren } from '../command/listing';
-import { labelTerms } from '../query/facets';
+import { labelTerms } from '../query/filters';
 import { wordScope } from '../query/read';
 import { columnIndexes, readRecords } from './csv';
 import { DryRunLog } from './dry-run';

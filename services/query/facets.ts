@@ -1,13 +1,11 @@
-import { prefixOf } from '../../shared/api/requests/parameters';
-import { type LabelFilters, labelFilters } from '../../shared/api/requests/reads';
+import type { PriceBounds } from '../../shared/api/requests/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
-import { parseBarcode } from '../../shared/catalog/publication/barcode';
-import { labelPrefix, labelTerm, labelValue } from '../../shared/catalog/search/words';
-import { orderOf } from '../../shared/catalog/sorting';
-import type { SortMode } from '../../shared/catalog/vocabulary';
+import { isOfVariant, labelPrefix, labelValue } from '../../shared/catalog/search/words';
+import { orderOf, type SortDirection, type SortOrder } from '../../shared/catalog/sorting';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery, WordCountsQuery, WordTerms } from '../../shared/ports/view-store';
+import { type FacetFilter, type FilterQuery, labelsIn, labelTerms } from './filters';
 import type { PageSource } from './page-items';
 
 /** The most values of one facet in an answer: those that most publications have. */
@@ -17,70 +15,78 @@ const COUNTED_MAX = 50_000;
 /** How many publications times facets count as a request for the rate limit: about 75 ms of CPU with SQLite. */
 const COUNTED_AS_REQUEST = 50_000;
 
-const LABEL_FILTERS = Object.keys(labelFilters) as (keyof LabelFilters)[];
+export type FacetQuery = FilterQuery & { readonly facets: readonly string[] };
 
-export interface FacetQuery extends LabelFilters {
-  readonly facets: readonly string[];
+/** Returns the conditions that what the query finds fulfils, besides its terms. */
+export type WhereOf = (query: FilterQuery, facet?: FacetFilter) => Promise<ViewQuery['where']>;
+
+/** The publications that a request finds. */
+interface Found {
+  readonly scope: WordCountsQuery['scope'];
+  readonly whereOf: WhereOf;
+  /** Besides those of labels. */
+  readonly terms: WordTerms;
 }
 
-/** Returns the terms that the filters by labels demand, except the one with the name `except`. */
-export function labelTerms(query: LabelFilters, except?: string): WordTerms {
-  return LABEL_FILTERS.flatMap((filter) => selectedBy(filter, query[filter]))
-    .filter(([name]) => name !== except)
-    .map(([name, values]) => values.map((value) => ({ word: labelTerm(name, storedForm(name, value)) })));
-}
-
-type Selection = readonly [name: string, values: readonly string[]];
-
-function selectedBy(filter: string, selected: LabelFilters[keyof LabelFilters]): Selection[] {
-  if (selected === undefined) return [];
-  if (Array.isArray(selected)) return [[filter, selected]];
-  return Object.entries(selected).map(([name, values]) => [prefixOf(filter) + name, values]);
-}
-
-/** Variants store the digits of a barcode only. */
-const storedForm = (name: string, value: string): string =>
-  name === 'barcode' ? (parseBarcode(value) ?? value) : value;
-
-type Matching = Pick<WordCountsQuery, 'scope' | 'where' | 'terms'>;
+/** What the publications that a facet counts fulfil. */
+type Matching = Pick<WordCountsQuery, 'scope' | 'where' | 'terms' | 'of_units'>;
 
 /**
  * Returns `meta.facets` if the query asks for facets: how many publications have each value of a label, among those that
- * match `terms`, `where` and the other filters (docs/interface/lists.md#facets). Without `found`, there are none. `total` is the
- * number of publications that the request finds, for the rate limit.
+ * the query finds without the filter of its name (docs/interface/lists.md#facets). A label of variants is counted if a variant
+ * with it fulfils the other filters. Without `found`, there are none. `total` is the number of publications that the request
+ * finds, for the rate limit.
  */
 export async function facetsOf(
   { version, request }: PageSource,
   query: FacetQuery,
-  found: (Omit<Matching, 'terms'> & { readonly terms?: WordTerms }) | undefined,
+  found: Found | undefined,
   total: number,
 ): Promise<{ readonly facets?: JsonObject[] }> {
   if (query.facets.length === 0) return {};
   await request.admitItems?.(Math.ceil((total * query.facets.length) / COUNTED_AS_REQUEST));
   const assertAwaited = (): void => request.assertAwaited();
-  const matching = (name?: string): Matching | undefined =>
-    found && { ...found, terms: [...(found.terms ?? []), ...labelTerms(query, name)] };
   const facets = new Map<string, JsonObject>();
-  // Without the filter of its own name, a facet counts other publications than those that have no such filter.
-  const selected = new Set(
-    LABEL_FILTERS.flatMap((filter) => selectedBy(filter, query[filter])).map(([name]) => name),
-  );
-  const labels = query.facets.filter((name) => name !== 'price');
-  const groups = [
-    labels.filter((name) => !selected.has(name)),
-    ...labels.filter((name) => selected.has(name)).map((name) => [name]),
-  ];
-  for (const names of groups) {
+  for (const names of groupsOf(query)) {
     assertAwaited();
-    for (const [name, facet] of await countLabels(version, names, matching(names[0]), assertAwaited))
+    const matching = found && (await matchingOf(query, found, names[0]!));
+    for (const [name, facet] of await countLabels(version, names, matching, assertAwaited))
       facets.set(name, facet);
   }
   if (query.facets.includes('price')) {
-    const priced = matching('price');
-    const values = priced ? await countPrices(version, priced, assertAwaited) : [];
+    const values = found ? await countPrices(version, query, found, assertAwaited) : [];
     facets.set('price', { name: 'price', values, has_more: false });
   }
   return { facets: query.facets.map((name) => facets.get(name)!) };
+}
+
+/**
+ * Groups the names of the facets by what they count. A facet with a filter of its own name ignores that filter, so it is a group
+ * of its own. Of the others, those of variants are counted by variant.
+ */
+function groupsOf(query: FacetQuery): string[][] {
+  const selected = new Set(labelsIn(query).map(([name]) => name));
+  const names = query.facets.filter((name) => name !== 'price');
+  const others = names.filter((name) => !selected.has(name));
+  return [
+    others.filter((name) => !isOfVariant(name)),
+    others.filter(isOfVariant),
+    ...names.filter((name) => selected.has(name)).map((name) => [name]),
+  ].filter((group) => group.length > 0);
+}
+
+/** Returns what the publications that a facet of this name counts fulfil. */
+async function matchingOf(
+  query: FacetQuery,
+  { scope, whereOf, terms }: Found,
+  name: string,
+): Promise<Matching> {
+  const of_units = isOfVariant(name);
+  const where = await whereOf(query, { except: name, of_units });
+  return {
+    ...{ scope, where, terms: [...terms, ...labelTerms(query, name)] },
+    of_units: of_units && where.units !== undefined,
+  };
 }
 
 /** Counts the labels of these names. Returns a facet for each name. */
@@ -107,6 +113,7 @@ async function countLabels(
 
 /** About how many intervals of prices a facet has. */
 const INTERVALS = 6;
+type PriceKey = 'price_up' | 'price_down' | 'price_max';
 const ACTIVE_PRICES = { gte: 0, lte: PRICE_AMOUNT_MAX };
 
 /**
@@ -115,32 +122,45 @@ const ACTIVE_PRICES = { gte: 0, lte: PRICE_AMOUNT_MAX };
  */
 async function countPrices(
   version: DocumentReader,
-  { scope, where: { price_up: _, price_down: __, ...where }, terms }: Matching,
+  query: FacetQuery,
+  { scope, whereOf, terms: members }: Found,
   assertAwaited: () => void,
 ): Promise<JsonObject[]> {
+  const terms = [...members, ...labelTerms(query)];
   const is_search = terms.length > 0;
+  const unpriced = await whereOf({ ...query, min_price: undefined, max_price: undefined });
   const search = (asked: Pick<ViewQuery, 'where' | 'order'>) =>
     version.search('publications', { ...asked, scope, limit: 1, tiers: [terms], is_exhaustive: true });
-  const countIn = async (range: ViewQuery['where']): Promise<number> =>
-    is_search
-      ? (await search({ where: range, order: orderOf('price_asc') })).total
-      : version.count('publications', range);
-  const priceOf = async (key: 'price_up' | 'price_down', mode: SortMode): Promise<number | undefined> => {
-    const asked = { where: { ...where, [key]: ACTIVE_PRICES }, order: orderOf(mode) };
-    const [first] = is_search
-      ? (await search(asked)).documents
-      : await version.find('publications', { ...asked, limit: 1 });
-    return first?.document?.body.price_amount as number | undefined;
+  const countIn = async (range: PriceBounds): Promise<number> => {
+    const where = await whereOf({ ...query, ...range });
+    if (!is_search) return version.count('publications', where);
+    return (await search({ where, order: orderOf('price_asc') })).total;
   };
-  const lowest = await priceOf('price_up', 'price_asc');
-  const highest = await priceOf('price_down', 'price_desc');
-  if (lowest === undefined || highest === undefined) return [];
+  /** Returns the first active price of the key in the direction, among the publications with these further conditions. */
+  const firstOf = async (key: PriceKey, direction: SortDirection, more: ViewQuery['where'] = {}) => {
+    const where = { ...unpriced, ...more, [key]: ACTIVE_PRICES };
+    const order: SortOrder = [
+      [key, direction],
+      ['id', direction],
+    ];
+    const [first] = is_search
+      ? (await search({ where, order })).documents
+      : await version.find('publications', { where, order, limit: 1 });
+    return first?.document?.keys[key] ?? undefined;
+  };
+  const lowest = await firstOf('price_up', 'asc');
+  if (lowest === undefined) return [];
+  // Only publications whose prices vary have a highest price that is not their lowest one, too.
+  const highest = Math.max(
+    (await firstOf('price_down', 'desc')) ?? lowest,
+    (await firstOf('price_max', 'desc', { varies_in: String(scope.store_id) })) ?? lowest,
+  );
   const width = roundWidth((highest - lowest) / INTERVALS);
   const values: JsonObject[] = [];
   for (let from = Math.floor(lowest / width) * width; from <= highest; from += width) {
     assertAwaited();
     const to = from + width - 1;
-    const count = await countIn({ ...where, price_up: { gte: from, lte: Math.min(to, PRICE_AMOUNT_MAX) } });
+    const count = await countIn({ min_price: from, max_price: to });
     const query = `${new URLSearchParams({ min_price: String(from), max_price: String(to) })}`;
     if (count > 0) values.push({ value: `${from}-${to}`, count, query });
   }

@@ -79,7 +79,8 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const all = found
     .filter(({ visibility }) => isItemVisible(query.visibility, visibility))
     .map((publication) => {
-      const keys = keysInListings(publicationKeys(publication, publication.listing_id, NO_REVIEWS), [id]);
+      const keys_now = publicationKeys(publication, publication.listing_id, NO_REVIEWS, until_ms);
+      const keys = keysInListings(keys_now, [id]);
       return { id: publication.id, keys, publication };
     })
     .sort((a, b) => compareByOrder(order, a, b));

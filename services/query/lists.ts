@@ -2,33 +2,20 @@ import { reads } from '../../shared/api/operations/reads';
 import {
   existingListingsSchema,
   existingPublicationsSchema,
-  type LabelFilters,
   type ListingPublicationsQuery,
   type ListQuery,
   type MediaListQuery,
-  type PriceBounds,
-  publicationFilters,
   type ReviewsQuery,
   type SORT_FIELDS,
 } from '../../shared/api/requests/reads';
 import type { PageEnd } from '../../shared/api/responses/envelopes';
 import { type CollectionName, collections } from '../../shared/catalog/documents';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
-import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 import { type ListingDocument, publicationCount } from '../../shared/catalog/listing/document';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
-import {
-  NOT_FEATURED,
-  type PublicationKeys,
-  type ReviewCounts,
-} from '../../shared/catalog/publication/document';
-import {
-  countFacets,
-  FACET_FLAGS,
-  type FacetFlags,
-  type Facets,
-} from '../../shared/catalog/publication/facets';
+import { NOT_FEATURED, type ReviewCounts } from '../../shared/catalog/publication/document';
+import { countFacets, type Facets } from '../../shared/catalog/publication/facets';
 import { averageOf } from '../../shared/catalog/publication/publication';
 import { possibleOwners, type Variant, variantResource } from '../../shared/catalog/publication/variants';
 import {
@@ -47,17 +34,18 @@ import { pageMeta } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
-import { facetsOf, labelTerms } from './facets';
+import { facetsOf } from './facets';
+import { type FilterQuery, flagsOf, hasMaintainedTotal, isFiltered, labelTerms } from './filters';
 import { bodiesAnswer, endOf, type ListPlace, pageOf, placeOf } from './list-place';
 import { visibleListingsBelow, withPlaces } from './listing-tree';
 import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
 import { countListings, EXPANSIONS, type Presented } from './present';
 import {
-  conditionsOf,
   findPublications,
   isByPosition,
   keysInList,
   type PublicationList,
+  whereOfList,
 } from './publication-list';
 import {
   assertActive,
@@ -74,6 +62,7 @@ import {
   visibilitiesOf,
   visibilityKey,
   visibleEntries,
+  wordScope,
 } from './read';
 
 type SortField = (typeof SORT_FIELDS)[number];
@@ -157,27 +146,21 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     const counts = await facetsOf(source, query, undefined, 0);
     return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
   }
+  const listing_ids = query.listing_id === undefined ? undefined : [query.listing_id];
+  const context = { version, store_id, mode, now_ms: deps.now() };
+  const whereOf = whereOfList(context, listing_ids, query);
   const list = {
-    ...{ store_id, query, mode, featured_first, place },
-    listing_ids: query.listing_id === undefined ? undefined : [query.listing_id],
-    filters: filterKeys(query, mode, deps.now()),
+    ...{ listing_ids, query, mode, featured_first, place },
+    scope: wordScope(store_id, query.visibility),
+    where: await whereOf(query),
     maintained_total: maintainedTotal([facets], query),
   };
   const { documents, total } = await findPublications(version, list);
-  const counts = await facetsOf(source, query, conditionsOf(list), total);
+  const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [] }, total);
   const answer = await pageAnswer(source, 'publication', documents, query, place, total, (keys) =>
     keysInList(keys, list),
   );
   return { ...answer, meta: { ...answer.meta, ...counts } };
-}
-
-type FilterName = keyof typeof publicationFilters;
-type FilterQuery = ListingPublicationsQuery;
-const FILTERS = Object.keys(publicationFilters) as FilterName[];
-
-/** Returns the flags that the query filters by. Stores and listings have a total for each combination of flags. */
-function flagsOf(query: FilterQuery): Partial<FacetFlags> {
-  return Object.fromEntries(FACET_FLAGS.filter(isSetIn(query)).map((name) => [name, query[name]]));
 }
 
 /**
@@ -186,46 +169,11 @@ function flagsOf(query: FilterQuery): Partial<FacetFlags> {
  */
 function maintainedTotal(
   [facets, ...more]: readonly Facets[],
-  query: FilterQuery & LabelFilters,
+  query: FilterQuery & Pick<ListQuery, 'visibility'>,
 ): number | undefined {
-  const isFlag = (name: FilterName) => (FACET_FLAGS as readonly string[]).includes(name);
-  const filters_by_flags = !filtersByPrice(query) && FILTERS.filter(isSetIn(query)).every(isFlag);
-  if (!facets || more.length > 0 || !filters_by_flags || labelTerms(query).length > 0) return undefined;
+  const is_counted = hasMaintainedTotal(query) && labelTerms(query).length === 0;
+  if (!facets || more.length > 0 || !is_counted) return undefined;
   return countFacets(facets, visibilitiesOf(query.visibility), flagsOf(query));
-}
-
-/** Returns the filters of the query as conditions on keys, for a list sorted by `mode`. */
-export function filterKeys(query: FilterQuery, mode: ListSortMode, now_ms: number): ViewQuery['where'] {
-  const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!, now_ms));
-  return Object.assign({}, ...conditions, priceRange(query, mode));
-}
-
-function conditionOf(name: FilterName, value: boolean | string | number, now_ms: number): ViewQuery['where'] {
-  if (name === 'featured') return { featured_rank: value ? { lte: NOT_FEATURED - 1 } : NOT_FEATURED };
-  if (name === 'has_discount')
-    return { discount_from: { contains: now_ms, until: 'discount_until', is: value === true } };
-  const key: keyof PublicationKeys = name;
-  return { [key]: typeof value === 'boolean' ? Number(value) : value };
-}
-
-/**
- * Returns the condition for a price range. Both price keys contain an active price; for an inactive price they contain
- * a number outside every range (docs/interface/lists.md#filters). Uses the key that the list is sorted by, so that one index
- * serves the filter and the order.
- */
-function priceRange(query: PriceBounds, mode: ListSortMode): ViewQuery['where'] {
-  if (!filtersByPrice(query)) return {};
-  const { min_price, max_price } = query;
-  const key = mode === 'price_desc' ? 'price_down' : 'price_up';
-  return { [key]: { gte: min_price ?? 0, lte: Math.min(max_price ?? PRICE_AMOUNT_MAX, PRICE_AMOUNT_MAX) } };
-}
-
-function filtersByPrice({ min_price, max_price }: PriceBounds): boolean {
-  return min_price !== undefined || max_price !== undefined;
-}
-
-function isSetIn(query: FilterQuery): (name: FilterName) => boolean {
-  return (name) => query[name] !== undefined;
 }
 
 interface ListedPublication {
@@ -255,10 +203,14 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const all = [listing, ...below.flatMap(({ document }) => document ?? [])];
   const filled = all.filter(({ state }) => publicationCount(state, visibilitiesOf(visibility)) > 0);
   const listings = filled.length === 0 ? [listing] : filled;
+  const listing_ids = listings.map(({ body }) => body.id);
+  const store_id = String(listing.keys.store_id);
+  const context = { version, store_id, mode: effective_sort_mode, now_ms: deps.now() };
+  const whereOf = whereOfList(context, listing_ids, query);
   const list = {
-    ...{ store_id: String(listing.keys.store_id), query, mode: effective_sort_mode, place },
-    listing_ids: listings.map(({ body }) => body.id),
-    filters: filterKeys(query, effective_sort_mode, deps.now()),
+    ...{ listing_ids, query, mode: effective_sort_mode, place },
+    scope: wordScope(store_id, visibility),
+    where: await whereOf(query),
     featured_first: true,
     maintained_total: maintainedTotal(
       listings.map(({ state }) => state.facets),
@@ -272,7 +224,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const { items, end, total } = is_complete
     ? { items: precomputed, end: endOf(place, precomputed, count > limit), total: count }
     : await findPage(source, list, query);
-  const counts = await facetsOf(source, query, conditionsOf(list), total);
+  const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [] }, total);
   return {
     data: listedData(items, { default_sort_mode, effective_sort_mode }, { ...place, total }, end, counts),
   };
@@ -327,9 +279,6 @@ function isPrecomputed(query: ListingPublicationsQuery): boolean {
   const is_default_form = sort === undefined && order === undefined && expand.length === 0;
   return is_default_form && page === 1 && limit <= EXPANDED_MAX && !isFiltered(query);
 }
-
-const isFiltered = (query: ListingPublicationsQuery): boolean =>
-  filtersByPrice(query) || FILTERS.some(isSetIn(query)) || labelTerms(query).length > 0;
 
 function precomputedPage(
   listing: ListingDocument,

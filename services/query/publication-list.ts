@@ -1,14 +1,15 @@
-import type { LabelFilters, PublicationsQuery } from '../../shared/api/requests/reads';
+import type { PublicationsQuery } from '../../shared/api/requests/reads';
 import { keysInListings, type PublicationDocument } from '../../shared/catalog/publication/document';
 import { featuredFirst, orderOf } from '../../shared/catalog/sorting';
 import type { StoredDocument } from '../../shared/catalog/stored-document';
 import type { ListSortMode } from '../../shared/catalog/vocabulary';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import type { ViewQuery, WordCountsQuery } from '../../shared/ports/view-store';
-import { type FacetQuery, labelTerms } from './facets';
+import type { ViewQuery, WordScope } from '../../shared/ports/view-store';
+import type { WhereOf } from './facets';
+import { type FilterContext, type FilterQuery, filterKeys, isFiltered, labelTerms } from './filters';
 import { type ListPlace, pageOf } from './list-place';
 import { partsOfPage } from './page-items';
-import { type ReadQuery, visibilityKey, wordScope } from './read';
+import { type ReadQuery, visibilityKey } from './read';
 
 /**
  * The most entries that are read to merge the lists of several listings into a page: about 50 ms. Beyond them, and with
@@ -18,12 +19,12 @@ const MERGED_MAX = 10_000;
 
 /** A list of publications, of which a request reads a page. */
 export interface PublicationList {
-  readonly store_id: string;
+  readonly scope: WordScope;
   /** The listings whose publications it has. Undefined: all publications of the store. */
   readonly listing_ids: readonly string[] | undefined;
-  readonly query: ReadQuery & LabelFilters & FacetQuery;
-  /** The conditions of the query's filters, except those by labels. */
-  readonly filters: ViewQuery['where'];
+  readonly query: ReadQuery & FilterQuery;
+  /** What its publications fulfil, besides the terms of the filters by labels. */
+  readonly where: ViewQuery['where'];
   readonly mode: ListSortMode;
   /** Whether featured publications come first, in the order of their first position in these listings. */
   readonly featured_first: boolean;
@@ -43,8 +44,7 @@ export async function findPublications(
   version: DocumentReader,
   list: PublicationList,
 ): Promise<PublicationPage> {
-  const { listing_ids = [], query, filters, mode, featured_first, place, maintained_total } = list;
-  const { where, scope, terms } = conditionsOf(list);
+  const { scope, listing_ids = [], query, where, mode, featured_first, place, maintained_total } = list;
   const page = pageOf(place);
   const asked: ViewQuery = {
     ...page,
@@ -52,8 +52,8 @@ export async function findPublications(
     order: featured_first ? featuredFirst(mode) : orderOf(mode),
     parts: partsOfPage('publication', query),
   };
-  const is_filtered = terms.length > 0 || Object.keys(filters).length > 0;
-  const is_mergeable = !is_filtered && listing_ids.length * (page.skip + page.limit) <= MERGED_MAX;
+  const terms = labelTerms(query);
+  const is_mergeable = !isFiltered(query) && listing_ids.length * (page.skip + page.limit) <= MERGED_MAX;
   if (terms.length > 0 || (listing_ids.length > 1 && !is_mergeable))
     return version.search('publications', { ...asked, scope, tiers: [terms], is_exhaustive: true });
 
@@ -64,24 +64,22 @@ export async function findPublications(
   return { documents: await documents, total: await total };
 }
 
-/** Returns the conditions that all publications of the list fulfil. */
-export function conditionsOf({
-  store_id,
-  listing_ids,
-  query,
-  filters,
-}: Pick<PublicationList, 'store_id' | 'listing_ids' | 'query' | 'filters'>): Pick<
-  WordCountsQuery,
-  'where' | 'scope' | 'terms'
-> {
+/**
+ * Returns the conditions of a list. It is of listings or of a store, not of both: the publications of a listing all belong to
+ * its store, so the second key would exclude nothing.
+ */
+export function whereOfList(
+  context: FilterContext,
+  listing_ids: readonly string[] | undefined,
+  { visibility }: Pick<ReadQuery, 'visibility'>,
+): WhereOf {
   const [listing_id, ...more] = listing_ids ?? [];
-  const one = listing_id === undefined ? { store_id } : { listing_id };
+  const one = listing_id === undefined ? { store_id: context.store_id } : { listing_id };
   const container = more.length === 0 ? one : { listing_id: { in: listing_ids! } };
-  return {
-    where: { ...container, visibility: visibilityKey(query.visibility), ...filters },
-    scope: wordScope(store_id, query.visibility),
-    terms: labelTerms(query),
-  };
+  return async (filtered, facet) => ({
+    ...{ ...container, visibility: visibilityKey(visibility) },
+    ...(await filterKeys(context, filtered, facet)),
+  });
 }
 
 /** Returns the keys by which a publication of the list is sorted. */

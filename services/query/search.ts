@@ -16,10 +16,11 @@ import type {
   WordSearchResult,
   WordTerms,
 } from '../../shared/ports/view-store';
-import { facetsOf, labelTerms } from './facets';
+import { facetsOf, type WhereOf } from './facets';
+import { filterKeys, labelTerms } from './filters';
 import { inflectionsOf } from './inflections';
 import { type ListPlace, pageOf, placeOf } from './list-place';
-import { filterKeys, sortModeOf } from './lists';
+import { sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
 import { EXPANSIONS } from './present';
 import {
@@ -76,10 +77,17 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
     return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
   }
 
-  const filter = filterOf(query, store_id, deps.now());
+  const scope = wordScope(store_id, query.visibility);
+  const context = { version, store_id, mode: sortModeOfSearch(query), now_ms: deps.now() };
+  const container = query.listing_id === undefined ? {} : { listing_id: query.listing_id };
+  const whereOf: WhereOf = async (filtered, facet) => ({
+    ...{ ...scope, ...container },
+    ...(await filterKeys(context, filtered, facet)),
+  });
+  const filter = { scope, where: await whereOf(query) };
   const found = await firstMatching(version, query, place, filter, tokens);
   const { documents, total, terms } = found;
-  const counts = await facetsOf({ version, request }, query, { ...filter, terms }, total);
+  const counts = await facetsOf({ version, request }, query, { scope, whereOf, terms }, total);
   const answer = await pageAnswer({ version, request }, 'publication', documents, query, place, total);
   const is_complete = found.is_complete ? {} : { is_complete: false };
   return { ...answer, meta: { ...answer.meta, ...is_complete, ...counts } };
@@ -92,13 +100,6 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
 const sortModeOfSearch = (query: SearchQuery) => (query.sort ? sortModeOf(query) : 'created_at_desc');
 
 type SearchFilter = Pick<WordSearch, 'scope' | 'where'>;
-
-function filterOf(query: SearchQuery, store_id: string, now_ms: number): SearchFilter {
-  const scope = wordScope(store_id, query.visibility);
-  const filters = filterKeys(query, sortModeOfSearch(query), now_ms);
-  const container = query.listing_id === undefined ? {} : { listing_id: query.listing_id };
-  return { scope, where: { ...scope, ...container, ...filters } };
-}
 
 /** A page, and the terms of the words that all matches have. */
 type Matching = WordSearchResult<StoredDocument<PublicationDocument>> & { readonly terms: WordTerms };

@@ -35,7 +35,7 @@ export function keysDiffer(stored: StoredKeys): boolean {
 /** A collection in the form in which one version stores it. */
 export interface StoredCollection {
   readonly name: CollectionName;
-  /** The declared spec without keys that are not stored, and without the indexes, lists and words that need them. */
+  /** The declared spec without keys that are not stored, and without the indexes, lists, words and units that need them. */
   readonly spec: CollectionSpec;
   /** The declared keys that are not stored. In a document that is read, they are null. */
   readonly missing: readonly string[];
@@ -43,7 +43,7 @@ export interface StoredCollection {
 
 /** Returns the collection in the form of a version whose stored keys are `stored`. Default: the declared keys. */
 export function storedCollection(name: CollectionName, stored = declaredKeys): StoredCollection {
-  const { keys, indexes, words, lists, repeats } = specs[name];
+  const { keys, indexes, words, lists, repeats, units } = specs[name];
   const stored_spec = stored[name];
   const isStored = (key: string): boolean =>
     key === 'id' || (stored_spec !== undefined && stored_spec.keys[key] === keys[key]);
@@ -51,16 +51,19 @@ export function storedCollection(name: CollectionName, stored = declaredKeys): S
   const orders = lists?.orders.filter(({ key, also = [] }) => [key, ...also].every(isStored));
   const word_keys = words && [...words.scope, words.newest_by];
   const has_words = stored_spec?.words && word_keys?.every(isStored);
+  const missing = Object.keys(keys).filter((key) => !isStored(key));
   return {
     name,
     spec: {
       keys: Object.fromEntries(Object.entries(keys).filter(([key]) => isStored(key))),
       indexes: indexes.filter((index) => index.every((key) => isStored(key.replace(/^-/, '')))),
       ...(repeats && { repeats }),
+      // A version with other keys may have been created without units.
+      ...(units && missing.length === 0 && { units }),
       ...(has_lists && orders && { lists: { ...lists, orders } }),
       ...(has_words && words && { words: { ...words, ranges: words.ranges.filter(isStored) } }),
     },
-    missing: Object.keys(keys).filter((key) => !isStored(key)),
+    missing,
   };
 }
 
@@ -71,6 +74,13 @@ export function assertKey({ name, spec, missing }: StoredCollection, key: string
   if (key === 'id' || Object.hasOwn(spec.keys, key)) return;
   if (missing.includes(key)) throw notStoredError(`${name}.${key}`);
   throw new Error(`${name} declares no key ${key}`);
+}
+
+/** Throws if the collection declares no units, and `CatalogError('unavailable')` if this version does not store them. */
+export function assertUnits({ name, spec }: StoredCollection): void {
+  if (spec.units) return;
+  if (specs[name].units) throw notStoredError(`the units of ${name}`);
+  throw new Error(`collection ${name} has no units`);
 }
 
 /** Returns the keys that limit a search to one scope. Throws like `assertKey` if the collection has no words. */

@@ -25,6 +25,20 @@ export interface Document<Keys, State, Expansions, Body = JsonObject> {
    * `words.ts`.
    */
   readonly words?: readonly string[];
+  /** What customers can buy, in any order and each one once, in collections that declare `units`. */
+  readonly units?: readonly Unit[];
+}
+
+/**
+ * Something that a customer can buy: a variant of a publication, or a publication without variants. Filters by price, stock and
+ * labels of variants hold for one unit (docs/decisions/0034-units.md).
+ */
+export interface Unit {
+  /** What it costs now. Null if the price is inactive. */
+  readonly price: number | null;
+  readonly in_stock: boolean;
+  /** The labels that it has by itself, as in `words`. */
+  readonly labels: readonly string[];
 }
 
 /** A document of any collection, as view stores handle it. */
@@ -38,7 +52,7 @@ export class TextDocument implements ViewDocument {
   readonly json: JsonText;
   private parsed: JsonObject | undefined;
 
-  constructor({ keys, state, expansions }: Omit<ViewDocument, 'body' | 'words'>, json: JsonText) {
+  constructor({ keys, state, expansions }: Omit<ViewDocument, 'body' | 'words' | 'units'>, json: JsonText) {
     this.keys = keys;
     this.state = state;
     this.expansions = expansions;
@@ -97,6 +111,8 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
   readonly lists?: ListsSpec<keyof Types & string>;
   /** Set if the documents have `words`. */
   readonly words?: WordsSpec<keyof Types & string>;
+  /** Set if the documents have `units`. */
+  readonly units?: true;
 }
 
 export interface WordsSpec<KeyName extends string = string> {

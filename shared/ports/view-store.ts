@@ -113,7 +113,8 @@ export type KeyCondition =
   | { readonly not: Key }
   | { readonly gte?: number; readonly lte?: number }
   | { readonly after: string }
-  | SpanCondition;
+  | SpanCondition
+  | UnitCondition;
 
 /** Whether the number is in the span from this key, inclusive, until the key `until`, exclusive. */
 export interface SpanCondition {
@@ -121,6 +122,22 @@ export interface SpanCondition {
   readonly until: string;
   readonly is: boolean;
 }
+
+/**
+ * Whether one unit of the document fulfils all of this. The condition of the name `units`. What all units of a document with
+ * such a unit imply must be in the query, too, as conditions on keys and terms: these are found by an index.
+ */
+export interface UnitCondition {
+  readonly unit: {
+    /** Whole words. */
+    readonly labels: WordTerms;
+    readonly price?: { readonly gte: number; readonly lte: number };
+    readonly in_stock?: true;
+  };
+}
+
+export const isUnitCondition = (condition: KeyCondition | undefined): condition is UnitCondition =>
+  condition !== null && typeof condition === 'object' && 'unit' in condition;
 
 /** A query by keys. Must be answered from an index. Never finds tombstones. */
 export interface ViewQuery {
@@ -140,13 +157,13 @@ export interface ViewQuery {
  * The parts of a document that a read asks for, in addition to `keys` and `body`.
  *
  * - `keys` and `body` are always read.
- * - `words` is absent unless it is asked for. `state` and `expansions` are then empty objects.
+ * - `words` and `units` are absent unless they are asked for. `state` and `expansions` are then empty objects.
  * - `json` is the body as JSON text. A database that stores the body as text may return it without parsing. `body` is
  *   then parsed when it is first accessed.
  */
 export type DocumentPart = StoredPart | 'json';
-export type StoredPart = 'state' | 'expansions' | 'words';
-export const ALL_PARTS: readonly StoredPart[] = ['state', 'expansions', 'words'];
+export type StoredPart = 'state' | 'expansions' | 'words' | 'units';
+export const ALL_PARTS: readonly StoredPart[] = ['state', 'expansions', 'words', 'units'];
 
 /** Matches a document that has this word or, with `prefix`, a word that begins with it. */
 export interface WordMatch {
@@ -207,6 +224,8 @@ export interface MatchingWordsQuery extends Pick<WordSearch, 'scope'> {
 export interface WordCountsQuery extends Pick<WordSearch, 'scope' | 'where'> {
   readonly terms: WordTerms;
   readonly prefixes: readonly string[];
+  /** Counts the labels of the units that fulfil the condition `where.units`, instead of all labels of the documents. */
+  readonly of_units?: boolean;
   /** How many labels of each prefix to return: those that most documents have. */
   readonly limit: number;
   /** If there are many labels, a store may count this number of documents only, the newest ones. */

@@ -367,6 +367,7 @@ describe('facets', () => {
     }));
     const token = own.secret.token;
     await harness.request('POST', '/api/publications/batch', { token, body: { items } });
+    await harness.settled();
     const query = 'facets=attributes.serial&vendor=V1&max_price=203';
     for (const [list, shown] of [
       ['publications?', ['none', ...serials.slice(0, 99)]],

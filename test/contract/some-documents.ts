@@ -12,6 +12,8 @@ const PUBLICATION_KEYS: Record<string, Key> = {
   created_at: '2026-01-31T12:00:00.000Z',
   price_up: 1_000,
   price_down: 1_000,
+  price_max: 1_000,
+  varies_in: null,
   name_fold: 'a name',
   rating_rank: 1_769_860_800_000,
   free_shipping: 0,

@@ -372,7 +372,7 @@ function isMatch(key: Key, condition: KeyCondition): boolean {
   if ('in' in condition) return condition.in.includes(key);
   if ('not' in condition) return key !== condition.not;
   if ('after' in condition) return String(key) > condition.after;
-  if ('contains' in condition) throw new Error('no key of a list is a span');
+  if ('contains' in condition || 'unit' in condition) throw new Error('no key of a list is a span');
   const { gte = Number.NEGATIVE_INFINITY, lte = Number.POSITIVE_INFINITY } = condition;
   return typeof key === 'number' && key >= gte && key <= lte;
 }

@@ -271,7 +271,7 @@ function labelsOf(publication: Publication): string[] {
   return [...new Set(labels)];
 }
 
-const visibilitiesIn = (products: readonly Publication[]) => ({
+const _visibilitiesIn = (products: readonly Publication[]) => ({
   public: products.filter(({ visibility }) => visibility === 'public').length,
   private: products.filter(({ visibility }) => visibility === 'private').length,
 });

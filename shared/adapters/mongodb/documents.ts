@@ -3,19 +3,21 @@ import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../ca
 import type { JsonObject } from '../../catalog/events/envelope';
 import { JsonText } from '../../catalog/json-text';
 import type { SortOrder } from '../../catalog/sorting';
-import { TextDocument } from '../../catalog/stored-document';
+import { TextDocument, type Unit } from '../../catalog/stored-document';
 import {
   ALL_PARTS,
   type DocumentPart,
+  isUnitCondition,
   type KeyCondition,
   type SpanCondition,
+  type UnitCondition,
   type ViewQuery,
   type WordMatch,
   type WordScope,
   type WordTerms,
 } from '../../ports/view-store';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
-import { assertKey, type StoredCollection, wordScope } from '../stored-collections';
+import { assertKey, assertUnits, type StoredCollection, wordScope } from '../stored-collections';
 
 type Keys = Record<string, Key>;
 
@@ -38,6 +40,8 @@ export interface MongoDocument extends Document {
   readonly ranked?: readonly string[];
   /** Search words. An array instead of JSON text, because MongoDB indexes its elements. */
   readonly words?: readonly string[];
+  /** An array, because filters look into it. */
+  readonly units?: readonly Unit[];
 }
 
 /** Returns the name of the collection that contains the documents of a version. */
@@ -74,6 +78,7 @@ export function toStored(
   { id, position, document }: StoredDocument,
 ): MongoDocument {
   const keys = document === null ? undefined : checkKeys(collection, document.keys);
+  if (document?.units) assertUnits(collection);
   if (document?.words && !collection.spec.words)
     throw new Error(`collection ${collection.name} has no search words`);
   return { _id: id, position, ...(keys && document ? partsOf(collection, keys, document) : {}) };
@@ -96,6 +101,7 @@ function partsOf({ spec }: StoredCollection, keys: Keys, document: ViewDocument)
     state: JSON.stringify(withoutRepeated(spec.repeats, { ...document, keys })),
     expansions: JSON.stringify(document.expansions),
     ...(document.words ? { words: document.words } : {}),
+    ...(document.units ? { units: document.units } : {}),
   };
 }
 
@@ -132,18 +138,19 @@ export function fromStored(
   stored: MongoDocument,
   as_text: boolean,
 ): StoredDocument {
-  const { _id: id, position, k, exact_keys, words, body } = stored;
+  const { _id: id, position, k, exact_keys, words, units, body } = stored;
   if (k === undefined) return { id, position, document: null };
   const keys = exact_keys === undefined ? k : (parse(exact_keys) as Keys);
   for (const key of missing) keys[key] = null;
   const expansions = parse(stored.expansions);
-  if (as_text && stored.state === undefined && words === undefined && body !== undefined) {
+  if (as_text && stored.state === undefined && !words && !units && body !== undefined) {
     const common = { keys, state: {}, expansions };
     return { id, position, document: new TextDocument(common, new JsonText(body)) };
   }
   const shown = { keys, body: parse(body) };
   const state = withRepeated(spec.repeats, parse(stored.state), shown);
-  return { id, position, document: { ...shown, state, expansions, ...(words ? { words } : {}) } };
+  const searched = { ...(words && { words }), ...(units && { units }) };
+  return { id, position, document: { ...shown, state, expansions, ...searched } };
 }
 
 const parse = (json: string | undefined): JsonObject =>
@@ -172,6 +179,11 @@ export function filterOf(collection: StoredCollection, where: Where): Filter<Mon
       else filter.$or = [{ [from]: { $gt: contains } }, { [to]: { $lte: contains } }];
       continue;
     }
+    if (isUnitCondition(condition)) {
+      assertUnits(collection);
+      filter.units = { $elemMatch: unitFilter(condition) };
+      continue;
+    }
     const term = termOf(condition);
     if (term !== undefined) filter[fieldOf(collection, key)] = term;
   }
@@ -194,7 +206,7 @@ function excludedList(condition: KeyCondition): string | undefined {
   return is_excluded && typeof condition.not === 'string' ? condition.not : undefined;
 }
 
-function termOf(condition: Exclude<KeyCondition, SpanCondition>): unknown {
+function termOf(condition: Exclude<KeyCondition, SpanCondition | UnitCondition>): unknown {
   if (condition === null || typeof condition !== 'object') return condition;
   if ('in' in condition) return { $in: [...condition.in] };
   if ('not' in condition) return { $ne: condition.not };
@@ -202,6 +214,17 @@ function termOf(condition: Exclude<KeyCondition, SpanCondition>): unknown {
   const { gte, lte } = condition;
   if (gte === undefined && lte === undefined) return undefined;
   return { ...(gte === undefined ? {} : { $gte: gte }), ...(lte === undefined ? {} : { $lte: lte }) };
+}
+
+/** Returns the filter for a unit. `path`: what is before the names of its fields. */
+export function unitFilter({ unit }: UnitCondition, path = ''): Document {
+  const { labels, price, in_stock } = unit;
+  const conditions = [
+    ...(price ? [{ [`${path}price`]: { $gte: Math.max(0, price.gte), $lte: price.lte } }] : []),
+    ...(in_stock ? [{ [`${path}in_stock`]: true }] : []),
+    ...labels.map((matches) => ({ [`${path}labels`]: { $in: matches.map(({ word }) => word) } })),
+  ];
+  return conditions.length > 0 ? { $and: conditions } : {};
 }
 
 function matchesNull(term: unknown): boolean {

@@ -20,6 +20,7 @@ import {
   type DeadLetter,
   type DocumentPart,
   type DocumentWrite,
+  isUnitCondition,
   type MatchingWordsQuery,
   type PartitionState,
   type RelatedQuery,
@@ -55,6 +56,7 @@ import {
   sortOf,
   termsFilter,
   toStored,
+  unitFilter,
 } from './documents';
 import { Journals, type JournalWrite } from './journal';
 import { Partitions, type PendingBatch } from './partitions';
@@ -393,11 +395,20 @@ export class MongoViewVersion implements ViewVersion {
   private async countWith(
     prefix: string,
     collection: CollectionName,
-    { terms, limit, ...query }: WordCountsQuery,
+    { terms, limit, of_units, ...query }: WordCountsQuery,
   ): Promise<WordCounts> {
     const has_prefix = { $and: [{ $gte: ['$$word', prefix] }, { $lt: ['$$word', `${prefix}\u{10ffff}`] }] };
+    const { units } = query.where;
     const pipeline = [
       { $match: { $and: [...this.filtersOf(collection, query), termsFilter(terms)] } },
+      ...(of_units && isUnitCondition(units)
+        ? [
+            { $unwind: '$units' },
+            { $match: unitFilter(units, 'units.') },
+            { $unwind: '$units.labels' },
+            { $group: { _id: '$_id', words: { $addToSet: '$units.labels' } } },
+          ]
+        : []),
       { $project: { words: { $filter: { input: '$words', as: 'word', cond: has_prefix } } } },
       { $unwind: '$words' },
       { $group: { _id: '$words', count: { $sum: 1 } } },

@@ -10,13 +10,17 @@ import {
   ALL_PARTS,
   type DocumentPart,
   type DocumentWrite,
+  isUnitCondition,
   type KeyCondition,
   type StoredPart,
+  type UnitCondition,
   type ViewQuery,
 } from '../../ports/view-store';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
+import { assertUnits } from '../stored-collections';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import { column, type Selection, scopeValue, type Table } from './tables';
+import { readUnits, unitsColumn, unitTerm, writeUnits } from './units';
 import { readEntry, updateEntry } from './word-index';
 
 /** Returns the columns and SQL that read these parts. Cached per table and parts. */
@@ -25,7 +29,7 @@ export function selectionOf(table: Table, parts: readonly DocumentPart[] = []): 
   const cached = table.selections.get(name);
   if (cached) return cached;
   const stored_parts = ALL_PARTS.filter(
-    (part) => parts.includes(part) && (part !== 'words' || table.spec.words),
+    (part) => parts.includes(part) && ((part !== 'words' && part !== 'units') || table.spec[part]),
   );
   const names = ['id', 'position', ...table.columns, 'exact_keys', 'body', ...stored_parts];
   const indexOf = (part: StoredPart): number => Math.max(0, names.indexOf(part));
@@ -33,8 +37,11 @@ export function selectionOf(table: Table, parts: readonly DocumentPart[] = []): 
     state: indexOf('state'),
     expansions: indexOf('expansions'),
     words: indexOf('words'),
+    units: indexOf('units'),
   };
-  const columns = names.map((column) => `d.${column}`).join(', ');
+  const columns = names
+    .map((column) => (column === 'units' ? unitsColumn(table.name, 'd.rowid') : `d.${column}`))
+    .join(', ');
   const selection = {
     columns,
     column_indexes,
@@ -75,18 +82,22 @@ function readDocument(
   const part = (name: StoredPart): SqlValue =>
     column_indexes[name] === 0 ? null : row[column_indexes[name]]!;
   const words = part('words');
+  const units = readUnits(part('units'));
   const keys = exact_keys === null ? keysOf(table, row) : (parse(exact_keys) as Record<string, Key>);
   for (const key of table.missing) keys[key] = null;
   const expansions = parsePart(part('expansions'));
   const state_json = part('state');
-  if (as_text && state_json === null && words === null) {
+  if (as_text && state_json === null && words === null && !units) {
     const common = { keys, state: {}, expansions };
     return { ...document, document: new TextDocument(common, new JsonText(String(body))) };
   }
   const shown = { keys, body: parse(body) };
   const state = withRepeated(table.spec.repeats, parsePart(state_json), shown);
   const search_words = words === null ? {} : { words: words === '' ? [] : String(words).split(' ') };
-  return { ...document, document: { ...shown, state, expansions, ...search_words } };
+  return {
+    ...document,
+    document: { ...shown, state, expansions, ...search_words, ...(units && { units }) },
+  };
 }
 
 function keysOf(table: Table, row: SqlRow): Record<string, Key> {
@@ -119,6 +130,7 @@ function toColumns(table: Table, document: ViewDocument | null): ColumnValues {
     const word_columns = table.spec.words ? ['words_scope', 'words'] : [];
     return Object.fromEntries([...columns, ...word_columns].map((name) => [name, null]));
   }
+  if (document.units && !table.spec.units) throw new Error(`collection ${table.name} has no units`);
   if (document.words && !table.spec.words) throw new Error(`collection ${table.name} has no search words`);
   // Throws for a key that the table does not have.
   for (const key in document.keys) if (!Object.hasOwn(table.spec.keys, key)) column(table, key);
@@ -220,6 +232,7 @@ export function writeDocument(
   const entry = has_entry ? readEntry(connection, table, write.id) : undefined;
   store(connection, table, write, values, indexed);
   if (has_entry) updateEntry(connection, table, write.id, entry, values);
+  if (table.spec.units) writeUnits(connection, table.name, write.id, write.document?.units);
   // After the tombstone, which is in no index.
   if (write.is_removed) connection.run(`DELETE FROM ${table.name} WHERE id = ?`, [write.id]);
 }
@@ -315,7 +328,8 @@ function matchingQuery(table: Table, { where }: Pick<ViewQuery, 'where'>): Query
     return { sql: `FROM ${table.name} AS m WHERE ${sql}`, parameters };
   }
   const { [shared.scope]: _, [shared.rank]: rank, ...others } = where;
-  const rank_terms = rank === undefined ? [] : keyTerms(() => 's.rank', shared.rank, rank);
+  const rank_terms =
+    rank === undefined || isUnitCondition(rank) ? [] : keyTerms(() => 's.rank', shared.rank, rank);
   const condition = allOf([conditionSql(table, others, 'm'), ...rank_terms]);
   return {
     sql: `FROM (SELECT row, min(${column(table, shared.rank)}) AS rank FROM ${source}
@@ -426,6 +440,11 @@ export function conditionTerms(table: Table, where: Where, alias: string): Term[
     parameters: [JSON.stringify(scopes)],
   };
   return Object.entries(where).flatMap(([key, condition]): Term[] => {
+    if (isUnitCondition(condition)) {
+      assertUnits(table);
+      const row = alias === 'l' ? table.lists!.row : 'rowid';
+      return [unitTerm(table.name, condition, `${alias}.${row}`)];
+    }
     if (lists && key === shared.scope) return [{ ...lists, sql: `EXISTS (SELECT 1 ${lists.sql})` }];
     if (lists && key === shared.rank) {
       const rank = `(SELECT min(s.${column(table, key)}) ${lists.sql})`;
@@ -446,7 +465,11 @@ export function conditionTerms(table: Table, where: Where, alias: string): Term[
 
 type Term = Query & { readonly matches_null?: boolean };
 
-function keyTerms(columnOf: (key: string) => string, key: string, condition: KeyCondition): Term[] {
+function keyTerms(
+  columnOf: (key: string) => string,
+  key: string,
+  condition: Exclude<KeyCondition, UnitCondition>,
+): Term[] {
   const name = columnOf(key);
   if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], matches_null: true }];
   if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];

@@ -1,7 +1,7 @@
 import type { Key } from '../../catalog/documents';
 import { compareByOrder, type SortDirection, type SortOrder } from '../../catalog/sorting';
 import { endLongTurn } from '../../kernel/async';
-import type { KeyCondition, ViewQuery } from '../../ports/view-store';
+import { isUnitCondition, type KeyCondition, type ViewQuery } from '../../ports/view-store';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import {
   afterSql,
@@ -14,7 +14,7 @@ import {
 } from './documents';
 import { sharedIndex } from './indexes';
 import { type Bounds, boundsSql, bucketsTable, entriesSql, type Place } from './list-buckets';
-import { column, type List, type RankedIndex, scopeValue, type Table } from './tables';
+import { column, KEY_COLUMN, type List, type RankedIndex, scopeValue, type Table } from './tables';
 
 /** A page that ends within this many entries of the start of its list is looked for without reading the buckets. */
 const SCANNED_MAX = 2_000;
@@ -128,18 +128,26 @@ export class ListReader {
     );
   }
 
-  /** Counts the matching documents. Undefined if no list counts them. */
+  /**
+   * Counts the matching documents. Undefined if no list has them. If buckets do not count all conditions, reads bucket by bucket
+   * like `page`.
+   */
   async count(table: Table, where: Where): Promise<number | undefined> {
-    const { shared } = table.lists!;
     const scopes = scopesOf(table, where) ?? [where];
+    const { shared } = table.lists!;
     if (scopes.length > 1 && shared && where[shared.rank] !== undefined) return undefined;
-    for (const { key } of table.spec.lists?.orders ?? []) {
-      const order: SortOrder = [[key, 'asc'], ...(key === 'id' ? [] : [['id', 'asc'] as const])];
-      const parts = scopes.map((one) => partOf(table, one, order));
-      if (!parts.every((part) => part && !hasAny(part.others))) continue;
-      return this.snapshot(() => this.sizeTogether(table, parts as Part[]));
-    }
-    return undefined;
+    const othersOf = ([part]: readonly Part[]): number => Object.keys(part!.others).length;
+    const [parts] = table
+      .lists!.all.map(({ key }) => scopes.flatMap((one) => partOf(table, one, orderByColumn(key)) ?? []))
+      .filter(({ length }) => length === scopes.length)
+      .sort((a, b) => othersOf(a) - othersOf(b));
+    const [part] = parts ?? [];
+    if (!part) return undefined;
+    if (!hasAny(part.others)) return this.snapshot(() => this.sizeTogether(table, parts!));
+    if (scopes.length > 1) return undefined;
+    let count = 0;
+    for await (const [row] of this.inBuckets(table, part, 'count(*)')) count += Number(row?.[0]);
+    return count;
   }
 
   /** Returns the number of documents in these lists of one order. */
@@ -313,7 +321,7 @@ export class ListReader {
     return few ?? this.filteredRows(table, part, query);
   }
 
-  /** Returns the page if few documents match the one other condition, a range that another list is sorted by. */
+  /** Returns the page if few documents match one of the other conditions, a range that another list is sorted by. */
   private fewRows(table: Table, part: Part, { skip = 0, limit }: ViewQuery): RowIds | undefined {
     const range = rangeEntries(table, part);
     const total = range && this.size(table, range);
@@ -321,37 +329,48 @@ export class ListReader {
     if (skip >= total!) return [];
     const { sql, parameters } = entriesSql(table, range.list, range.scope, range);
     const within = boundsSql(part.list, part);
+    const others = listConditionSql(table, range.others);
     const order = `${orderOf(part.list, part.direction)} LIMIT ? OFFSET ?`;
-    return this.rows(`SELECT l.${table.lists!.row} ${sql} AND ${facetIn(part)} ${within.sql} ${order}`, [
-      ...parameters,
-      ...within.parameters,
-      ...[limit, skip],
-    ]);
+    return this.rows(
+      `SELECT l.${table.lists!.row} ${sql} AND ${facetIn(part)} AND ${others.sql} ${within.sql} ${order}`,
+      [...parameters, ...others.parameters, ...within.parameters, ...[limit, skip]],
+    );
   }
 
   /** Looks for the page bucket by bucket, because buckets do not count the entries that match all conditions. */
   private async filteredRows(table: Table, part: Part, { skip = 0, limit }: ViewQuery): Promise<RowIds> {
+    const found = new Set<SqlValue>();
+    let to_skip = skip;
+    for await (const rows of this.inBuckets(
+      table,
+      part,
+      `l.${table.lists!.row}`,
+      orderOf(part.list, part.direction),
+    )) {
+      for (const [row_id] of rows.slice(to_skip, to_skip + limit - found.size)) found.add(row_id!);
+      to_skip = Math.max(0, to_skip - rows.length);
+      if (found.size === limit) break;
+    }
+    return [...found];
+  }
+
+  /** Selects from the matching entries of each bucket, in their order, and lets other work of the process run in between. */
+  private async *inBuckets(table: Table, part: Part, columns: string, order = ''): AsyncGenerator<SqlRow[]> {
     const buckets = await this.connection.attempt(() =>
       this.buckets(table, part, { condition: 'true', parameters: [], order: 'first_key, first_id' }),
     );
     const spans = buckets.map((from, index) => ({ from, to: buckets[index + 1] }));
     const others = listConditionSql(table, part.others);
     const within = boundsSql(part.list, part);
-    const found = new Set<SqlValue>();
-    let to_skip = skip;
     for (const span of part.direction === 'asc' ? spans : spans.reverse()) {
       if (span.from.size === 0) continue;
       await endLongTurn();
       const { sql, parameters } = entriesSql(table, part.list, part.scope, span);
-      const matching = `SELECT l.${table.lists!.row} ${sql} AND ${facetIn(part)} AND ${others.sql} ${within.sql} ${orderOf(part.list, part.direction)}`;
-      const row_ids = await this.connection.attempt(() =>
-        this.rows(matching, [...parameters, ...others.parameters, ...within.parameters]),
+      const matching = `SELECT ${columns} ${sql} AND ${facetIn(part)} AND ${others.sql} ${within.sql} ${order}`;
+      yield await this.connection.attempt(() =>
+        this.connection.all(matching, [...parameters, ...others.parameters, ...within.parameters]),
       );
-      for (const row_id of row_ids.slice(to_skip, to_skip + limit - found.size)) found.add(row_id);
-      to_skip = Math.max(0, to_skip - row_ids.length);
-      if (found.size === limit) break;
     }
-    return [...found];
   }
 }
 
@@ -370,18 +389,19 @@ function scopesOf(table: Table, where: Where): Where[] | undefined {
  * the source does not have reads the document.
  */
 function listConditionSql(table: Table, where: Where): Query {
-  const { source, columns, row, shared } = table.lists!;
-  const isInSource = (key: string): boolean => key === shared?.scope || columns.includes(column(table, key));
+  const { columns, row, shared } = table.lists!;
+  const isInSource = ([key, condition]: readonly [string, KeyCondition]): boolean =>
+    isUnitCondition(condition) || key === shared?.scope || columns.includes(column(table, key));
   const conditions = Object.entries(where);
-  const of_source = Object.fromEntries(conditions.filter(([key]) => isInSource(key)));
-  const of_document = Object.fromEntries(conditions.filter(([key]) => !isInSource(key)));
+  const of_source = Object.fromEntries(conditions.filter(isInSource));
+  const of_document = Object.fromEntries(conditions.filter((one) => !isInSource(one)));
   const terms: Query[] = conditionTerms(table, of_source, 'l');
   if (hasAny(of_document)) {
     const { sql, parameters } = conditionSql(table, of_document, 'd');
     const document = `SELECT 1 FROM ${table.name} AS d WHERE d.rowid = l.${row} AND ${sql}`;
     terms.push({ sql: `EXISTS (${document})`, parameters });
   }
-  return allOf(terms);
+  return terms.length === 0 ? { sql: 'true', parameters: [] } : allOf(terms);
 }
 
 /**
@@ -458,7 +478,7 @@ const hasAny = (where: Where): boolean => Object.keys(where).length > 0;
 function boundsOf(condition: KeyCondition): Pick<Entries, 'from' | 'to'> | undefined {
   if (condition === null || typeof condition !== 'object' || 'in' in condition || 'not' in condition)
     return undefined;
-  if ('contains' in condition || 'after' in condition) return undefined;
+  if ('contains' in condition || 'after' in condition || 'unit' in condition) return undefined;
   const { gte, lte } = condition;
   return {
     ...(gte !== undefined && { from: { key: gte, id: '' } }),
@@ -466,13 +486,20 @@ function boundsOf(condition: KeyCondition): Pick<Entries, 'from' | 'to'> | undef
   };
 }
 
-/** Returns the entries of the list that is sorted by the one other condition of the part, if it is such a range. */
-function rangeEntries(table: Table, part: Part): Entries | undefined {
-  const [key, ...more] = Object.keys(part.others);
-  if (key === undefined || more.length > 0) return undefined;
-  const list = table.lists!.all.find((one) => one.key === column(table, key));
-  const bounds = list && boundsOf(part.others[key]!);
-  return bounds && { list, scope: part.scope, facets: part.facets, ...bounds };
+/** Returns the entries of a list that is sorted by one of the other conditions of the part, if one is such a range. */
+function rangeEntries(table: Table, part: Part): Part | undefined {
+  for (const list of table.lists!.all) {
+    const { [list.key.slice(KEY_COLUMN.length)]: range, ...others } = part.others;
+    const bounds = range !== undefined && boundsOf(range);
+    if (bounds) return { ...part, list, from: bounds.from, to: bounds.to, others };
+  }
+  return undefined;
+}
+
+/** Returns the order of the lists that are sorted by this column. */
+function orderByColumn(name: string): SortOrder {
+  const by_id = ['id', 'asc'] as const;
+  return name === 'id' ? [by_id] : [[name.slice(KEY_COLUMN.length), 'asc'], by_id];
 }
 
 /** Names no column twice, because SQLite would then sort. */

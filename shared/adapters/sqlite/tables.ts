@@ -4,6 +4,7 @@ import type { StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
 import { Facets } from './facets';
+import { unitsSchema } from './units';
 
 /**
  * The table of a collection. Its columns are `id, position, key_<key>…, exact_keys, body, state, expansions`, and also
@@ -135,7 +136,7 @@ export function toIndexKey(text: string): { key: string; direction: 'ASC' | 'DES
   return text.startsWith('-') ? { key: text.slice(1), direction: 'DESC' } : { key: text, direction: 'ASC' };
 }
 
-const KEY_COLUMN = 'key_';
+export const KEY_COLUMN = 'key_';
 
 /** The prefix avoids a conflict with other columns, because a key may be called `position`, too. */
 const keyColumn = (key: string): string => `${KEY_COLUMN}${key}`;
@@ -185,6 +186,7 @@ function toDdl({ name, spec, lists }: Table): string {
   const keys = Object.entries(spec.keys).map(([key, kind]) => {
     return `${keyColumn(key)} ${kind.toUpperCase()},`;
   });
+  const units = spec.units ? `;\n${unitsSchema(name)}` : '';
   return `CREATE TABLE ${name} (id TEXT PRIMARY KEY NOT NULL, position INTEGER NOT NULL, ${keys.join(' ')}
-     ${lists && !lists.shared ? 'facet INTEGER, ' : ''}exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT`;
+     ${lists && !lists.shared ? 'facet INTEGER, ' : ''}exact_keys TEXT, body TEXT, state TEXT, expansions TEXT${spec.words ? ', words_scope TEXT, words TEXT' : ''}) STRICT${units}`;
 }

@@ -15,6 +15,12 @@ const CHUNK_MAX = 4_096;
 /** So many look-ups are made before other work of the process may run: less than 1 ms. */
 const LOOKUPS_AT_ONCE = 4_096;
 
+/** So many matches are checked at once: about 1 ms. */
+const CHECKED_AT_ONCE = 500;
+
+/** Returns those of the ranks whose documents fulfil a condition that no list expresses, in the same order. */
+export type Check = (ranks: readonly number[]) => Promise<readonly number[]>;
+
 /** A limit for the entries that one search reads, so that its cost has a bound however frequent the words are. */
 export class Budget {
   private entries: number;
@@ -93,41 +99,54 @@ function firstAtOrBelow(ranks: readonly number[], rank: number): number | undefi
   return ranks[low];
 }
 
-/** Finds the ranks that are in all of some lists and in none of some others, from the highest one on. */
+/** Finds the ranks that are in all of some lists, in none of some others and pass the check, from the highest one on. */
 export class Intersection {
   /** True if the budget ended before the lists did. Older documents may match, too. */
   is_cut = false;
   private readonly all: readonly RankList[];
   private readonly none: readonly RankList[];
   private readonly budget: Budget;
+  private readonly check: Check | undefined;
+  /** Matching ranks that are not checked yet. */
+  private unchecked: number[] = [];
   private readonly found: number[] = [];
   /** The highest rank that was not looked at; 0 at the end. */
   private next = Number.MAX_SAFE_INTEGER;
 
-  constructor(all: readonly RankList[], none: readonly RankList[], budget: Budget) {
+  constructor(all: readonly RankList[], none: readonly RankList[], budget: Budget, check?: Check) {
     this.all = all;
     this.none = none;
     this.budget = budget;
+    this.check = check;
   }
 
   /** Returns the highest matching ranks, at most `limit`. */
   async highest(limit: number): Promise<readonly number[]> {
     while (this.found.length < limit && this.next > 0 && !this.is_cut) {
       await endLongTurn();
-      const list = this.advance(limit);
+      const wanted = limit - this.found.length;
+      const list = this.advance(this.check ? Math.min(wanted, CHECKED_AT_ONCE) : wanted);
       this.is_cut = list !== undefined && this.budget.is_spent;
+      const is_full = this.unchecked.length >= Math.min(wanted, CHECKED_AT_ONCE);
+      if (is_full || this.is_cut || this.next === 0) await this.checkFound();
       if (list && !this.is_cut) this.budget.charge(await list.read(this.next));
     }
     return this.found.slice(0, limit);
   }
 
+  private async checkFound(): Promise<void> {
+    const ranks = this.unchecked;
+    this.unchecked = [];
+    for (const rank of this.check ? await this.check(ranks) : ranks) this.found.push(rank);
+  }
+
   /**
-   * Goes on until there are `limit` ranks, or for `LOOKUPS_AT_ONCE`. Returns the list that must be read at `next` before, if
+   * Goes on until there are `limit` unchecked ranks, or for `LOOKUPS_AT_ONCE`. Returns the list that must be read at `next` before, if
    * there is one.
    */
   private advance(limit: number): RankList | undefined {
     let lookups = 0;
-    while (this.found.length < limit && this.next > 0) {
+    while (this.unchecked.length < limit && this.next > 0) {
       for (let n = 0, agreed = 0; agreed < this.all.length && this.next > 0; n = (n + 1) % this.all.length) {
         if (lookups++ === LOOKUPS_AT_ONCE) return undefined;
         const rank = this.all[n]!.find(this.next);
@@ -141,7 +160,7 @@ export class Intersection {
         if (rank === undefined) return list;
         is_excluded ||= rank === this.next;
       }
-      if (!is_excluded) this.found.push(this.next);
+      if (!is_excluded) this.unchecked.push(this.next);
       this.next = Math.max(0, this.next - 1);
     }
     return undefined;

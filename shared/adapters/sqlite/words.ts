@@ -1,22 +1,24 @@
 import type { Key, StoredDocument } from '../../catalog/documents';
 import { compareByOrder, compareTexts, type SortDirection, type SortOrder } from '../../catalog/sorting';
 import { endLongTurn } from '../../kernel/async';
-import type {
-  KeyCondition,
-  MatchingWordsQuery,
-  RelatedQuery,
-  ViewQuery,
-  WordCount,
-  WordCounts,
-  WordCountsQuery,
-  WordMatch,
-  WordScope,
-  WordSearch,
-  WordSearchResult,
-  WordTerms,
+import {
+  isUnitCondition,
+  type KeyCondition,
+  type MatchingWordsQuery,
+  type RelatedQuery,
+  type UnitCondition,
+  type ViewQuery,
+  type WordCount,
+  type WordCounts,
+  type WordCountsQuery,
+  type WordMatch,
+  type WordScope,
+  type WordSearch,
+  type WordSearchResult,
+  type WordTerms,
 } from '../../ports/view-store';
 import { wordScope } from '../stored-collections';
-import type { SqliteConnection, SqlRow, SqlValue } from './connection';
+import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import {
   afterSql,
   checkWord,
@@ -30,6 +32,7 @@ import {
 } from './documents';
 import type { ListReader } from './list-pages';
 import { column, type Table } from './tables';
+import { unitSql, unitsTable, unitTerm } from './units';
 import {
   EVERY_TERM,
   INDEXED_PREFIX_MAX,
@@ -139,6 +142,8 @@ class WordReader {
   /** What the conditions on keys demand and exclude. */
   private readonly all: RankList[] = [];
   private readonly none: RankList[] = [];
+  /** What one unit of each document must fulfil. */
+  private unit: UnitCondition | undefined;
   private readonly lists = new Map<string, RankList>();
   private readonly expanded = new Map<string, WordMatch[]>();
 
@@ -173,6 +178,10 @@ class WordReader {
     for (const [key, condition] of Object.entries(this.addLists(where))) {
       const excluded = excludedValue(condition);
       if (Object.hasOwn(scope, key) && isSame(scope[key], condition)) continue;
+      if (isUnitCondition(condition)) {
+        this.unit = condition;
+        continue;
+      }
       if (key === 'id' && excluded !== null) this.none.push(this.listOfDocument(String(excluded)));
       else others[key] = condition;
     }
@@ -267,7 +276,20 @@ class WordReader {
   private matchesOf(terms: WordTerms, budget: Budget): Intersection {
     const groups = terms.map((matches) => this.listOf(this.anyOf(matches)));
     if (groups.length === 0) groups.push(this.listOf(this.inAnyTag(EVERY_TERM)));
-    return new Intersection([...groups, ...this.all], this.none, budget);
+    const { unit } = this;
+    const check = unit && ((ranks: readonly number[]) => this.withUnit(ranks, unit));
+    return new Intersection([...groups, ...this.all], this.none, budget, check);
+  }
+
+  /** Returns the ranks of the documents with a unit that fulfils the condition, in the same order. */
+  private async withUnit(ranks: readonly number[], unit: UnitCondition): Promise<number[]> {
+    const { sql, parameters } = unitTerm(this.table.name, unit, 'e.row');
+    const statement = `SELECT json_group_array(rank) FROM (SELECT e.rank FROM json_each(?) AS page
+      CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value WHERE ${sql} ORDER BY page.key)`;
+    const found = await this.run(() =>
+      this.connection.value(statement, [JSON.stringify(ranks), ...parameters]),
+    );
+    return JSON.parse(String(found)) as number[];
   }
 
   /** Returns a page of the sequence of all tiers, each with its newest documents first. */
@@ -451,17 +473,19 @@ class WordReader {
 
   /** Counts the documents of the labels that begin with the prefixes. The vocabulary may also have former labels. */
   async counts(query: WordCountsQuery): Promise<WordCounts[]> {
-    const { terms, limit, documents_max, assertAwaited } = query;
+    const { terms, limit, of_units, assertAwaited } = query;
     const labels_of = new Map<string, readonly string[]>();
     for (const prefix of query.prefixes) labels_of.set(prefix, await this.labelsOf(prefix));
     const isLarge = (prefix: string): boolean => labels_of.get(prefix)!.length > LABELS_MAX;
-    const large = query.prefixes.filter(isLarge);
-    const all = large.length === 0 ? [] : await this.ranksWith(terms, documents_max + 1);
-    const of_large = await this.labelCounts(all.slice(0, documents_max), large, assertAwaited);
+    const documents_max = query.prefixes.some(isLarge) ? query.documents_max : Number.POSITIVE_INFINITY;
+    const read = query.prefixes.filter((prefix) => of_units || isLarge(prefix));
+    const all = read.length === 0 ? [] : await this.ranksWith(terms, documents_max + 1);
+    const counts_of = await this.labelCounts(all.slice(0, documents_max), read, query);
     const found: WordCounts[] = [];
     for (const [prefix, labels] of labels_of) {
-      if (isLarge(prefix)) {
-        const counts = await mostFrequent(of_large.get(prefix)!, limit);
+      const counted = counts_of.get(prefix);
+      if (counted) {
+        const counts = await mostFrequent(counted, limit);
         found.push({ counts, is_complete: all.length <= documents_max });
         continue;
       }
@@ -492,23 +516,39 @@ class WordReader {
   private async labelCounts(
     ranks: readonly number[],
     prefixes: readonly string[],
-    assertAwaited: () => void,
+    { of_units, assertAwaited }: WordCountsQuery,
   ): Promise<Map<string, Map<string, number>>> {
+    const { sql, parameters } = of_units && this.unit ? this.unitLabels(this.unit) : this.documentLabels();
+    const counts = new Map(prefixes.map((prefix) => [prefix, new Map<string, number>()]));
+    for (const some of inChunks(ranks, LABELLED_AT_ONCE)) {
+      assertAwaited();
+      const rows = await this.run(() => this.connection.all(sql, [...parameters, JSON.stringify(some)]));
+      for (const [words] of rows)
+        for (const word of new Set(String(words).split(' ')))
+          for (const [prefix, of_prefix] of counts)
+            if (word.startsWith(prefix)) of_prefix.set(word, (of_prefix.get(word) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  /** Returns the statement that reads the labels of each document at some ranks. */
+  private documentLabels(): { sql: string; parameters: SqlInput[] } {
     // Labels are after the text, which may be long and is not converted.
     const sql = `SELECT substr(words, at) FROM (
       SELECT ' ' || d.words AS words, instr(' ' || d.words, ?) AS at FROM json_each(?) AS page
         CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value
         CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row) WHERE at > 0`;
-    const counts = new Map(prefixes.map((prefix) => [prefix, new Map<string, number>()]));
-    for (const some of inChunks(ranks, LABELLED_AT_ONCE)) {
-      assertAwaited();
-      const rows = await this.run(() => this.connection.all(sql, [` ${LABEL_START}`, JSON.stringify(some)]));
-      for (const [words] of rows)
-        for (const word of String(words).split(' '))
-          for (const [prefix, of_prefix] of counts)
-            if (word.startsWith(prefix)) of_prefix.set(word, (of_prefix.get(word) ?? 0) + 1);
-    }
-    return counts;
+    return { sql, parameters: [` ${LABEL_START}`] };
+  }
+
+  /** Returns the statement that reads the labels of those units of each document at some ranks that fulfil the condition. */
+  private unitLabels({ unit }: UnitCondition): { sql: string; parameters: SqlInput[] } {
+    const { sql, parameters } = unitSql(unit);
+    const labels = `SELECT group_concat(u.labels, '') FROM ${unitsTable(this.table.name)} AS u WHERE u.row = e.row ${sql}`;
+    return {
+      sql: `SELECT (${labels}) FROM json_each(?) AS page CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value`,
+      parameters,
+    };
   }
 
   private inVocabulary(matches: readonly WordMatch[]): WordMatch[] {

@@ -4,12 +4,12 @@ import type { JsonObject } from '../events/envelope';
 import type { ListingEmbed, PlaceEmbed } from '../listing/document';
 import type { MediaEmbed } from '../media/document';
 import { dueAt } from '../schedule';
-import { featuredIn, listedIn } from '../search/words';
-import type { CollectionSpec, Document, KeysOf } from '../stored-document';
+import { featuredIn, listedIn, variantLabels } from '../search/words';
+import type { CollectionSpec, Document, KeysOf, Unit } from '../stored-document';
 import { type Visibility, visibilitySchema } from '../vocabulary';
 import { publicationFields } from './fields';
 import { averageOf, type Publication, type PublicationCounts } from './publication';
-import { summaryOf, type Variant } from './variants';
+import { isAvailable, type Variant } from './variants';
 
 const keys = {
   store_id: 'text',
@@ -20,9 +20,16 @@ const keys = {
   visibility: 'text',
   featured_rank: 'integer',
   created_at: 'text',
-  /** The price in lists from low to high (`up`) and from high to low (`down`). They differ for an inactive price. */
+  /**
+   * The lowest price of its units, in lists from low to high (`up`) and from high to low (`down`). The keys differ for an
+   * inactive price.
+   */
   price_up: 'integer',
   price_down: 'integer',
+  /** The highest price of its units, `INACTIVE_PRICE_DOWN` for an inactive price. */
+  price_max: 'integer',
+  /** The store of a publication whose units have different prices, otherwise null. */
+  varies_in: 'text',
   /** The title without case and accents (`foldText`), to sort by name. */
   name_fold: 'text',
   /** The average rating, and the time of creation (`ratingRank`). */
@@ -33,7 +40,7 @@ const keys = {
   discount_from: 'integer',
   discount_until: 'integer',
   external_id: 'text',
-  /** When the visibility changes next (`dueAt`), in milliseconds. Null if no time is set. */
+  /** When the visibility (`dueAt`) or a price changes next (`priceChangeAfter`), in milliseconds. Null if no time is set. */
   due_at: 'integer',
   version: 'integer',
   /** Of a deleted publication, whose other keys are null: its store, and the time of the deletion. */
@@ -54,8 +61,9 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
   words: {
     scope: ['store_id', 'visibility'],
     newest_by: 'created_at',
-    ranges: ['price_up', 'price_down', 'name_fold', 'rating_rank'],
+    ranges: ['price_up', 'price_down', 'price_max', 'name_fold', 'rating_rank'],
   },
+  units: true,
   repeats: {
     aggregate: 'publication',
     fields: [...Object.keys(publicationFields), 'id', 'store_id', 'version', 'created_at', 'updated_at'],
@@ -76,11 +84,11 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     scopes: ['listing_id', 'store_id'],
     orders: [
       // With `also`, a list that is filtered by price reads only the documents of its page.
-      { key: 'created_at', also: ['price_up'] },
-      { key: 'price_up', also: ['created_at'] },
+      { key: 'created_at', also: ['price_up', 'price_max'] },
+      { key: 'price_up', also: ['created_at', 'price_max'] },
       { key: 'price_down' },
-      { key: 'name_fold', also: ['price_up'] },
-      { key: 'rating_rank', also: ['price_up'] },
+      { key: 'name_fold', also: ['price_up', 'price_max'] },
+      { key: 'rating_rank', also: ['price_up', 'price_max'] },
     ],
     shared: {
       scope: 'listing_id',
@@ -103,6 +111,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     ['store_id', 'visibility', 'featured_rank', 'id'],
     ['store_id', 'visibility', 'external_id', 'id'],
     ['due_at', 'id'],
+    ['varies_in', 'price_max', 'id', 'price_up', 'visibility', 'listing_id', ...FILTERS],
     ['deleted_in', '-deleted_at', '-id'],
   ],
 };
@@ -120,19 +129,56 @@ export type PublicationKeys = KeysOf<typeof keys> & { readonly visibility: Visib
 const TIME_MIN = -8_640_000_000_000_000;
 const TIME_MAX = 8_640_000_000_000_000;
 
+/** Returns the price in a sale. A variant without a sale price has that of its publication. */
+const priceInSale = (one: Variant | Publication, { sale_price_amount }: Publication): number =>
+  Math.min(one.price_amount, one.sale_price_amount ?? sale_price_amount ?? one.price_amount);
+
+/** Whether something costs less while the sale runs. */
+export function hasSale(publication: Publication): boolean {
+  const all = [publication, ...publication.variants];
+  return publication.price_active && all.some((one) => priceInSale(one, publication) < one.price_amount);
+}
+
+/** Returns the span of the sale: from the first time, inclusive, until the second, exclusive. */
+const saleSpan = ({ sale_from, sale_to }: Publication): readonly [from: number, until: number] => [
+  sale_from === null ? TIME_MIN : Date.parse(sale_from),
+  sale_to === null ? TIME_MAX : Date.parse(sale_to),
+];
+
+/** Returns when the sale begins or ends next, after a time. Null if no price changes then. */
+function priceChangeAfter(publication: Publication, at_ms: number): number | null {
+  const next = saleSpan(publication).filter((time) => time > at_ms && time < TIME_MAX);
+  return next.length > 0 && hasSale(publication) ? Math.min(...next) : null;
+}
+
+/** Returns what customers can buy at a time, in Unix milliseconds. */
+export function unitsOf(publication: Publication, at_ms: number): Unit[] {
+  const { price_active, quantity_available, variants } = publication;
+  const [from, until] = saleSpan(publication);
+  const is_sale = from <= at_ms && at_ms < until;
+  const activePrice = (one: Variant | Publication): number =>
+    is_sale ? priceInSale(one, publication) : one.price_amount;
+  const priceOf = (one: Variant | Publication) => (price_active ? activePrice(one) : null);
+  if (variants.length === 0) {
+    const in_stock = quantity_available === null || quantity_available > 0;
+    return [{ price: priceOf(publication), in_stock, labels: [] }];
+  }
+  const units = variants.map((variant) => ({
+    price: priceOf(variant),
+    in_stock: isAvailable(variant),
+    labels: variantLabels(variant),
+  }));
+  return [...new Map(units.map((unit) => [JSON.stringify(unit), unit])).values()];
+}
+
 /** Returns when the publication has a discount (docs/interface/publications.md#sales). It has none in an empty span. */
 function discountOf(publication: Publication): { discount_from: number; discount_until: number } {
-  const { price_active, sale_from, sale_to, variants } = publication;
-  const all = [publication, ...variants];
-  const always = all.some((one) => (one.compare_at_amount ?? 0) > one.price_amount);
-  const in_sale = all.some(
-    (one) => one.sale_price_amount !== null && one.sale_price_amount < one.price_amount,
-  );
-  if (!price_active || !(always || in_sale)) return { discount_from: TIME_MAX, discount_until: TIME_MIN };
-  return {
-    discount_from: always || sale_from === null ? TIME_MIN : Date.parse(sale_from),
-    discount_until: always || sale_to === null ? TIME_MAX : Date.parse(sale_to),
-  };
+  const { price_active, variants } = publication;
+  const always = [publication, ...variants].some((one) => (one.compare_at_amount ?? 0) > one.price_amount);
+  if (!(price_active && always) && !hasSale(publication))
+    return { discount_from: TIME_MAX, discount_until: TIME_MIN };
+  const [discount_from, discount_until] = always ? [TIME_MIN, TIME_MAX] : saleSpan(publication);
+  return { discount_from, discount_until };
 }
 
 /** Returns the places as one text: `<listing id>=<position>`, without a position `<listing id>=`, with spaces between them. */
@@ -185,13 +231,21 @@ const RATING_STEP = 2 ** 44;
 export const ratingRank = (reviews: ReviewCounts, created_at: string): number =>
   Math.round(averageOf(reviews) * 100) * RATING_STEP + Date.parse(created_at);
 
-/** Returns the keys. `listing_id` is null if the publication is in no listing of its store. */
+/**
+ * Returns the keys, with the prices at a time in Unix milliseconds. `listing_id` is null if the publication is in no listing of
+ * its store.
+ */
 export function publicationKeys(
   publication: Publication,
   listing_id: string | null,
   reviews: ReviewCounts,
+  at_ms: number,
+  units: readonly Unit[] = unitsOf(publication, at_ms),
 ): PublicationKeys {
-  const { price_active, price_amount, quantity_available, variants } = publication;
+  const prices = units.flatMap(({ price }) => price ?? []);
+  const [lowest, highest] = [Math.min(...prices), Math.max(...prices)];
+  const is_active = prices.length > 0;
+  const changes = [dueAt(publication), priceChangeAfter(publication, at_ms)].filter((time) => time !== null);
   return {
     store_id: publication.store_id,
     listing_id,
@@ -199,17 +253,19 @@ export function publicationKeys(
     visibility: publication.visibility,
     featured_rank: publication.featured_position ?? NOT_FEATURED,
     created_at: publication.created_at,
-    price_up: price_active ? price_amount : INACTIVE_PRICE_UP,
-    price_down: price_active ? price_amount : INACTIVE_PRICE_DOWN,
+    price_up: is_active ? lowest : INACTIVE_PRICE_UP,
+    price_down: is_active ? lowest : INACTIVE_PRICE_DOWN,
+    price_max: is_active ? highest : INACTIVE_PRICE_DOWN,
+    varies_in: lowest < highest ? publication.store_id : null,
     name_fold: foldText(publication.title),
     rating_rank: ratingRank(reviews, publication.created_at),
     free_shipping: publication.free_shipping ? 1 : 0,
     ...discountOf(publication),
-    in_stock: +(summaryOf(variants)?.in_stock ?? (quantity_available === null || quantity_available > 0)),
+    in_stock: +units.some(({ in_stock }) => in_stock),
     deleted_in: null,
     deleted_at: null,
     external_id: publication.external_id,
-    due_at: dueAt(publication),
+    due_at: changes.length > 0 ? Math.min(...changes) : null,
     version: publication.version,
   };
 }

@@ -383,7 +383,7 @@ export async function possibleOwners<Found extends { readonly id: string; readon
 }
 
 /** Returns whether the variant can be bought. */
-const isAvailable = ({ quantity_available, allow_backorder }: Variant): boolean =>
+export const isAvailable = ({ quantity_available, allow_backorder }: Variant): boolean =>
   allow_backorder || quantity_available === null || quantity_available > 0;
 
 /** Price and stock of a publication, which follow from its variants. Undefined if it has none. */

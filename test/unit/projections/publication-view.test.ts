@@ -64,6 +64,8 @@ describe('the document of a publication', () => {
       created_at: expect.stringMatching(/^2026-/),
       price_up: 1999,
       price_down: 1999,
+      price_max: 1999,
+      varies_in: null,
       name_fold: 'armel & grosse',
       rating_rank: Date.parse(String(document!.keys.created_at)),
       free_shipping: 1,
@@ -81,6 +83,7 @@ describe('the document of a publication', () => {
     expect(document!.keys).toMatchObject({
       price_up: INACTIVE_PRICE_UP,
       price_down: INACTIVE_PRICE_DOWN,
+      price_max: INACTIVE_PRICE_DOWN,
       featured_rank: NOT_FEATURED,
       in_stock: 0,
       free_shipping: 0,

@@ -10,10 +10,11 @@ import {
 import { addToFacet, type Facets, facetKey } from '../../../shared/catalog/publication/facets';
 import type { Publication } from '../../../shared/catalog/publication/publication';
 import { publicationResource } from '../../../shared/catalog/publication/publication';
-import { publicationWords } from '../../../shared/catalog/search/words';
+import { labelTerm, publicationWords } from '../../../shared/catalog/search/words';
 import { compareByOrder, featuredFirst, orderOf, type SortOrder } from '../../../shared/catalog/sorting';
 import type { Store } from '../../../shared/catalog/store/store';
 import { storeResource } from '../../../shared/catalog/store/store';
+import type { Unit } from '../../../shared/catalog/stored-document';
 import { foldText } from '../../../shared/kernel/text';
 
 /** The contents of one store, from which `documentsOf` computes what the projection would have written. */
@@ -42,15 +43,59 @@ export function documentsOf(contents: StoreContents): Document[] {
   ];
 }
 
+/** The current time in the documents, in Unix milliseconds. */
+export const NOW_MS = 1_000_000;
+
+/** Returns the lowest price with which a variant, or the publication without variants, is offered now. */
+function priceNow(
+  item: Publication,
+  sold: { price_amount: number; sale_price_amount: number | null },
+): number {
+  const begins = item.sale_from === null || new Date(item.sale_from).getTime() <= NOW_MS;
+  const ends = item.sale_to !== null && new Date(item.sale_to).getTime() <= NOW_MS;
+  const sale = sold.sale_price_amount ?? item.sale_price_amount;
+  return begins && !ends && sale !== null && sale < sold.price_amount ? sale : sold.price_amount;
+}
+
+/** What a customer can buy. */
+export interface Sold {
+  /** Undefined if the price is inactive. */
+  readonly price: number | undefined;
+  readonly in_stock: boolean;
+  /** The values of the options. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** Returns the variants of a publication, or the publication itself. */
+export function soldOf(item: Publication): Sold[] {
+  const all = item.variants.length > 0 ? item.variants : [{ ...item, option_values: {} }];
+  return all.map((one) => ({
+    price: item.price_active ? priceNow(item, one) : undefined,
+    in_stock: one.quantity_available === null || one.quantity_available > 0,
+    values: one.option_values,
+  }));
+}
+
+const unitsOf = (item: Publication): Unit[] =>
+  soldOf(item).map(({ price, in_stock, values }) => ({
+    price: price ?? null,
+    in_stock,
+    labels: Object.entries(values).map(([name, value]) => labelTerm(`option.${name}`, value)),
+  }));
+
 export function publicationKeys(item: Publication, listing?: Listing): Record<string, Key> {
+  const prices = soldOf(item).flatMap(({ price }) => price ?? []);
+  const [lowest, highest] = [Math.min(...prices), Math.max(...prices)];
   return {
     store_id: item.store_id,
     listing_id: listing?.id ?? null,
     visibility: item.visibility,
     featured_rank: item.featured_position ?? NOT_FEATURED,
     created_at: item.created_at,
-    price_up: item.price_active ? item.price_amount : INACTIVE_PRICE_UP,
-    price_down: item.price_active ? item.price_amount : INACTIVE_PRICE_DOWN,
+    price_up: item.price_active ? lowest : INACTIVE_PRICE_UP,
+    price_down: item.price_active ? lowest : INACTIVE_PRICE_DOWN,
+    price_max: item.price_active ? highest : INACTIVE_PRICE_DOWN,
+    varies_in: highest > lowest ? item.store_id : null,
     name_fold: foldText(item.title),
     // They have no reviews.
     rating_rank: Date.parse(item.created_at),
@@ -60,8 +105,7 @@ export function publicationKeys(item: Publication, listing?: Listing): Record<st
   };
 }
 
-const inStock = (item: Publication): boolean =>
-  item.quantity_available === null || item.quantity_available > 0;
+const inStock = (item: Publication): boolean => soldOf(item).some(({ in_stock }) => in_stock);
 
 function facetsOf(publications: readonly Publication[]): Facets {
   return publications.reduce<Facets>((facets, item) => {
@@ -161,6 +205,7 @@ function publicationDocument(item: Publication, listing: Listing | undefined): D
       media: [],
     },
     words: publicationWords(item),
+    units: unitsOf(item),
   };
   return { collection: 'publications', id: item.id, document };
 }

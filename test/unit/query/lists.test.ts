@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import type { JsonObject } from '../../../shared/catalog/events/envelope';
+import { initialValues } from '../../../shared/catalog/fields';
 import type { Publication } from '../../../shared/catalog/publication/publication';
+import { type Variant, variantFields } from '../../../shared/catalog/publication/variants';
 import { compareByOrder, orderOf } from '../../../shared/catalog/sorting';
 import { listSortModeSchema, type Visibility } from '../../../shared/catalog/vocabulary';
 import { cases, SEED } from '../../support/long';
-import { publicationKeys } from './catalog-documents';
+import { NOW_MS, publicationKeys, type Sold, soldOf } from './catalog-documents';
 import { ReadWorld } from './read-world';
 import { idOf, minute, sampleListing, samplePublication, sampleStore } from './sample';
 
@@ -14,22 +16,50 @@ const foreign = sampleListing(other, 'Foreign');
 const open = sampleListing(store, 'Open');
 const hidden = sampleListing(store, 'Hidden', { visibility: 'private' });
 
+const SIZES = ['S', 'M', 'L'];
+const COLORS = ['Red', 'Blue'];
+const PRICES = [0, 100, 250, 99_999_999_999];
+const price = fc.constantFrom(...PRICES);
+const sale_price = fc.constantFrom(null, null, 0, 100);
+const stock = fc.constantFrom(0, 3, null);
+const variants = fc.uniqueArray(
+  fc.record({
+    ...{ size: fc.constantFrom(...SIZES), color: fc.constantFrom(...COLORS) },
+    ...{ price_amount: price, sale_price_amount: sale_price, quantity_available: stock },
+  }),
+  { selector: ({ size, color }) => `${size} ${color}`, maxLength: 4 },
+);
+const [PAST, FUTURE] = [new Date(NOW_MS).toISOString(), new Date(NOW_MS + 1).toISOString()];
+
 /** Few values each, so that ties are frequent. */
 const publications = fc.sample(
   fc.record({
     visibility: fc.constantFrom<Visibility>('public', 'public', 'private'),
     listing_id: fc.constantFrom(open.id, hidden.id, null),
-    price_amount: fc.constantFrom(0, 100, 250, 99_999_999_999),
+    price_amount: price,
     price_active: fc.constantFrom(true, true, false),
+    ...{ sale_price_amount: sale_price, variants },
+    ...{ sale_from: fc.constantFrom(null, PAST, FUTURE), sale_to: fc.constantFrom(null, null, PAST, FUTURE) },
     title: fc.constantFrom('Ärmel', 'armel', 'Zoë', 'apple', 'Éclair', '帽子'),
     free_shipping: fc.constantFrom(true, false, null),
-    quantity_available: fc.constantFrom(0, 3, null),
+    quantity_available: stock,
     featured_position: fc.constantFrom(1, 10_000, null, null),
     created_at: fc.constantFrom(minute(1), minute(2), minute(3)),
   }),
   { numRuns: 120, seed: SEED },
 );
-const items: Publication[] = publications.map((fields, n) => samplePublication(store, `#${n}`, fields));
+const items: Publication[] = publications.map(({ variants: all, ...fields }, n) => {
+  const sold = all.map(({ size, color, ...one }, index) => ({
+    ...(initialValues(variantFields) as unknown as Omit<Variant, 'id'>),
+    ...{ ...one, id: `variant-${index}`, option_values: { Size: size, Color: color } },
+  }));
+  const options = [
+    { name: 'Size', values: [...new Set(all.map(({ size }) => size))] },
+    { name: 'Color', values: [...new Set(all.map(({ color }) => color))] },
+  ];
+  const with_variants = sold.length > 0 && { variants: sold, options };
+  return samplePublication(store, `#${n}`, { ...fields, ...with_variants });
+});
 
 interface Filters {
   visibility: 'public' | 'private' | 'all';
@@ -39,22 +69,35 @@ interface Filters {
   in_stock?: boolean | undefined;
   min_price?: number | undefined;
   max_price?: number | undefined;
+  sizes?: readonly string[] | undefined;
+  colors?: readonly string[] | undefined;
 }
 
 /** Implements the filters independently of keys, sentinel values and facets. */
 function matches(item: Publication, filters: Filters): boolean {
-  const { min_price = 0, max_price = Number.POSITIVE_INFINITY } = filters;
-  const has_range = filters.min_price !== undefined || filters.max_price !== undefined;
   const hiddenListing = filters.listing_id === hidden.id && filters.visibility === 'public';
   const matchesFlag = (filter: boolean | undefined, value: boolean) =>
     filter === undefined || filter === value;
+  const sold = soldOf(item);
   return (
     (filters.visibility === 'all' || filters.visibility === item.visibility) &&
     (filters.listing_id === undefined || (filters.listing_id === item.listing_id && !hiddenListing)) &&
     matchesFlag(filters.featured, item.featured_position !== null) &&
     matchesFlag(filters.free_shipping, item.free_shipping === true) &&
-    matchesFlag(filters.in_stock, item.quantity_available !== 0) &&
-    (!has_range || (item.price_active && item.price_amount >= min_price && item.price_amount <= max_price))
+    (filters.in_stock !== false || sold.every(({ in_stock }) => !in_stock)) &&
+    sold.some((one) => isWanted(one, filters))
+  );
+}
+
+/** Whether one variant, or a publication without variants, is what a customer looks for. */
+function isWanted({ price, in_stock, values }: Sold, filters: Filters): boolean {
+  const { min_price, max_price, sizes, colors } = filters;
+  return (
+    (min_price === undefined || (price !== undefined && price >= min_price)) &&
+    (max_price === undefined || (price !== undefined && price <= max_price)) &&
+    (filters.in_stock !== true || in_stock) &&
+    (sizes === undefined || sizes.includes(values.Size!)) &&
+    (colors === undefined || colors.includes(values.Color!))
   );
 }
 
@@ -66,7 +109,18 @@ const filtersOf = fc.record({
   in_stock: fc.constantFrom(undefined, true, false),
   min_price: fc.constantFrom(undefined, undefined, 0, 100),
   max_price: fc.constantFrom(undefined, undefined, 250, 999_999_999_999),
+  sizes: fc.constantFrom(undefined, undefined, ['L'], ['S', 'M']),
+  colors: fc.constantFrom(undefined, undefined, ['Red'], ['Blue', 'Pink']),
 });
+
+/** Returns the parameters of the request. */
+const parametersOf = ({ sizes = [], colors = [], ...others }: Filters): [string, string][] => [
+  ...sizes.map((size): [string, string] => ['option.Size', size]),
+  ...colors.map((color): [string, string] => ['option.Color', color]),
+  ...Object.entries(others).flatMap(([name, value]): [string, string][] =>
+    value === undefined ? [] : [[name, String(value)]],
+  ),
+];
 
 describe('lists', () => {
   let world: ReadWorld;
@@ -91,14 +145,13 @@ describe('lists', () => {
           .sort((a, b) => compareByOrder(orderOf(requested), a, b))
           .map((item) => item.id as string);
         const [, sort, order] = /^(.*)_(asc|desc)$/.exec(requested)!;
-        const parameters = Object.entries(filters).filter(([, value]) => value !== undefined);
         const pages = Math.max(1, Math.ceil(expected.length / limit));
         const walked: string[] = [];
         let cursor: unknown;
         for (let page = 1; page <= pages; page++) {
           const read = async (start: [string, string]) => {
             const query = new URLSearchParams([
-              ...parameters.map(([name, value]) => [name, String(value)] as [string, string]),
+              ...parametersOf(filters),
               ['sort', sort!],
               ['order', order!],
               ['limit', String(limit)],
@@ -126,6 +179,38 @@ describe('lists', () => {
           walked.push(...ids(answer.data));
         }
         expect(walked).toEqual(expected);
+      }),
+      cases(25),
+    );
+  });
+
+  test('the facets of sizes and prices count what their values find together with the other filters', async () => {
+    await fc.assert(
+      fc.asyncProperty(filtersOf, async (filters) => {
+        const query = new URLSearchParams([...parametersOf(filters), ['facets', 'option.Size,price']]);
+        const { meta } = await world.ask('/api/publications', { query: String(query) });
+        type Facet = { values: { value: string; count: number }[] };
+        const [sizes, prices] = meta!.facets as unknown as [Facet, Facet];
+        const count = (more: Partial<Filters>) =>
+          items.filter((item) => matches(item, { ...filters, ...more })).length;
+        for (const size of SIZES) {
+          const { count: counted = 0 } = sizes.values.find(({ value }) => value === size) ?? {};
+          expect([size, counted]).toEqual([size, count({ sizes: [size] })]);
+        }
+        const found = items.filter((item) =>
+          matches(item, { ...filters, min_price: undefined, max_price: undefined }),
+        );
+        const wanted = (item: Publication) =>
+          soldOf(item).filter((one) =>
+            isWanted(one, { ...filters, min_price: undefined, max_price: undefined }),
+          );
+        const shown = new Set(found.flatMap(wanted).flatMap(({ price: one }) => one ?? []));
+        for (const { value, count: counted } of prices.values) {
+          const [min_price, max_price] = value.split('-').map(Number);
+          expect([value, counted]).toEqual([value, count({ min_price, max_price })]);
+          for (const one of shown) if (one >= min_price! && one <= max_price!) shown.delete(one);
+        }
+        expect([...shown]).toEqual([]);
       }),
       cases(25),
     );

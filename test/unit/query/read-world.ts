@@ -14,7 +14,7 @@ import type { ViewStore, ViewVersion } from '../../../shared/ports/view-store';
 import { MemoryEventStore } from '../../support/memory-event-store';
 import { noPictures } from '../../support/no-media';
 import { makeTempDir, type TempDir } from '../../support/temp-dir';
-import { documentsOf, type StoreContents } from './catalog-documents';
+import { documentsOf, NOW_MS, type StoreContents } from './catalog-documents';
 import { idOf } from './sample';
 
 export interface ReadRequest {
@@ -31,7 +31,7 @@ export interface ReadRequest {
  */
 export class ReadWorld {
   /** The current time for the reads, in Unix milliseconds. */
-  now_ms = 1_000_000;
+  now_ms = NOW_MS;
   /** How long reads wait for a minimum position: long, so that tests pass on a busy machine. */
   wait_ms = 60_000;
   /** How long reads wanted to wait for a minimum position. */

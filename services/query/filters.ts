@@ -1,0 +1,169 @@
+import { prefixOf } from '../../shared/api/requests/parameters';
+import {
+  type LabelFilters,
+  type ListingPublicationsQuery,
+  labelFilters,
+  type PriceBounds,
+  publicationFilters,
+} from '../../shared/api/requests/reads';
+import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
+import { parseBarcode } from '../../shared/catalog/publication/barcode';
+import { NOT_FEATURED, type PublicationKeys } from '../../shared/catalog/publication/document';
+import { FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
+import { isOfVariant, labelTerm } from '../../shared/catalog/search/words';
+import type { ListSortMode } from '../../shared/catalog/vocabulary';
+import type { DocumentReader } from '../../shared/ports/document-reader';
+import type { UnitCondition, ViewQuery, WordTerms } from '../../shared/ports/view-store';
+
+/*
+ * The filters of lists of publications, as conditions for a view store (docs/interface/lists.md#filters). Filters by price, stock,
+ * options and codes hold together for one variant (docs/decisions/0034-units.md).
+ */
+
+type FilterName = keyof typeof publicationFilters;
+export type FilterQuery = LabelFilters & PriceBounds & Pick<Partial<ListingPublicationsQuery>, FilterName>;
+const FILTERS = Object.keys(publicationFilters) as FilterName[];
+const LABEL_FILTERS = Object.keys(labelFilters) as (keyof LabelFilters)[];
+
+// --- Filters by key ---
+
+/** Returns the flags that the query filters by. Stores and listings have a total for each combination of flags. */
+export function flagsOf(query: FilterQuery): Partial<FacetFlags> {
+  return Object.fromEntries(FACET_FLAGS.filter(isSetIn(query)).map((name) => [name, query[name]]));
+}
+
+/**
+ * Returns whether the store's or listing's document contains the total for this query. With a filter by price, or by a key
+ * that is not a flag, the view store has to count the publications.
+ */
+export function hasMaintainedTotal(query: FilterQuery): boolean {
+  const isFlag = (name: FilterName) => (FACET_FLAGS as readonly string[]).includes(name);
+  return !filtersByPrice(query) && FILTERS.filter(isSetIn(query)).every(isFlag);
+}
+
+export const isFiltered = (query: FilterQuery): boolean =>
+  filtersByPrice(query) || FILTERS.some(isSetIn(query)) || labelTerms(query).length > 0;
+
+/** What the conditions depend on, besides the filters. */
+export interface FilterContext {
+  readonly version: DocumentReader;
+  readonly store_id: string;
+  /** The order of the list. */
+  readonly mode: ListSortMode;
+  readonly now_ms: number;
+}
+
+/** For a facet, which ignores the filter of its own name. */
+export interface FacetFilter {
+  readonly except?: string;
+  /** Whether the facet counts the labels of variants. The condition for units is then returned also if it excludes nothing. */
+  readonly of_units?: boolean;
+}
+
+/** Returns the filters of the query as conditions on keys and units. The terms of labels must be in the query, too. */
+export async function filterKeys(
+  { version, store_id, mode, now_ms }: FilterContext,
+  query: FilterQuery,
+  { except, of_units = false }: FacetFilter = {},
+): Promise<ViewQuery['where']> {
+  const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!, now_ms));
+  const do_prices_vary = filtersByPrice(query) && (await doPricesVary(version, store_id, query));
+  const unit = unitOf(query, do_prices_vary, except);
+  const count = unit.labels.length + Number(unit.in_stock === true) + Number(unit.price !== undefined);
+  const { min_price, max_price } = query;
+  const is_interval = unit.price !== undefined && min_price !== undefined && max_price !== undefined;
+  const is_needed = count > 1 || is_interval || (of_units && count > 0);
+  return Object.assign(
+    {},
+    ...conditions,
+    priceRange(query, mode, do_prices_vary),
+    is_needed && { units: { unit } },
+  );
+}
+
+function conditionOf(name: FilterName, value: boolean | string | number, now_ms: number): ViewQuery['where'] {
+  if (name === 'featured') return { featured_rank: value ? { lte: NOT_FEATURED - 1 } : NOT_FEATURED };
+  if (name === 'has_discount')
+    return { discount_from: { contains: now_ms, until: 'discount_until', is: value === true } };
+  const key: keyof PublicationKeys = name;
+  return { [key]: typeof value === 'boolean' ? Number(value) : value };
+}
+
+/** Active prices in the range of the query. */
+const activePrices = ({ min_price = 0, max_price = PRICE_AMOUNT_MAX }: PriceBounds) => ({
+  gte: min_price,
+  lte: Math.min(max_price, PRICE_AMOUNT_MAX),
+});
+
+/**
+ * Returns the condition for a price range. The keys of prices contain active ones; for an inactive price they contain
+ * a number outside every range (docs/interface/lists.md#filters). Uses the key that the list is sorted by, so that one index
+ * serves the filter and the order.
+ */
+function priceRange(query: PriceBounds, mode: ListSortMode, do_prices_vary: boolean): ViewQuery['where'] {
+  if (!filtersByPrice(query)) return {};
+  const key = mode === 'price_desc' ? 'price_down' : 'price_up';
+  const { gte, lte } = activePrices(query);
+  if (!do_prices_vary) return { [key]: { gte, lte } };
+  return { [key]: { gte: 0, lte }, ...(gte > 0 && { price_max: { gte } }) };
+}
+
+/**
+ * Returns whether the store has a publication that has variants with different prices, some of which may be in the range.
+ * Without one, the lowest price of a publication shows whether all of its variants are in the range.
+ */
+async function doPricesVary(version: DocumentReader, store_id: string, query: PriceBounds): Promise<boolean> {
+  const { gte, lte } = activePrices(query);
+  const found = await version.find('publications', {
+    where: { varies_in: store_id, price_max: { gte }, price_up: { gte: 0, lte } },
+    order: [
+      ['price_max', 'asc'],
+      ['id', 'asc'],
+    ],
+    limit: 1,
+  });
+  return found.length > 0;
+}
+
+/** Returns what one variant must fulfil. A price is a condition only if variants have different ones. */
+function unitOf(query: FilterQuery, do_prices_vary: boolean, except?: string): UnitCondition['unit'] {
+  return {
+    labels: termsOf(labelsIn(query).filter(([name]) => name !== except && isOfVariant(name))),
+    ...(do_prices_vary && { price: activePrices(query) }),
+    ...(query.in_stock === true && { in_stock: true }),
+  };
+}
+
+function filtersByPrice({ min_price, max_price }: PriceBounds): boolean {
+  return min_price !== undefined || max_price !== undefined;
+}
+
+function isSetIn(query: FilterQuery): (name: FilterName) => boolean {
+  return (name) => query[name] !== undefined;
+}
+
+// --- Filters by label ---
+
+/** The selected values of a label. */
+type Selection = readonly [name: string, values: readonly string[]];
+
+/** Returns the terms that the filters by labels demand, except the one with the name `except`. */
+export const labelTerms = (query: LabelFilters, except?: string): WordTerms =>
+  termsOf(labelsIn(query).filter(([name]) => name !== except));
+
+/** Returns the labels by which the query filters. */
+export function labelsIn(query: LabelFilters): Selection[] {
+  return LABEL_FILTERS.flatMap((filter): Selection[] => {
+    const selected = query[filter];
+    if (selected === undefined) return [];
+    if (Array.isArray(selected)) return [[filter, selected]];
+    return Object.entries(selected).map(([name, values]) => [prefixOf(filter) + name, values]);
+  });
+}
+
+const termsOf = (labels: readonly Selection[]): WordTerms =>
+  labels.map(([name, values]) => values.map((value) => ({ word: labelTerm(name, storedForm(name, value)) })));
+
+/** Variants store the digits of a barcode only. */
+const storedForm = (name: string, value: string): string =>
+  name === 'barcode' ? (parseBarcode(value) ?? value) : value;
