@@ -4,8 +4,10 @@ import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partit
 import { NOT_FEATURED } from '../../shared/catalog/publication/document';
 import { listedIn } from '../../shared/catalog/search/words';
 import { compareByOrder, featuredFirst, isAfter, orderOf, sortKeysOf } from '../../shared/catalog/sorting';
+import type { Unit } from '../../shared/catalog/stored-document';
 import type {
   RelatedQuery,
+  UnitCondition,
   ViewVersion,
   WordCountsQuery,
   WordMatch,
@@ -227,6 +229,109 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await counts([], { store_id: 'store-3', visibility: 'public' })).toEqual({});
       await put(view, aWrite('publications', 'a', 2n, null));
       expect(await counts()).toEqual({ '==tag=a=': 1 });
+    });
+
+    describe('a condition for units', () => {
+      const [small, medium, large] = ['==size=s=', '==size=m=', '==size=l='];
+      const [red, blue] = ['==color=red=', '==color=blue='];
+      const words = [small, medium, large, red, blue, '==size=s=extra'];
+      const SHIRT: readonly Unit[] = [
+        { price: 1_000, in_stock: true, labels: [small, red] },
+        { price: 3_000, in_stock: true, labels: [medium, blue] },
+        { price: 5_000, in_stock: false, labels: [large, blue] },
+      ];
+      const write = (id: string, position: bigint, units: readonly Unit[], keys: Record<string, Key> = {}) =>
+        put(view, aWrite('publications', id, position, { ...aPublication(keys), words, units }));
+      beforeEach(async () => {
+        await write('shirt', 1n, SHIRT, { listing_id: 'l1' });
+        await write('cup', 1n, [{ price: 2_500, in_stock: true, labels: [] }]);
+        await write('gift', 1n, [{ price: null, in_stock: true, labels: [small] }]);
+      });
+      const unitOf = (
+        labels: readonly (readonly string[])[],
+        more: Partial<UnitCondition['unit']> = {},
+      ): UnitCondition => ({ unit: { labels: labels.map((all) => all.map(word)), ...more } });
+      const price = (gte: number, lte: number) => ({ price: { gte, lte } });
+
+      /** Returns what the condition finds with every method. Checks that they find the same. */
+      const found = async (units: UnitCondition, keys: WordSearch['where'] = {}): Promise<string[]> => {
+        const where = { ...STOREFRONT, ...keys, units };
+        const ids = (await search([[]], { where })).sort();
+        for (const order of [orderOf('price_asc'), orderOf('created_at_desc')]) {
+          const asked = { where, order, limit: 50 };
+          expect(idsOf(await view.find('publications', asked)).sort()).toEqual(ids);
+          const tiers = [[[word(small)]]];
+          const one = { ...asked, scope: STOREFRONT, tiers, is_exhaustive: true, limit: 1 } as const;
+          expect((await view.search('publications', one)).total).toBe(ids.length);
+          const all = idsOf(await view.find('publications', asked));
+          expect(idsOf(await view.find('publications', { ...asked, skip: 1, limit: 1 }))).toEqual(
+            all.slice(1, 2),
+          );
+        }
+        expect(await view.count('publications', where)).toBe(ids.length);
+        expect(await count([], STOREFRONT, where)).toBe(ids.length);
+        return ids;
+      };
+
+      test('holds for one unit of a document', async () => {
+        expect(await found(unitOf([[large], [red]]))).toEqual([]);
+        expect(await found(unitOf([[large], [red, blue]]))).toEqual(['shirt']);
+        expect(await found(unitOf([[large]], { in_stock: true }))).toEqual([]);
+        expect(await found(unitOf([[large]], price(0, 2_000)))).toEqual([]);
+        expect(await found(unitOf([], price(1_100, 2_900)))).toEqual(['cup']);
+        expect(await found(unitOf([], price(1_000, 3_000)))).toEqual(['cup', 'shirt']);
+        expect(await found(unitOf([], { ...price(4_000, 6_000), in_stock: true }))).toEqual([]);
+        expect(await found(unitOf([], price(4_000, 6_000)), { price_up: { lte: 6_000 } })).toEqual(['shirt']);
+        expect(await found(unitOf([], price(-1, 2_000)))).toEqual(['shirt']);
+        expect(await found(unitOf([[small]]))).toEqual(['gift', 'shirt']);
+        expect(await found(unitOf([['==size=s']]))).toEqual([]);
+        expect(await found(unitOf([[large]]), { listing_id: 'l1' })).toEqual(['shirt']);
+        expect(await found(unitOf([[large]]), { listing_id: 'l2' })).toEqual([]);
+      });
+
+      test('follows every change of a document', async () => {
+        const sold_out = SHIRT.map((unit) => ({ ...unit, in_stock: false }));
+        await write('shirt', 2n, [...sold_out.slice(1), { price: 7, in_stock: true, labels: [large, red] }]);
+        expect(await found(unitOf([[small]]))).toEqual(['gift']);
+        expect(await found(unitOf([[blue]], { in_stock: true }))).toEqual([]);
+        expect(await found(unitOf([[large], [red]], { in_stock: true, ...price(7, 7) }))).toEqual(['shirt']);
+        await put(view, aWrite('publications', 'shirt', 3n, null));
+        expect(await found(unitOf([[large]]))).toEqual([]);
+        await write('shirt', 4n, SHIRT);
+        expect(await found(unitOf([[large]]))).toEqual(['shirt']);
+      });
+
+      test('selects the units whose labels countWords counts', async () => {
+        const sizes = async (units: UnitCondition) => {
+          const where = { ...STOREFRONT, units };
+          const query = { ...ALL_TAGS, scope: STOREFRONT, where, terms: [], of_units: true };
+          const [of_size, of_color] = await view.countWords('publications', {
+            ...query,
+            prefixes: ['==size=', '==color='],
+          });
+          const toCounts = (all: typeof of_size) => all!.counts.map(({ word: one, count: n }) => [one, n]);
+          return Object.fromEntries([...toCounts(of_size), ...toCounts(of_color)]);
+        };
+        expect(await sizes(unitOf([], { in_stock: true }))).toEqual({
+          ...{ [small]: 2, [medium]: 1, [red]: 1, [blue]: 1 },
+        });
+        expect(await sizes(unitOf([[blue]]))).toEqual({ [medium]: 1, [large]: 1, [blue]: 1 });
+        expect(await sizes(unitOf([], price(0, 3_000)))).toEqual({
+          [small]: 1,
+          [medium]: 1,
+          [red]: 1,
+          [blue]: 1,
+        });
+      });
+
+      test('looks at the units that are read back', async () => {
+        const inOrder = (units: readonly Unit[] = []) => units.map((unit) => JSON.stringify(unit)).sort();
+        const [stored] = await view.getMany('publications', ['shirt'], ['units']);
+        expect(inOrder(stored?.document?.units)).toEqual(inOrder(SHIRT));
+        expect((await view.get('publications', 'shirt'))?.document).not.toHaveProperty('units');
+        await put(view, aWrite('publications', 'bare', 1n, aPublication()));
+        expect((await view.get('publications', 'bare', ['units']))?.document).not.toHaveProperty('units');
+      });
     });
 
     test('countWords returns the most frequent ones of many labels, in the order of their texts', async () => {

@@ -131,7 +131,7 @@ export async function expectTruth(version: ViewVersion, log: readonly RecordedEv
   expectEqual(
     await storedDocuments(
       'publications',
-      ({ body, keys, expansions: { listing, listings, media, variants }, state, words }) => ({
+      ({ body, keys, expansions: { listing, listings, media, variants }, state, words, units }) => ({
         body,
         labels: words.filter((word: string) => word.startsWith('==')),
         media: bodies(media),
@@ -139,6 +139,7 @@ export async function expectTruth(version: ViewVersion, log: readonly RecordedEv
         listing_id: keys.listing_id,
         listings: listings.map(({ id }: { id: string }) => id),
         due_at: keys.due_at,
+        units: units.map((unit: object) => JSON.stringify(unit)).sort(),
         listing: listing && { visibility: listing.visibility, body: listing.body },
         reviews: { count: state.reviews.count, sum: state.reviews.sum },
       }),

@@ -43,6 +43,8 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   const listings = new Map<string, Listing>();
   const deleted = new Map<string, Deleted<Listing>>();
   const products = new Map<string, Publication | Deleted<Publication>>();
+  /** The time of the last event of each publication. */
+  const times = new Map<string, string>();
   const reviews = new Map<string, ReviewFields | 'deleted'>();
   const page_views = new Map<string, number>();
   const media = new Map<string, Media | 'deleted'>();
@@ -64,6 +66,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       if (after.tag === 'present') listings.set(id, after.resource);
       if (after.tag === 'deleted') deleted.set(id, after);
     } else if (category === 'publication') {
+      times.set(id, at);
       const known = products.get(id);
       const before = known && !exists(known) ? known : stateOf(known);
       const after = publicationAggregate.evolve(before, event as PublicationEvent, id as never, at);
@@ -91,6 +94,8 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
     }
   }
   const alive = [...products.values()].filter(exists);
+  const lowestPrice = (product: Publication): number =>
+    Math.min(...unitsOf(product, times.get(product.id)!).map((unit) => JSON.parse(unit).price as number));
   const inListing = (id: string): Publication[] => alive.filter((product) => product.listing_id === id);
   const placedIn = (id: string): Publication[] => alive.filter(({ listing_ids }) => listing_ids.includes(id));
   /** All publications of a listing, with their positions in it. */
@@ -192,7 +197,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
       const first = (visibility: string) =>
         membersOf(listing.id)
           .filter((product) => product.visibility === visibility)
-          .sort((a, b) => naiveOrder(listing.default_sort_mode, a, b))
+          .sort((a, b) => naiveOrder(listing.default_sort_mode, a, b, lowestPrice))
           .slice(0, 20)
           .map(entryIn(listing.id));
       return {
@@ -213,7 +218,8 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         variants: product.variants.slice(0, 50),
         listing_id: product.listing_id,
         listings: product.listing_ids.filter((id) => listings.has(id)),
-        due_at: dueAtOf(product),
+        due_at: dueAtOf(product, times.get(product.id)!),
+        units: unitsOf(product, times.get(product.id)!).sort(),
         listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
         reviews: reviewsOf(product),
       };
@@ -243,9 +249,38 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
   };
 }
 
-function dueAtOf({ publish_at, unpublish_at }: Publication): number | null {
-  const times = [publish_at, unpublish_at].flatMap((time) => (time === null ? [] : Date.parse(time)));
+function dueAtOf(publication: Publication, at: string): number | null {
+  const { publish_at, unpublish_at, sale_from, sale_to } = publication;
+  const sale_changes = [sale_from, sale_to].filter(
+    (time) => time !== null && time > at && hasOtherPrice(publication, time, at),
+  );
+  const times = [publish_at, unpublish_at, ...sale_changes].flatMap((time) =>
+    time === null ? [] : Date.parse(time),
+  );
   return times.length > 0 ? Math.min(...times) : null;
+}
+
+/** Whether something costs less during the sale than without it. */
+const hasOtherPrice = (publication: Publication, ...times: string[]): boolean =>
+  new Set(times.map((at) => JSON.stringify(unitsOf(publication, at)))).size > 1;
+
+/** Returns price, stock and labels of what customers can buy at a time. Of an inactive price, returns null. */
+function unitsOf(publication: Publication, at: string): string[] {
+  const { sale_from, sale_to, sale_price_amount, price_active, variants } = publication;
+  const is_sale = (sale_from === null || sale_from <= at) && (sale_to === null || sale_to > at);
+  const sold =
+    variants.length > 0 ? variants : [{ ...publication, allow_backorder: false, option_values: {} }];
+  const units = sold.map((one) => {
+    const sale = one.sale_price_amount ?? sale_price_amount ?? one.price_amount;
+    const price = is_sale ? Math.min(one.price_amount, sale) : one.price_amount;
+    const in_stock = one.allow_backorder || one.quantity_available !== 0;
+    const labels = Object.entries(one.option_values).map(([name, value]) =>
+      labelTerm(`option.${name}`, value),
+    );
+    if ('sku' in one && one.sku !== null) labels.push(labelTerm('sku', one.sku));
+    return JSON.stringify({ price: price_active ? price : null, in_stock, labels });
+  });
+  return [...new Set(units)];
 }
 
 /** Returns the terms by which lists are filtered. */
@@ -289,7 +324,12 @@ function countsOf(products: readonly Publication[]): Record<string, number> {
 }
 
 /** Sorts featured publications first, then by mode. Equal ones are sorted by id in the mode's direction. */
-function naiveOrder(mode: string, a: Publication, b: Publication): number {
+function naiveOrder(
+  mode: string,
+  a: Publication,
+  b: Publication,
+  priceOf: (publication: Publication) => number,
+): number {
   const featured = (p: Publication): number => p.featured_position ?? 1e9;
   if (featured(a) !== featured(b)) return featured(a) - featured(b);
   const sign = mode.endsWith('_desc') ? -1 : 1;
@@ -297,7 +337,7 @@ function naiveOrder(mode: string, a: Publication, b: Publication): number {
     if (mode.startsWith('created_at')) return p.created_at;
     if (mode.startsWith('name')) return foldText(p.title);
     // Publications without a price are last in both directions.
-    return p.price_active ? p.price_amount : sign * 1e15;
+    return p.price_active ? priceOf(p) : sign * 1e15;
   };
   const [left, right] = [key(a), key(b)];
   if (left !== right) return left < right ? -sign : sign;
