@@ -241,7 +241,13 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
         { price: 5_000, in_stock: false, labels: [large, blue] },
       ];
       const write = (id: string, position: bigint, units: readonly Unit[], keys: Record<string, Key> = {}) =>
-        put(view, aWrite('publications', id, position, { ...aPublication(keys), words, units }));
+        put(
+          view,
+          aWrite('publications', id, position, {
+            ...{ ...aPublication(keys), units },
+            words: [...words, ...wordsOfLists(keys)],
+          }),
+        );
       beforeEach(async () => {
         await write('shirt', 1n, SHIRT, { listing_id: 'l1' });
         await write('cup', 1n, [{ price: 2_500, in_stock: true, labels: [] }]);

@@ -173,10 +173,13 @@ export function tablesSchema(tables: readonly Table[]): string {
 /** Returns the DDL of the source of the lists, if it is a table of its own. */
 function sourceDdl({ spec, lists }: Table): string[] {
   if (!lists?.shared) return [];
-  const types = { scope: 'TEXT', id: 'TEXT', row: 'INTEGER', facet: 'INTEGER', is_shared: 'INTEGER' };
+  const types = {
+    ...{ scope: 'TEXT NOT NULL', id: 'TEXT NOT NULL', row: 'INTEGER NOT NULL' },
+    ...{ facet: 'INTEGER NOT NULL', is_shared: 'INTEGER NOT NULL' },
+  };
   const typeOf = (name: string): string =>
     (types as Record<string, string>)[name] ?? spec.keys[name.slice(KEY_COLUMN.length)]!.toUpperCase();
-  const columns = lists.columns.map((name) => `${name} ${typeOf(name)} NOT NULL`);
+  const columns = lists.columns.map((name) => `${name} ${typeOf(name)}`);
   return [
     `CREATE TABLE ${lists.source} (${columns.join(', ')}, PRIMARY KEY (scope, id)) STRICT, WITHOUT ROWID`,
   ];
