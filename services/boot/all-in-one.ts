@@ -8,7 +8,7 @@ import { type Schedule, startSchedule } from '../command/schedule';
 import { type MediaWork, startMediaWork } from '../media/work';
 import { startWebhooks } from '../webhooks/work';
 import { Commits } from './commits';
-import { HttpProcesses } from './http-processes';
+import { checkProcessCount, HttpProcesses } from './http-processes';
 import type { HttpService } from './http-service';
 import { runInProcess } from './maintenance-process';
 import { type Pipelines, startPipelines } from './pipelines';
@@ -27,7 +27,7 @@ interface Background {
   readonly ready: ReadyCheck;
   readonly maintain: Maintain;
   /** Starts `count` HTTP processes. */
-  startHttpProcesses(count: number): HttpProcesses;
+  startHttpProcesses(count: number): Promise<HttpProcesses>;
   close(): Promise<void>;
 }
 
@@ -76,13 +76,14 @@ export async function startAllInOne(
 /** Starts the all-in-one service with `count` HTTP processes. This process serves no requests. */
 async function startWithHttpProcesses(config: Config, count: number, log: Logger, options: Options) {
   const background = await startBackground(config, log, realSystem, options);
-  const http = background.startHttpProcesses(count);
-  startOperations(background.runtime, http.ready);
+  let http: HttpProcesses | undefined;
   const close = async (): Promise<void> => {
-    await http.stop();
+    await http?.stop();
     await background.close();
   };
   try {
+    http = await background.startHttpProcesses(count);
+    startOperations(background.runtime, http.ready);
     return { ...background, url: await http.url, close };
   } catch (error) {
     await close();
@@ -117,7 +118,7 @@ async function startBackground(
   return {
     ...{ runtime, pipelines, rendering, schedule, ready, maintain },
     startHttpProcesses: (count) =>
-      new HttpProcesses({ runtime, log, count, ready, maintain, onDamage, commits }),
+      HttpProcesses.start({ runtime, log, count, ready, maintain, onDamage, commits }),
     close: async () => {
       stopping.abort();
       await Promise.all([rendering.stop(), schedule.stop(), webhooks.stop(), maintenance.close()]);
@@ -158,6 +159,7 @@ export function runAll(): void {
     const starting = new Set<StartStep>(config.DEMO === 'off' ? [] : ['demo']);
     const options: Options = { starting, tracing };
     const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS;
+    checkProcessCount(count);
     const service =
       count === 1
         ? await startAllInOne(config, log, realSystem, options)

@@ -1,13 +1,16 @@
-import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import type { Maintain } from '../../projections/maintenance/tasks';
 import type { MetricsText } from '../../shared/http/metrics';
 import type { ReadyCheck, ReadyState } from '../../shared/http/operational';
+import { type Config, ConfigError } from '../../shared/kernel/config';
 import type { Logger } from '../../shared/kernel/log';
-import { Child, type ChildCalls, MAIN_FILE, Supervisor } from '../../shared/kernel/processes';
+import { Child, type ChildCalls, Supervisor } from '../../shared/kernel/processes';
 import type { MediaTask } from '../../shared/ports/media-tasks';
 import { ProcessMetrics } from '../metrics/process-metrics';
 import type { MetricsSnapshot } from '../metrics/service-metrics';
 import type { Commit, Commits } from './commits';
+import { HAS_REUSE_PORT } from './listen';
 import { type ChildOptions, STOP_TIMEOUT_MS } from './process';
 import type { OnDamage, Runtime } from './runtime';
 
@@ -54,30 +57,23 @@ interface Options {
 type HttpProcess = Child<HttpCalls>;
 
 /**
- * Serves requests in `count` processes that share one port: `node:cluster` accepts connections in this process and hands
- * them to the others in turn. If one crashes, it is started again, and requests on the others continue. See
- * `docs/decisions/0029-http-processes.md`.
+ * Serves requests in `count` processes that listen on one port: the system chooses one of them for each new connection.
+ * If one crashes, it is started again, and requests on the others continue. See `docs/decisions/0029-http-processes.md`.
  */
 export class HttpProcesses {
   /** Resolves to the address when all processes listen. Rejects if one of them ends before. */
   readonly url: Promise<string>;
   private readonly supervisors: readonly Supervisor<HttpCalls>[];
-  /** The processes that listen, with their address. */
-  private readonly listening = new Map<HttpProcess, string>();
+  /** The processes that listen. */
+  private readonly listening = new Set<HttpProcess>();
   private readonly metrics = new ProcessMetrics<HttpProcess>();
   private summing: Promise<MetricsText> | undefined;
-  /** The port to open. `node:cluster` gives all processes the same one, also for 0. */
-  private port: number;
   private onAllListen: (url: string) => void = () => {};
 
-  constructor(private readonly options: Options) {
-    this.port = options.runtime.config.PORT;
-    cluster.setupPrimary({
-      exec: MAIN_FILE,
-      args: ['http'],
-      serialization: 'advanced',
-      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    });
+  private constructor(
+    private readonly options: Options,
+    private readonly port: number,
+  ) {
     let onFailure = (_: Error): void => {};
     this.url = new Promise((resolve, reject) => {
       this.onAllListen = resolve;
@@ -97,6 +93,11 @@ export class HttpProcesses {
     });
   }
 
+  /** Starts the processes. Rejects with the error of Node if the port cannot be opened. */
+  static async start(options: Options): Promise<HttpProcesses> {
+    return new HttpProcesses(options, await findPort(options.runtime.config));
+  }
+
   /** Accepts no new requests, finishes the running ones, and appends the counted views. */
   async stop(): Promise<void> {
     await Promise.all(this.supervisors.map((supervisor) => supervisor.stop(STOP_TIMEOUT_MS)));
@@ -112,13 +113,12 @@ export class HttpProcesses {
 
   private start(number: number): HttpProcess {
     const { runtime, commits, onDamage, maintain } = this.options;
-    const worker = cluster.fork();
     const calls: MainCalls = {
       ready: this.ready,
       metrics: () => this.metricsText(),
       maintain,
       listening: (url) => {
-        this.listening.set(child, url);
+        this.listening.add(child);
         if (this.listening.size === this.options.count) this.onAllListen(url);
       },
       damaged: onDamage,
@@ -131,26 +131,17 @@ export class HttpProcesses {
       name: `http-${number}`,
       shares_commits: commits !== undefined,
     };
-    const child: HttpProcess = new Child(worker.process, calls, options);
+    const child: HttpProcess = Child.start('http', calls, { options });
     const connection = commits?.connect((commit) => {
       // An HTTP process follows no other log.
       if (commit.file === 'documents' || commit.realm === 'control') child.tell('committed', commit);
     });
-    passOnConnections(worker, () => [...this.listening.keys()].some(({ process }) => process.connected));
     void child.ended.then(() => {
       connection?.disconnect();
-      this.forget(child);
+      this.listening.delete(child);
+      this.metrics.end(child);
     });
     return child;
-  }
-
-  private forget(child: HttpProcess): void {
-    const url = this.listening.get(child);
-    this.listening.delete(child);
-    this.metrics.end(child);
-    // With PORT=0, a process that starts beside others shares the port that they have. After the last one the port is
-    // closed, and must be opened again by its number.
-    if (url !== undefined && this.listening.size === 0) this.port = Number(new URL(url).port);
   }
 
   /** Scrapes within a second share one sum. An older one that arrives later would let counters fall. */
@@ -176,43 +167,30 @@ export class HttpProcesses {
       const answer = await child.ask(name, undefined as never, REPORT_TIMEOUT_MS);
       if (answer !== undefined && this.listening.has(child)) answers.set(child, answer as never);
     };
-    await Promise.all([...this.listening.keys()].map(ask));
+    await Promise.all([...this.listening].map(ask));
     return answers;
   }
 }
 
-/** The message with which `node:cluster` hands a connection to a process, and the reply. */
-interface Internal {
-  readonly act?: string;
-  readonly seq?: number;
-  readonly ack?: number;
+/** Throws `ConfigError` if `count` processes cannot listen on one port. */
+export function checkProcessCount(count: number): void {
+  if (count > 1 && !HAS_REUSE_PORT)
+    throw new ConfigError(
+      `WORKERS above 1 needs Node.js 22.12 or newer, and this is ${process.versions.node}. ` +
+        'Install a newer one, or set WORKERS=1.',
+    );
 }
 
 /**
- * Passes the connections on that a process was handed, but did not accept before it died. `node:cluster` waits for its
- * reply for ever, so such a client would get no answer and no end of its connection. The reply `accepted: false` makes it
- * choose another process, as it does if a process refuses while it stops. If no other process listens,
- * `node:cluster` would keep the connection for ever. The reply is then `accepted: true`, so that `node:cluster` closes
- * its copy of the connection.
+ * Returns the port to listen on: PORT, or a free one if PORT is 0. Rejects if another program listens on it. Without
+ * this check, the processes would share the port with another service that also uses `reusePort`.
  */
-function passOnConnections(worker: Worker, doesAnotherListen: () => boolean): void {
-  const { process } = worker;
-  const waiting = new Set<number>();
-  const send = process.send.bind(process) as (message: Internal, ...rest: unknown[]) => boolean;
-  const sendAndNote = (message: Internal, ...rest: unknown[]): boolean => {
-    if (message.act === 'newconn' && message.seq !== undefined) waiting.add(message.seq);
-    return send(message, ...rest);
-  };
-  process.send = sendAndNote as typeof process.send;
-  process.on('internalMessage', ({ ack }: Internal) => {
-    if (ack !== undefined) waiting.delete(ack);
-  });
-  // `close` comes after the exit and the last reply. If the exit is noticed before the end of the channel, `node:cluster`
-  // waits for `disconnect` before it forgets the process. Node never emits that while a connection is not acknowledged.
-  process.once('close', () => {
-    worker.disconnect();
-    const accepted = !doesAnotherListen();
-    for (const ack of waiting)
-      process.emit('internalMessage', { cmd: 'NODE_CLUSTER', ack, accepted }, undefined);
-  });
+async function findPort({ HOST, PORT }: Config): Promise<number> {
+  const server = createServer();
+  const listening = once(server, 'listening');
+  server.listen(PORT, HOST);
+  await listening;
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
 }

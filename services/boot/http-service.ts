@@ -32,6 +32,13 @@ export interface HttpService {
   close(): Promise<void>;
 }
 
+/** The process serves everything. */
+interface AllRole {
+  readonly maintain: Maintain;
+  /** Whether other processes listen on the same port. */
+  readonly reuse_port?: boolean;
+}
+
 /**
  * Serves reads, writes, tokens and pages on one address. With a role, serves only reads (`query`) or only writes and tokens
  * (`command`). Rejects with the error of Node if the port cannot be opened.
@@ -39,7 +46,7 @@ export interface HttpService {
 export async function startHttpService(
   runtime: Runtime,
   operations: Operations,
-  role: 'command' | 'query' | { readonly maintain: Maintain },
+  role: 'command' | 'query' | AllRole,
 ): Promise<HttpService> {
   const { HOST, PORT, DEMO, CONSOLE = DEMO } = runtime.config;
   const page_views = startPageViewCounter(runtime);
@@ -69,7 +76,9 @@ export async function startHttpService(
         : await buildQueryApp(runtime, control_log, page_views.record, operations, web);
     const command = role === 'query' ? undefined : await buildCommandApp(runtime, control_log, operations);
     const app = query && command ? routeRequests(query, command) : (query ?? command)!;
-    const listening = await listen(app, HOST, PORT);
+    const listening = await listen(app, HOST, PORT, {
+      reuse_port: typeof role === 'object' && role.reuse_port,
+    });
     url = listening.url;
     const close = async (): Promise<void> => {
       await Promise.all([listening.close(), imports.close()]);
@@ -141,7 +150,7 @@ export function runHttp(): void {
     };
     const maintain: Maintain = async (request) =>
       answered(await main.ask('maintain', request, SERVICE_TIMEOUT_MS));
-    const http = await startHttpService(runtime, operations, { maintain });
+    const http = await startHttpService(runtime, operations, { maintain, reuse_port: true });
     main.tell('listening', http.url);
     const calls: HttpCalls = {
       ready: readiness(runtime, WRITES),

@@ -140,8 +140,9 @@ function describeStartError(error: unknown, setting = 'PORT'): string {
     return `Port ${port} is in use. Set another one, such as ${setting}=${Number(port) + 1}.`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return `Cannot listen on host ${address ?? hostname}. Set HOST to an address of this machine.`;
-  // `bind` in a process of `node:cluster`.
-  if (code === 'EACCES' && (syscall === 'listen' || syscall === 'bind'))
+  if (code === 'ENOTSUP' && syscall === 'listen')
+    return 'This operating system does not let several processes listen on one port. Set WORKERS=1.';
+  if (code === 'EACCES' && syscall === 'listen')
     return `Not permitted to listen on port ${port}. Set ${setting} to another one.`;
   if (code === 'EACCES') return `Permission denied (${message}).`;
   const messages = [message, cause instanceof Error ? cause.message : undefined].filter(Boolean);

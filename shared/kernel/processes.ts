@@ -7,7 +7,7 @@ import { backoff, pause, withTimeout } from './async';
  */
 
 /** The main file of all roles. */
-export const MAIN_FILE = join(__dirname, '../../services/boot/main.js');
+const MAIN_FILE = join(__dirname, '../../services/boot/main.js');
 
 /** A call of the other process. With `call`, it expects an answer. */
 type Call = { readonly name: string; readonly argument: unknown; readonly call?: number };
@@ -98,11 +98,10 @@ export class Child<Theirs extends object> extends Channel<Theirs & ChildCalls> {
   /** Resolves when the process has ended or could not be started, with the reason. */
   readonly ended: Promise<string>;
 
-  /** The process asks for `options` when it has loaded its modules. */
-  constructor(
+  private constructor(
     readonly process: ChildProcess,
     handlers: object,
-    options?: object,
+    options: object | undefined,
   ) {
     let failure: string | undefined;
     const failed = (reason: string): void => {
@@ -118,7 +117,7 @@ export class Child<Theirs extends object> extends Channel<Theirs & ChildCalls> {
     void this.ended.then(() => this.close());
   }
 
-  /** Starts a role of the main file. */
+  /** Starts a role of the main file. The process asks for `options` when it has loaded its modules. */
   static start<Theirs extends object>(
     role: string,
     handlers: object,

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { freeOwnPort, listenOn } from '../support/own-port';
 import { environmentWithoutServers } from '../support/own-servers';
 import { withTempDir } from '../support/temp-dir';
+import { TWO_WORKERS } from '../support/two-workers';
 import { waitFor, within } from '../support/wait-for';
 
 /*
@@ -175,7 +176,8 @@ test('a process of the service names another port if its own is in use', () =>
   withTempDir(async (folder) => {
     const server = createServer();
     const port = await freeOwnPort();
-    await listenOn(server, port);
+    // As another service with several processes does.
+    await listenOn(server, port, { reusePort: true });
     try {
       const env = {
         ...environmentWithoutServers(),
@@ -185,7 +187,7 @@ test('a process of the service names another port if its own is in use', () =>
       };
       for (const [name, service, settings] of [
         ['all', 'catalog'],
-        ['all', 'catalog', { WORKERS: '2' }],
+        ['all', 'catalog', TWO_WORKERS],
         ['query', 'query'],
       ] as const) {
         const child = spawn(process.execPath, ['dist/services/boot/main.js', name], {

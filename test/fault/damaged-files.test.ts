@@ -23,6 +23,7 @@ import { fetch } from '../support/fetch';
 import { createSecretKey, fetchToken } from '../support/merchant';
 import { endAll, type RunningProcess, startProcess } from '../support/processes';
 import { makeTempDir, type TempDir, withTempDir } from '../support/temp-dir';
+import { TWO_WORKERS } from '../support/two-workers';
 import { waitFor } from '../support/wait-for';
 
 /*
@@ -283,7 +284,7 @@ describe('two processes that answer', () => {
       'live/media/originals/lock.sqlite': 'random bytes',
     };
     for (const [name, how] of Object.entries(DISPOSABLE)) damage(how, join(shop.folder, name));
-    running = await shop.start({ WORKERS: '2' });
+    running = await shop.start(TWO_WORKERS);
     const { url, warnings, faults } = running;
     for (const name of Object.keys(DISPOSABLE)) {
       const { dir, base } = parse(join(shop.folder, name));

@@ -19,6 +19,7 @@ import { endAll, type RunningProcess, startProcess } from '../support/processes'
 import { isSignedWith, type Received, Receiver } from '../support/receiver';
 import { makeTempDir } from '../support/temp-dir';
 import { Ledger, write } from '../support/traffic';
+import { TWO_WORKERS } from '../support/two-workers';
 import { waitFor } from '../support/wait-for';
 
 /* The service is killed -9 during writes and started again. The clock of the last process is hours ahead. */
@@ -188,7 +189,7 @@ beforeAll(async () => {
     copy.apply(data);
     return { status: 200 };
   };
-  last = await startProcess('services/boot/main.js', { ...ahead(4), WORKERS: '2' });
+  last = await startProcess('services/boot/main.js', { ...ahead(4), ...TWO_WORKERS });
   merchant = await clientOf(last, keys.secret);
   visitor = await clientOf(last, keys.public);
   await waitUntilProjected(last.url, merchant.token, ledger);

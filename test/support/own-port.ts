@@ -14,7 +14,7 @@ export async function listenOnOwnPort(server: Server, host = '127.0.0.1'): Promi
   for (;;) {
     const port = FIRST + randomInt(COUNT);
     try {
-      await listenOn(server, port, host);
+      await listenOn(server, port, { host });
       return port;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
@@ -23,9 +23,13 @@ export async function listenOnOwnPort(server: Server, host = '127.0.0.1'): Promi
 }
 
 /** Rejects if the port is in use. */
-export async function listenOn(server: Server, port: number, host = '127.0.0.1'): Promise<void> {
+export async function listenOn(
+  server: Server,
+  port: number,
+  options: { readonly host?: string; readonly reusePort?: boolean } = {},
+): Promise<void> {
   const listening = once(server, 'listening');
-  server.listen(port, host);
+  server.listen({ host: '127.0.0.1', ...options, port });
   await listening;
 }
 

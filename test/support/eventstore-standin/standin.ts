@@ -178,7 +178,7 @@ export class EventStoreStandIn {
 
   private async listen(port: number): Promise<void> {
     if (port === 0) this.port = await listenOnOwnPort(this.listener, this.host);
-    else await listenOn(this.listener, port, this.host);
+    else await listenOn(this.listener, port, { host: this.host });
     this.port ||= port;
   }
 

@@ -31,7 +31,7 @@ const STOP_S = STOP_TIMEOUT_MS / 1000;
 
 describe('environment variables', () => {
   /** Node.js, the C library and the OpenTelemetry library read these themselves. */
-  const READ_BY_OTHERS = /^(NODE_ENV|NODE_OPTIONS|NODE_CLUSTER_SCHED_POLICY|MALLOC_ARENA_MAX|OTEL_\w+)$/;
+  const READ_BY_OTHERS = /^(NODE_ENV|NODE_OPTIONS|MALLOC_ARENA_MAX|OTEL_\w+)$/;
   const isRead = (name: string): boolean => SETTING_NAMES.includes(name) || READ_BY_OTHERS.test(name);
   const files = readdirSync(OPERATIONS, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.\w+$/.test(name),

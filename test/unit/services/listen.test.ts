@@ -88,6 +88,18 @@ async function exchange(url: string, send: (socket: Socket) => void | Promise<vo
 
 const POST = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n';
 
+test('connections that are established before the server closes are answered', async () => {
+  const server = await listen(answering, '127.0.0.1', 0);
+  const answers = Array.from({ length: 20 }, () =>
+    exchange(server.url, (socket) => void socket.on('error', () => {}).write(POST)),
+  );
+  // The system has established all of them, and Node has accepted none.
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  const closed = server.close({ grace_ms: NEVER_MS, idle_ms: 1 });
+  for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
+  await within(closed, 'the server to close');
+});
+
 test('bytes that are not HTTP do not take the place of the answer to the request before them', async () => {
   const waiting: (() => void)[] = [];
   const server = await listen(
@@ -134,7 +146,7 @@ describe('time limits of a client', () => {
     ['headers', { headers_ms: 100 }, HEAD],
     ['headers and a body', { headers_ms: 100, request_ms: 200 }, `${HEAD}\r\nabc`],
   ])('%s that do not arrive in time are 408', async (_part, limits, bytes) => {
-    const server = await listen(answerWhenComplete, '127.0.0.1', 0, { ...LIMITS, ...limits });
+    const server = await listen(answerWhenComplete, '127.0.0.1', 0, { limits: { ...LIMITS, ...limits } });
     const answer = await exchange(server.url, (socket) => void socket.write(bytes));
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     expect(answer).toContain('"message":"The request did not arrive within the time limit"');
@@ -152,7 +164,7 @@ describe('time limits of a client', () => {
       });
       response.end(BODY);
     };
-    const server = await listen(sending, '127.0.0.1', 0, { ...LIMITS, unread_ms: 200 });
+    const server = await listen(sending, '127.0.0.1', 0, { limits: { ...LIMITS, unread_ms: 200 } });
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     socket.on('error', () => {});
     socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
@@ -268,7 +280,7 @@ describe('time limits of a client', () => {
   test('the time for an answer does not count for the next request on its connection', async () => {
     const waiting: (() => void)[] = [];
     const slow: RequestListener = (_request, response) => waiting.push(() => response.end('done'));
-    const server = await listen(slow, '127.0.0.1', 0, { ...LIMITS, unread_ms: 100 });
+    const server = await listen(slow, '127.0.0.1', 0, { limits: { ...LIMITS, unread_ms: 100 } });
     const { send, end } = client(server.url);
     for (let request = 0; request < 2; request++) {
       const answer = send();
