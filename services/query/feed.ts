@@ -49,7 +49,8 @@ export class Feed {
     }
   }
 
-  private async readShared(after: Place, live: LiveChanges): ReturnType<LiveChanges['shared']> {
+  /** Returns the changes after a place, and how many wake-ups there were before. Those who follow share what it reads. */
+  async readShared(after: Place, live: LiveChanges): ReturnType<LiveChanges['shared']> {
     const { seen } = live;
     const page = live.pageAfter(after, this.filter);
     if (page) return { page, seen };

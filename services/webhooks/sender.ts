@@ -171,7 +171,7 @@ export class Sender {
     const place = this.reached?.generation === generation ? this.reached.place : await markOf(events, after);
     const filter = this.filterOf(webhook);
     const feed = new Feed({ control_view: this.parts.views.control }, events, filter);
-    const page = changes.pageAfter(place, filter) ?? (await feed.read(place));
+    const { page } = await feed.readShared(place, changes);
     const { entries, next, is_up_to_date } = page;
     const held = new Set(webhook.pending.map(({ stream }) => stream));
     const streams = [...new Set(entries.map(streamOf))];
