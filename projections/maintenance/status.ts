@@ -22,7 +22,7 @@ export interface VersionState {
   readonly status: VersionStatus;
   readonly schema: number;
   readonly created_at: string;
-  /** Whether events are dispatched to the version. Part of the CLI's JSON output, so the old name stays. */
+  /** Whether the dispatcher sends events to the version. The name is part of the CLI's JSON output. */
   readonly fed: boolean;
   /** Whether a file of the version is damaged or missing. `partitions` and `dead_letters` are then empty. */
   readonly damaged: boolean;

@@ -224,8 +224,7 @@ function describe({ checkpoints, dead_letters }: Documents, head: bigint | undef
   const lag = checkpoints.map((checkpoint) =>
     head !== undefined && head > checkpoint ? Number(head - checkpoint) : 0,
   );
-  // `parked` is the old name of `dead_letters`, kept for one release.
-  return { lag, dead_letters: [...dead_letters], parked: [...dead_letters] };
+  return { lag, dead_letters: [...dead_letters] };
 }
 
 /** Resolves to undefined if the promise rejects or takes longer than two seconds. */

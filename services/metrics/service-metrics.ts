@@ -142,15 +142,6 @@ export class ServiceMetrics implements HttpMetrics {
     'Streams on the dead-letter list. Use "catalog projections retry" or "skip".',
     ['realm'],
   );
-  /** Old names of metrics, kept for one release (docs/metrics.md). */
-  private readonly renamed = {
-    lagEvents: this.gauge('lane_lag_events', 'Old name of catalog_partition_lag_events.', ['realm', 'lane']),
-    lagSeconds: this.gauge('lane_lag_seconds', 'Old name of catalog_partition_lag_seconds.', [
-      'realm',
-      'lane',
-    ]),
-    deadLetters: this.gauge('parked_streams', 'Old name of catalog_dead_letter_streams.', ['realm']),
-  };
 
   constructor() {
     this.startAtZero();
@@ -286,17 +277,12 @@ export class ServiceMetrics implements HttpMetrics {
   }: PipelineReading): void {
     this.up.set({ dependency: 'event_store', realm }, Number(event_store));
     this.up.set({ dependency: 'view_store', realm }, Number(view_store));
-    for (const gauge of [this.deadLetters, this.renamed.deadLetters])
-      setIfRead(gauge, { realm }, dead_letters);
+    setIfRead(this.deadLetters, { realm }, dead_letters);
     setIfRead(this.processing, { realm }, processing);
     partitions.forEach((lag, index) => {
       const partition = { realm, partition: String(index) };
-      const lane = { realm, lane: String(index) };
-      const seconds = this.secondsBehind(`${realm} ${index}`, lag);
       setIfRead(this.lagEvents, partition, lag?.events);
-      this.lagSeconds.set(partition, seconds);
-      setIfRead(this.renamed.lagEvents, lane, lag?.events);
-      this.renamed.lagSeconds.set(lane, seconds);
+      this.lagSeconds.set(partition, this.secondsBehind(`${realm} ${index}`, lag));
     });
   }
 

@@ -23,7 +23,7 @@ export class Calls {
     target: { readonly id?: string; readonly revision?: number; readonly query?: object },
     options: ReadOptions<Data>,
   ): Promise<Data> {
-    const { cached = options.known } = options;
+    const { cached } = options;
     const headers = {
       ...this.consistencyHeader(options),
       ...(cached === undefined ? {} : { 'if-none-match': this.infos.etagOf(cached) }),

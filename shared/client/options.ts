@@ -41,8 +41,6 @@ export interface ClientOptions {
    * call that would have to wait longer fails at once. Default: 60,000.
    */
   readonly retryForMs?: number;
-  /** @deprecated Old name of `retryForMs`, kept for one release. */
-  readonly patienceMs?: number;
   /** Timeout of one request in milliseconds. An upload may take ten times as long. Default: 30,000. */
   readonly timeoutMs?: number;
   /** Function that sends the requests. Default: the global `fetch`. */
@@ -112,8 +110,6 @@ export interface ReadOptions<Resource extends object> extends ListOptions {
    * and the call returns the object in `cached` itself.
    */
   readonly cached?: Resource;
-  /** @deprecated Old name of `cached`, kept for one release. */
-  readonly known?: Resource;
 }
 
 /** Options of a call that writes. */

@@ -62,7 +62,7 @@ export class Transport {
       clock,
       random: options.random ?? Math.random,
       retries: options.retries ?? 4,
-      total_ms: options.retryForMs ?? options.patienceMs ?? 60_000,
+      total_ms: options.retryForMs ?? 60_000,
     };
     // In a browser, `fetch` fails if it is called with another `this` than the window.
     this.exchange = createSender(options.fetch ?? ((...request) => fetch(...request)), timeoutMs);

@@ -129,11 +129,8 @@ describe('/metrics', () => {
       for (let partition = 0; partition < 8; partition++) {
         expect(value(`catalog_partition_lag_events{realm="${realm}",partition="${partition}"}`)).toBe(0);
         expect(value(`catalog_partition_lag_seconds{realm="${realm}",partition="${partition}"}`)).toBe(0);
-        expect(value(`catalog_lane_lag_events{realm="${realm}",lane="${partition}"}`)).toBe(0);
-        expect(value(`catalog_lane_lag_seconds{realm="${realm}",lane="${partition}"}`)).toBe(0);
       }
       expect(value(`catalog_dead_letter_streams{realm="${realm}"}`)).toBe(0);
-      expect(value(`catalog_parked_streams{realm="${realm}"}`)).toBe(0);
       expect(value(`catalog_dependency_up{dependency="event_store",realm="${realm}"}`)).toBe(1);
       expect(value(`catalog_dependency_up{dependency="view_store",realm="${realm}"}`)).toBe(1);
     }
@@ -289,7 +286,6 @@ describe('a service', () => {
     await waitFor(async () => (await readLag())! > 0.2);
     const { value } = await scrape(harness.url);
     expect(value('catalog_partition_lag_events{realm="test",partition="3"}')).toBe(0);
-    expect(value('catalog_lane_lag_seconds{realm="test",lane="3"}')).toBeGreaterThan(0.2);
     expect(value('catalog_dead_letter_streams{realm="test"}')).toBe(0);
     Object.assign(events.test, { head });
     await waitFor(async () => (await readLag()) === 0);
@@ -333,7 +329,6 @@ describe('a service', () => {
         view_store: 'ok',
         lag,
         dead_letters: [],
-        parked: [],
       },
     });
   });

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { PoisonError } from '../../../projections/engine/errors';
 import { FOLLOWING_WITHIN_MS } from '../../../projections/engine/versions';
 import {
@@ -10,7 +10,7 @@ import {
   skip,
 } from '../../../projections/maintenance/dead-letters';
 import { dropUnused, rebuild, rollback } from '../../../projections/maintenance/rebuild';
-import { type PipelineStatus, readStatus } from '../../../projections/maintenance/status';
+import { readStatus } from '../../../projections/maintenance/status';
 import { verify } from '../../../projections/maintenance/verify';
 import { parseStreamName, type StreamName } from '../../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../../shared/catalog/realm';
@@ -53,7 +53,7 @@ export function projectionCommands(program: Command): void {
         do {
           const realms = await perRealm(options, (realm) => readStatus(partsOf(runtime, realm)));
           const clear = options.watch && process.stdout.isTTY ? CLEAR_SCREEN : '';
-          await print({ realms: realms.map(withOldNames) }, () => clear + statusTable(realms));
+          await print({ realms }, () => clear + statusTable(realms));
           for (const { realm, versions } of realms) {
             const active = versions.find(({ status }) => status === 'active');
             if (active?.mismatch) throw new CliError(`${realm}: ${active.mismatch}`);
@@ -124,7 +124,6 @@ function rebuildCommand(projections: Command): void {
       '--dead-letter',
       'Move streams that cannot be projected to the dead-letter list instead of failing',
     )
-    .addOption(new Option('--park', 'Old name of --dead-letter').hideHelp().implies({ deadLetter: true }))
     .action(
       withRuntime<RealmOptions & { verify: boolean; deadLetter?: true }>(
         async ({ runtime, print }, options): Promise<ExitCode> => {
@@ -253,20 +252,9 @@ export function partsOf(runtime: Runtime, realm: Realm) {
   return { realm, events: runtime.events[realm], views: runtime.viewStores[realm], system, log };
 }
 
-/** Adds the old names of JSON fields (`lanes`, `parked`), kept for one release. */
-function withOldNames(status: PipelineStatus) {
-  const versions = status.versions.map((version) => ({
-    ...version,
-    lanes: version.partitions.map(({ partition, ...rest }) => ({ lane: partition, ...rest })),
-    parked: version.dead_letters,
-  }));
-  return { ...status, versions };
-}
-
 /** Adds the commands for streams on the dead-letter list. */
 function deadLetterCommands(projections: Command): void {
   verb(projections, 'dead-letters', 'List the streams with an event that could not be projected')
-    .alias('parked')
     .addOption(realmOption())
     .option('--by-error', 'Count them by kind of error, with the first of each kind')
     .action(
@@ -277,8 +265,7 @@ function deadLetterCommands(projections: Command): void {
             found.push({ realm, ...entry });
         const groups = groupDeadLetters(found);
         const tableText = (): string => (options.byError ? groupsTable(groups) : deadLettersTable(found));
-        // `parked` is the old name of `dead_letters`, kept for one release.
-        await print(options.byError ? { groups } : { dead_letters: found, parked: found }, () =>
+        await print(options.byError ? { groups } : { dead_letters: found }, () =>
           found.length === 0 ? 'The dead-letter list is empty.\n' : tableText(),
         );
       }),

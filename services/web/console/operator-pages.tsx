@@ -120,7 +120,7 @@ function partitionsOf({ versions }: PipelineStatus) {
 }
 
 /** Shows the states of what a service needs, except what the tables of a realm show. */
-function Parts({ parts: { lag, dead_letters, parked, ...parts } }: { parts: JsonObject }) {
+function Parts({ parts: { lag, dead_letters, ...parts } }: { parts: JsonObject }) {
   const textOf = (value: unknown) =>
     typeof value === 'string' ? value : JSON.stringify(value).replace(/["{}]/g, '').replace(/[:,]/g, '$& ');
   const is_bad = (value: unknown) =>

@@ -41,7 +41,7 @@ export const START = {
 export const liveSchema = z
   .strictObject({
     live: z.literal(true).describe('The process responds.'),
-    version: z.string().meta({ description: 'Version of the service.', example: '0.1.0' }),
+    version: z.string().meta({ description: 'Version of the service.', example: '0.2.0' }),
   })
   .describe('State of the process.');
 export const readySchema = z
