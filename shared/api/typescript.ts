@@ -55,13 +55,30 @@ const HEADER = `/*
  */
 `;
 
+/** The envelopes of all answers. `clientApiText` writes an answer as one of them, with the type of its `data`. */
+const ENVELOPES = `/** A successful response. */
+export interface Answer<Data, Code = 200> {
+  /** The HTTP status. */
+  code: Code;
+  /** Always \`OK\` in a successful response. */
+  status: 'OK';
+  data: Data;
+}
+
+/** A successful response with a page of a list. */
+export interface Page<Item, Meta = PageMeta> extends Answer<Item[]> {
+  /** Number and size of the page, and number of all items. */
+  meta: Meta;
+}
+`;
+
 /** `Error` is a global type, so an interface of that name would hide it. */
 const RENAMED: Readonly<Record<string, string>> = { Error: 'ErrorBody' };
 
 /**
  * Returns the source text of `shared/client/api.ts`: an interface for each named schema that an operation of `/api` or
- * `/auth` refers to, the types of each operation, and its method and path. Throws if a schema has a form that it does not
- * know, or if a query has no name.
+ * `/auth` refers to, the types of each operation, and its method and path. An interface that has most fields of another one
+ * extends it. Throws if a schema has a form that it does not know, or if a query has no name.
  */
 export function clientApiText(): string {
   const document = openApiDocument() as unknown as {
@@ -91,19 +108,29 @@ export function clientApiText(): string {
     }
     const body = schemaOf(object.requestBody?.content);
     if (body !== undefined) parts.push(`body: ${declareNamed(body, 'sent')}`);
-    parts.push(`answer: ${declareNamed(answerSchema(object), 'received')}`);
+    const answer = document.components.schemas[nameIn(answerSchema(object).$ref!)]!;
+    const envelope = envelopeText(answer);
+    if (envelope !== undefined)
+      for (const referred of referencesIn(answer))
+        declare(referred, document.components.schemas[referred]!, 'received');
+    parts.push(`answer: ${envelope ?? declareNamed(answerSchema(object), 'received')}`);
     return `  ${operation.id}: { ${parts.join('; ')} };\n`;
   });
   declare('Error', document.components.schemas.Error!, 'received');
-  const interfaces = [...declarations].map(
-    ([name, { schema, direction }]) =>
-      `${comment(schema.description, '')}export ${declarationOf(typeName(name), schema, typeText(schema, direction, ''))}\n`,
-  );
+  const extensions = extensionsOf(declarations);
+  const interfaces = [...declarations].map(([name, { schema, direction }]) => {
+    const declared =
+      schema.type === 'array'
+        ? `type ${typeName(name)} = ${typeText(schema, direction, '')};`
+        : `interface ${typeName(name)} ${extensions.get(name) ?? typeText(schema, direction, '')}`;
+    return `${comment(schema.description, '')}export ${declared}\n`;
+  });
   const endpoints = operations
     .filter(isClientOperation)
     .map(({ id, method, path }) => `  ${id}: ['${method}', '${path}'],\n`);
   return [
     HEADER,
+    ENVELOPES,
     ...interfaces,
     `/** The query parameters, the body and the answer of each operation. */\nexport interface Operations {\n${rows.join('')}}\n`,
     `/** The method and path of each operation. */\nexport const endpoints = {\n${endpoints.join('')}} as const;\n`,
@@ -113,10 +140,6 @@ export function clientApiText(): string {
 /** The client has no method for an answer that is not JSON. */
 const isClientOperation = ({ path, successes }: Operation): boolean =>
   /^\/(api|auth)\//.test(path) && !('application/x-ndjson' in (successes[200]?.content ?? {}));
-
-/** An interface, or a type for a list. */
-const declarationOf = (name: string, schema: Schema, text: string): string =>
-  schema.type === 'array' ? `type ${name} = ${text};` : `interface ${name} ${text}`;
 
 const typeName = (name: string): string => RENAMED[name] ?? name;
 
@@ -151,6 +174,78 @@ const schemaOf = (content: Content = {}): Schema | undefined =>
 function answerSchema({ responses }: OperationObject): Schema {
   const [answer] = ['200', '201'].map((status) => schemaOf(responses[status]?.content)).filter(Boolean);
   return answer!;
+}
+
+/** Returns `Answer<…>` or `Page<…>` for the schema of an answer, undefined if it has another form. */
+function envelopeText({ properties = {} }: Schema): string | undefined {
+  const { code, status, data, meta, ...others } = properties;
+  if (!code || !status || !data || Object.keys(others).length > 0) return undefined;
+  const [code_text, data_text] = [code, data].map((schema) => typeText(schema, 'received', ''));
+  if (!meta) return `Answer<${data_text}${code_text === '200' ? '' : `, ${code_text}`}>`;
+  const meta_text = typeText(meta, 'received', '');
+  const item_text = typeText(data.items!, 'received', '');
+  return `Page<${item_text}${meta_text === 'PageMeta' ? '' : `, ${meta_text}`}>`;
+}
+
+// --- Interfaces that extend others ---
+
+/** An interface extends another one if that saves so many lines, and if it leaves out at most so many of its fields. */
+const SAVED_LINES_MIN = 14;
+const OMITTED_MAX = 2;
+
+/** Returns the text after the name, such as `extends Listing { … }`, of each interface that extends a smaller one. */
+function extensionsOf(declarations: ReadonlyMap<string, Declaration>): Map<string, string> {
+  const size = ([, { schema }]: readonly [string, Declaration]): number =>
+    Object.keys(schema.properties ?? {}).length + (schema.required ?? []).length / 1_000;
+  const sorted = [...declarations].toSorted((a, b) => size(a) - size(b));
+  const extensions = sorted.map(([name, declaration], index) => {
+    const [best] = sorted
+      .slice(0, index)
+      .filter(([, { direction }]) => direction === declaration.direction)
+      .map(([base_name, base]) => extensionOf(declaration, base_name, base))
+      .filter(({ omitted, saved_lines }) => omitted.length <= OMITTED_MAX && saved_lines >= SAVED_LINES_MIN)
+      .toSorted((a, b) => b.saved_lines - a.saved_lines);
+    return [name, best?.text] as const;
+  });
+  return new Map(extensions.filter((entry): entry is [string, string] => entry[1] !== undefined));
+}
+
+/** Returns how an interface looks if it extends another one, without the fields `omitted` of that one. */
+function extensionOf({ schema, direction }: Declaration, base_name: string, base: Declaration) {
+  const of_base = fieldsOf(base.schema, direction);
+  const own = fieldsOf(schema, direction);
+  const isUsable = ([name, { type, is_required }]: [string, Field]): boolean => {
+    const field = own.get(name);
+    return field?.type === type && (field.is_required || !is_required);
+  };
+  const omitted = [...of_base].filter((entry) => !isUsable(entry)).map(([name]) => literal(name));
+  const texts = [...own].map(([name, { text }]) => ({ text, is_same: of_base.get(name)?.text === text }));
+  const declared = texts.flatMap(({ text, is_same }) => (is_same ? [] : text));
+  const inherited = texts.flatMap(({ text, is_same }) => (is_same ? text : []));
+  const name = typeName(base_name);
+  const extended = omitted.length === 0 ? name : `Omit<${name}, ${omitted.join(' | ')}>`;
+  return {
+    text: `extends ${extended} {\n${declared.join('')}}`,
+    saved_lines: inherited.join('').split('\n').length - 1,
+    omitted,
+  };
+}
+
+interface Field {
+  readonly type: string;
+  readonly is_required: boolean;
+  /** The declaration of the field. */
+  readonly text: string;
+}
+
+function fieldsOf({ properties = {}, required = [] }: Schema, direction: Direction): Map<string, Field> {
+  return new Map(
+    Object.entries(properties).map(([name, field]) => {
+      const is_required = required.includes(name);
+      const text = fieldText(name, field, is_required, direction, '  ');
+      return [name, { type: typeText(field, direction, '  '), is_required, text }];
+    }),
+  );
 }
 
 function referencesIn(schema: Schema): string[] {
@@ -189,18 +284,26 @@ function objectText(
     const record = `Record<string, ${typeText(values, direction, indent)}>`;
     return direction === 'sent' ? `Readonly<${record}>` : record;
   }
-  const inner = `${indent}  `;
-  const fields = Object.entries(properties).map(([name, field]) => {
-    const type = typeText(field, direction, inner);
-    const is_required = required.includes(name);
-    const or_undefined = !is_required && direction === 'sent' ? ' | undefined' : '';
-    const prefix = prefixOf(name);
-    const key = /^\w+$/.test(name) && !/^\d/.test(name) ? name : literal(name);
-    const declared =
-      prefix === undefined ? `${key}${is_required ? '' : '?'}` : `[name: \`${prefix}\${string}\`]`;
-    return `${comment(field.description, inner)}${inner}${declared}: ${type}${or_undefined};\n`;
-  });
+  const fields = Object.entries(properties).map(([name, field]) =>
+    fieldText(name, field, required.includes(name), direction, `${indent}  `),
+  );
   return `{\n${fields.join('')}${indent}}`;
+}
+
+function fieldText(
+  name: string,
+  field: Schema,
+  is_required: boolean,
+  direction: Direction,
+  indent: string,
+): string {
+  const type = typeText(field, direction, indent);
+  const or_undefined = !is_required && direction === 'sent' ? ' | undefined' : '';
+  const prefix = prefixOf(name);
+  const key = /^\w+$/.test(name) && !/^\d/.test(name) ? name : literal(name);
+  const declared =
+    prefix === undefined ? `${key}${is_required ? '' : '?'}` : `[name: \`${prefix}\${string}\`]`;
+  return `${comment(field.description, indent)}${indent}${declared}: ${type}${or_undefined};\n`;
 }
 
 const literal = (value: unknown): string =>

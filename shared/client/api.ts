@@ -3,20 +3,25 @@
  * test/unit/project/client-types.test.ts fails if it is out of date.
  */
 
+/** A successful response. */
+export interface Answer<Data, Code = 200> {
+  /** The HTTP status. */
+  code: Code;
+  /** Always `OK` in a successful response. */
+  status: 'OK';
+  data: Data;
+}
+
+/** A successful response with a page of a list. */
+export interface Page<Item, Meta = PageMeta> extends Answer<Item[]> {
+  /** Number and size of the page, and number of all items. */
+  meta: Meta;
+}
+
 /** Options of the token. */
 export interface TokenRequest {
   /** Lifetime of the token in minutes. */
   ttl_minutes?: number | undefined;
-}
-
-/** Response with a token. */
-export interface TokenAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A bearer token. */
-  data: Token;
 }
 
 /** A bearer token. */
@@ -31,16 +36,6 @@ export interface Token {
 
 /** An empty object. Fields are refused. */
 export interface NoFields {
-}
-
-/** Response with the description of a token. */
-export interface ValidationAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** What a token permits, and until when. */
-  data: TokenDescription;
 }
 
 /** What a token permits, and until when. */
@@ -68,16 +63,6 @@ export interface ReadQuery {
   visibility?: 'public' | 'private' | 'all' | undefined;
   /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-}
-
-/** Response with a store. */
-export interface StoreAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A shop, with the texts that a storefront shows about it. */
-  data: Store;
 }
 
 /** A shop, with the texts that a storefront shows about it. */
@@ -470,18 +455,6 @@ export interface HistoryQuery {
   before?: number | undefined;
 }
 
-/** Response with a page of a history. */
-export interface ChangePage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Change[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
-}
-
 /** A change of a resource. */
 export interface Change {
   /** The offset after this change. */
@@ -565,104 +538,18 @@ export interface PageMeta {
   }[];
 }
 
-export interface SearchQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
-  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
-  visibility?: 'public' | 'private' | 'all' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-  /** Page number, starting at 1. A page after the last one is empty. */
-  page?: number | undefined;
-  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
-  cursor?: string | undefined;
-  /** Number of items per page. */
-  limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
-  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
-  /** Direction of `sort`. */
-  order?: 'asc' | 'desc' | undefined;
+export interface SearchQuery extends Omit<ListingPublicationsQuery, 'include_descendants' | 'as_of'> {
   /** Search text. A publication must contain every word. The last word may be incomplete. */
   q: string;
   /** Return only publications of this listing. */
   listing_id?: string | undefined;
-  /** Only the one with this external id. */
-  external_id?: string | undefined;
-  /** `true` returns only publications with a `featured_position`, `false` only those without. */
-  featured?: boolean | undefined;
-  /** `true` returns only publications with free shipping, `false` only those without. */
-  free_shipping?: boolean | undefined;
-  /** `true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those out of stock. */
-  in_stock?: boolean | undefined;
-  /** `true` returns only publications that cost less now: with a `compare_at_amount` above the price, or in a sale. `false` returns all others. */
-  has_discount?: boolean | undefined;
-  /** Return only publications of one of these vendors. */
-  vendor?: readonly string[] | undefined;
-  /** Return only publications of one of these types. */
-  product_type?: readonly string[] | undefined;
-  /** Return only publications with one of these tags. */
-  tag?: readonly string[] | undefined;
-  /** Return only publications that have a variant with one of these SKUs. */
-  sku?: readonly string[] | undefined;
-  /** Return only publications that have a variant with one of these barcodes. */
-  barcode?: readonly string[] | undefined;
-  /** Return only publications whose option has one of these values, such as `option.Color=Azul`. */
-  [name: `option.${string}`]: readonly string[] | undefined;
-  /** Return only publications with one of these values of an attribute, such as `attributes.roast=medium`. Of an attribute that is a list, one of its texts must be equal. */
-  [name: `attributes.${string}`]: readonly string[] | undefined;
-  /** Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
-  min_price?: number | undefined;
-  /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
-  max_price?: number | undefined;
-  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `option.<name>`, `attributes.<name>`. */
-  facets?: readonly string[] | undefined;
 }
 
-/** Response with a page of publications. */
-export interface PublicationPage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Publication[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
-}
-
-export interface StoreListingsQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
-  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
-  visibility?: 'public' | 'private' | 'all' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-  /** Page number, starting at 1. A page after the last one is empty. */
-  page?: number | undefined;
-  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
-  cursor?: string | undefined;
-  /** Number of items per page. */
-  limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
-  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
-  /** Direction of `sort`. */
-  order?: 'asc' | 'desc' | undefined;
+export interface StoreListingsQuery extends ListQuery {
   /** Only the one with this external id. */
   external_id?: string | undefined;
   /** Return only listings directly below this one. `none` returns those at the top. */
   parent_id?: string | undefined;
-}
-
-/** Response with a page of listings. */
-export interface ListingPage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Listing[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
 }
 
 export interface ListQuery {
@@ -684,18 +571,6 @@ export interface ListQuery {
   order?: 'asc' | 'desc' | undefined;
 }
 
-/** Response with a page of payment methods. */
-export interface PaymentMethodPage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: PaymentMethod[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
-}
-
 /** A way to pay in a store. */
 export interface PaymentMethod {
   /** Id of the resource: a UUIDv7 in lower case. */
@@ -712,27 +587,9 @@ export interface PaymentMethod {
   position: number;
 }
 
-export interface ListingsQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
+export interface ListingsQuery extends Omit<StoreListingsQuery, 'visibility'> {
   /** Which listings to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page`, `cursor` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | 'deleted' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-  /** Page number, starting at 1. A page after the last one is empty. */
-  page?: number | undefined;
-  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
-  cursor?: string | undefined;
-  /** Number of items per page. */
-  limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
-  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
-  /** Direction of `sort`. */
-  order?: 'asc' | 'desc' | undefined;
-  /** Only the one with this external id. */
-  external_id?: string | undefined;
-  /** Return only listings directly below this one. `none` returns those at the top. */
-  parent_id?: string | undefined;
 }
 
 export interface ResourceQuery {
@@ -746,39 +603,11 @@ export interface ResourceQuery {
   as_of?: string | undefined;
 }
 
-/** Response with a listing. */
-export interface ListingAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A category of publications. */
-  data: Listing;
-}
-
-export interface ListingPublicationsQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
-  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
-  visibility?: 'public' | 'private' | 'all' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-  /** Page number, starting at 1. A page after the last one is empty. */
-  page?: number | undefined;
-  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
-  cursor?: string | undefined;
-  /** Number of items per page. */
-  limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
-  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
-  /** Direction of `sort`. */
-  order?: 'asc' | 'desc' | undefined;
+export interface ListingPublicationsQuery extends Omit<StoreListingsQuery, 'parent_id'> {
   /** `true` also returns the publications of all listings below this one. */
   include_descendants?: boolean | undefined;
   /** Return the publications that were in the listing at this time, as they were, without `stats`. Takes no filters. Requires a secret key. */
   as_of?: string | undefined;
-  /** Only the one with this external id. */
-  external_id?: string | undefined;
   /** `true` returns only publications with a `featured_position`, `false` only those without. */
   featured?: boolean | undefined;
   /** `true` returns only publications with free shipping, `false` only those without. */
@@ -807,16 +636,6 @@ export interface ListingPublicationsQuery {
   max_price?: number | undefined;
   /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `option.<name>`, `attributes.<name>`. */
   facets?: readonly string[] | undefined;
-}
-
-/** Response with a page of the publications of a listing. */
-export interface ListingPublicationsAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A page of a listing's publications, the featured ones first. */
-  data: ListingPublications;
 }
 
 /** A page of a listing's publications, the featured ones first. */
@@ -869,29 +688,13 @@ export interface ListingPublications {
   };
 }
 
-export interface PublicationsQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
+export interface PublicationsQuery extends Omit<StoreListingsQuery, 'visibility' | 'parent_id'> {
   /** Which publications to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page`, `cursor` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | 'deleted' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-  /** Page number, starting at 1. A page after the last one is empty. */
-  page?: number | undefined;
-  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
-  cursor?: string | undefined;
-  /** Number of items per page. */
-  limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
-  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
-  /** Direction of `sort`. */
-  order?: 'asc' | 'desc' | undefined;
   /** Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility` and `expand` may be used beside `ids`; any other parameter is 400. */
   ids?: readonly string[] | undefined;
   /** Return only publications of this listing. */
   listing_id?: string | undefined;
-  /** Only the one with this external id. */
-  external_id?: string | undefined;
   /** `true` returns only publications with a `featured_position`, `false` only those without. */
   featured?: boolean | undefined;
   /** `true` returns only publications with free shipping, `false` only those without. */
@@ -922,16 +725,6 @@ export interface PublicationsQuery {
   facets?: readonly string[] | undefined;
 }
 
-/** Response with a publication. */
-export interface PublicationAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A product. */
-  data: Publication;
-}
-
 export interface VariantsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -947,59 +740,9 @@ export interface VariantsQuery {
   limit?: number | undefined;
 }
 
-/** Response with a page of variants. */
-export interface VariantPage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Variant[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
-}
-
-/** Response with a variant. */
-export interface VariantAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** One of the forms in which a product is sold. */
-  data: Variant;
-}
-
-export interface ReviewsQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
-  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
-  visibility?: 'public' | 'private' | 'all' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-  /** Page number, starting at 1. A page after the last one is empty. */
-  page?: number | undefined;
-  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
-  cursor?: string | undefined;
-  /** Number of items per page. */
-  limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
-  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
-  /** Direction of `sort`. */
-  order?: 'asc' | 'desc' | undefined;
+export interface ReviewsQuery extends ListQuery {
   /** Return only reviews of this status, and the status of each. `pending`, `rejected` and `all` require a secret key. Default: published reviews, without their status. */
   status?: 'pending' | 'published' | 'rejected' | 'all' | undefined;
-}
-
-/** Response with a page of reviews. */
-export interface ReviewPage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Review[];
-  /** The page of reviews, and a summary of all reviews. */
-  meta: ReviewsMeta;
 }
 
 /** A customer's review of a publication. */
@@ -1027,50 +770,7 @@ export interface Review {
 }
 
 /** The page of reviews, and a summary of all reviews. */
-export interface ReviewsMeta {
-  /** Number of this page, starting at 1. */
-  page: number;
-  /** Maximum number of items on a page: the `limit` that was used. */
-  take: number;
-  /** Number of items on all pages. */
-  item_count: number;
-  /** The same numbers, and the number of pages. */
-  pagination: {
-    /** Number of this page, starting at 1. */
-    page: number;
-    /** Number of pages; 0 if there are no items. */
-    total_pages: number;
-    /** Number of items on all pages. */
-    total_items: number;
-    /** Maximum number of items on a page: the `limit` that was used. */
-    limit: number;
-    /** Value of `cursor` for the next page. Missing on the last page, and in a search and in related publications without `sort`. */
-    next_cursor?: string;
-    /** Number of the last items of this page that are left out, because the answer would have more than 8 MB. Read them with a smaller `limit`. Missing if there are none. */
-    omitted_items?: number;
-    /** Number of the last items in this answer whose expansions are shortened, because the answer would have more than 8 MB. Missing if there are none. */
-    shortened_items?: number;
-  };
-  /** Only in a search that did not look at all publications, because its words are too frequent. */
-  is_complete?: false;
-  /** With `facets` only: how many publications match, by the values of these filters. */
-  facets?: {
-    /** The name of the filter. */
-    name: string;
-    /** The most frequent values, at most 100. */
-    values: {
-      /** The value. */
-      value: string;
-      /** Number of publications with this value that match all other filters. */
-      count: number;
-      /** The query parameter that selects it. */
-      query: string;
-    }[];
-    /** Whether there are other values. */
-    has_more: boolean;
-    /** Only if the facet has many values and counts only the newest 50,000 matching publications. */
-    is_complete?: false;
-  }[];
+export interface ReviewsMeta extends PageMeta {
   /** Summary of all reviews of the publication, not only those of this page. */
   summary: {
     /** Average rating with two decimals; 0 if there are no reviews. */
@@ -1093,37 +793,9 @@ export interface ReviewsMeta {
   };
 }
 
-export interface StoreReviewsQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
-  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
-  visibility?: 'public' | 'private' | 'all' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-  /** Page number, starting at 1. A page after the last one is empty. */
-  page?: number | undefined;
-  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
-  cursor?: string | undefined;
-  /** Number of items per page. */
-  limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
-  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
-  /** Direction of `sort`. */
-  order?: 'asc' | 'desc' | undefined;
+export interface StoreReviewsQuery extends ListQuery {
   /** Return only reviews of this status. */
   status?: 'pending' | 'published' | 'rejected' | 'all' | undefined;
-}
-
-/** Response with a page of a store's reviews. */
-export interface StoreReviewPage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Review[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
 }
 
 export interface WebhooksQuery {
@@ -1135,18 +807,6 @@ export interface WebhooksQuery {
   cursor?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-}
-
-/** Response with a page of webhooks. */
-export interface WebhookPage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Webhook[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
 }
 
 /** An address that changes are sent to. */
@@ -1187,16 +847,6 @@ export interface WebhookQuery {
   store_id?: string | undefined;
 }
 
-/** Response with a webhook. */
-export interface WebhookAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** An address that changes are sent to. */
-  data: Webhook;
-}
-
 export interface DeliveriesQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -1204,18 +854,6 @@ export interface DeliveriesQuery {
   page?: number | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
-}
-
-/** Response with a page of attempts to deliver. */
-export interface DeliveryPage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Delivery[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
 }
 
 /** An attempt to deliver a message of a webhook. */
@@ -1240,51 +878,13 @@ export interface Delivery {
   next_attempt_at?: string;
 }
 
-export interface MediaListQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
-  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
-  visibility?: 'public' | 'private' | 'all' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-  /** Page number, starting at 1. A page after the last one is empty. */
-  page?: number | undefined;
-  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
-  cursor?: string | undefined;
-  /** Number of items per page. */
-  limit?: number | undefined;
-  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
-  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
-  /** Direction of `sort`. */
-  order?: 'asc' | 'desc' | undefined;
+export interface MediaListQuery extends ListQuery {
   /** Return only media of this publication, in the order of its `media_ids` unless `sort` is set. */
   publication_id?: string | undefined;
   /** Return only media of this listing, in the order of its `media_ids` unless `sort` is set. */
   listing_id?: string | undefined;
   /** `true` returns only media that a publication or listing uses, `false` only those that none uses. `false` requires `visibility=private` or `all`. */
   in_use?: boolean | undefined;
-}
-
-/** Response with a page of media. */
-export interface MediaPage {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The items of this page. */
-  data: Media[];
-  /** Number and size of the page, and number of all items. */
-  meta: PageMeta;
-}
-
-/** Response with a media. */
-export interface MediaAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** An uploaded picture. */
-  data: Media;
 }
 
 export interface ChangesQuery {
@@ -1313,46 +913,11 @@ export interface WriteQuery {
 }
 
 /** Fields of a new listing. */
-export interface NewListing {
+export interface NewListing extends Omit<ListingPatch, 'store_id'> {
   /** The listing's name, shown to customers. */
   name: string;
-  /** A description of the listing, in plain text. */
-  description?: string | null | undefined;
-  /** Whether customers can see the listing. A `private` listing is only returned to a secret key that asks for it. */
-  visibility?: 'public' | 'private' | undefined;
-  /** The order of the listing's publications if a request does not specify one. Featured publications always come first. */
-  default_sort_mode?: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc' | undefined;
-  /** The ids of the listing's media, in display order. Maximum 20. Null removes all media. */
-  media_ids?: readonly string[] | null | undefined;
-  /** The id of the listing that contains this one. Must be a listing of the same store and not below this one. A tree has at most 6 levels. Null moves the listing to the top. */
-  parent_id?: string | null | undefined;
-  /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
-  external_id?: string | null | undefined;
-  /** The name of the listing in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the listings of the store. Default, and null: made from the name. */
-  handle?: string | null | undefined;
-  /** Texts for search engines, if they differ from the name and the description. */
-  seo?: {
-    /** Title for search engines. */
-    title?: string | undefined;
-    /** Description for search engines. */
-    description?: string | undefined;
-  } | null | undefined;
-  /** When the listing becomes `public`. It is cleared then. A new listing with `publish_at` and without `visibility` is `private` until then. */
-  publish_at?: string | null | undefined;
-  /** When the listing becomes `private`. Must be after `publish_at`. It is cleared then. */
-  unpublish_at?: string | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
-}
-
-/** Response with a new listing. */
-export interface NewListingAnswer {
-  /** The HTTP status. */
-  code: 201;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A category of publications. */
-  data: Listing;
 }
 
 /** Fields of a listing to change. Fields that are left out stay as they are. */
@@ -1388,75 +953,8 @@ export interface ListingPatch {
   store_id?: string | undefined;
 }
 
-/** Response to a put of a listing. */
-export interface PutListingAnswer {
-  /** The HTTP status. */
-  code: 200 | 201;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A listing that was put. */
-  data: PutListing;
-}
-
 /** A listing that was put. */
-export interface PutListing {
-  /** Id of the resource: a UUIDv7 in lower case. */
-  id: string;
-  /** Type of the resource. */
-  object: 'listing';
-  /** The listing's name, shown to customers. */
-  name: string;
-  /** Whether customers can see the listing. A `private` listing is only returned to a secret key that asks for it. */
-  visibility: 'public' | 'private';
-  /** A description of the listing, in plain text. */
-  description?: string;
-  /** The order of the listing's publications if a request does not specify one. Featured publications always come first. */
-  default_sort_mode: 'created_at_desc' | 'created_at_asc' | 'price_asc' | 'price_desc' | 'name_asc' | 'name_desc';
-  /** The id of the listing in another system, such as an ERP. Unique among the listings of the store. */
-  external_id?: string;
-  /** The name of the listing in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the listings of the store. Default, and null: made from the name. */
-  handle?: string;
-  /** Texts for search engines, if they differ from the name and the description. */
-  seo?: {
-    /** Title for search engines. */
-    title?: string;
-    /** Description for search engines. */
-    description?: string;
-  };
-  /** When the listing becomes `public`. It is cleared then. A new listing with `publish_at` and without `visibility` is `private` until then. */
-  publish_at?: string;
-  /** When the listing becomes `private`. Must be after `publish_at`. It is cleared then. */
-  unpublish_at?: string;
-  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
-  created_at: string;
-  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
-  updated_at: string;
-  /** When it was deleted. Only with `visibility=deleted`. */
-  deleted_at?: string;
-  /** Numbers of the listing. Absent in the `listing` of a publication. */
-  stats?: {
-    /** Number of media. */
-    media_count: number;
-    /** Number of publications in the listing, without those of the listings below it. */
-    publication_count: number;
-  };
-  /** The ids of all its media, in display order. Omitted, like `stats`, in a publication's `listing`. */
-  media_ids?: string[];
-  /** Number of listings directly below. Omitted if there are none. */
-  children_count?: number;
-  /** The id of the listing that contains it. Omitted at the top, if that listing is hidden, and in expansions. */
-  parent_id?: string;
-  /** The listings that contain it, from the top to its parent. Omitted like `parent_id`. */
-  path?: {
-    /** Its id. */
-    id: string;
-    /** Its name. */
-    name: string;
-  }[];
-  /** Present with `expand=publication`. Featured publications come first. */
-  publications?: PublicationCollection;
-  /** Present with `expand=media`. */
-  media?: MediaCollection;
+export interface PutListing extends Listing {
   /** Whether the request created the resource, changed it, or found it as it should be. */
   result: 'created' | 'updated' | 'unchanged';
 }
@@ -1466,16 +964,6 @@ export interface DeleteListingQuery {
   store_id?: string | undefined;
   /** `true`: the listing is only deleted if it has no publications, also no private ones. */
   if_empty?: boolean | undefined;
-}
-
-/** Response to the deletion of a listing. */
-export interface DeletedListingAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A listing that was deleted. */
-  data: DeletedListing;
 }
 
 /** A listing that was deleted. */
@@ -1496,16 +984,6 @@ export interface NewFeaturedOrder {
   publication_ids: readonly string[];
 }
 
-/** Response with the order of the featured publications of a listing. */
-export interface FeaturedOrderAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** The order of the featured publications of a listing. */
-  data: FeaturedOrder;
-}
-
 /** The order of the featured publications of a listing. */
 export interface FeaturedOrder {
   /** Type of the resource. */
@@ -1519,70 +997,13 @@ export interface FeaturedOrder {
 }
 
 /** Fields of a new publication. */
-export interface NewPublication {
+export interface NewPublication extends Omit<PublicationPatch, 'store_id'> {
   /** The product's title, shown to customers. */
   title: string;
   /** Three-letter ISO 4217 currency code, in upper case. */
   price_currency: string;
   /** The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00. */
   price_amount: number;
-  /** A description of the product, in plain text. */
-  description?: string | null | undefined;
-  /** A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`. */
-  description_html?: string | null | undefined;
-  /** Whether customers can see the publication. A `private` publication is only returned to a secret key that asks for it. */
-  visibility?: 'public' | 'private' | undefined;
-  /** Whether the price can be shown. If `false`, hide the price: the publication matches no price range and sorts last by price. */
-  price_active?: boolean | undefined;
-  /** Whether shipping is free. Omitted if unknown. */
-  free_shipping?: boolean | null | undefined;
-  /** Number of units in stock. Omitted if stock is not tracked. */
-  quantity_available?: number | null | undefined;
-  /** Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured. */
-  featured_position?: number | null | undefined;
-  /** The id of the listing that contains the publication. Must be a listing of the same store. Null removes the publication from its listing. */
-  listing_id?: string | null | undefined;
-  /** The ids of other listings that contain the publication, too, at most 20. Must be listings of the same store. The one in `listing_id` is left out. Null removes the publication from all of them. */
-  listing_ids?: readonly string[] | null | undefined;
-  /** The rank among the featured publications of each of the `listing_ids` in which it is featured, by the id of the listing. Replaced as a whole. A listing that is removed from `listing_ids` loses its position. */
-  featured_positions?: Readonly<Record<string, number>> | null | undefined;
-  /** The ids of the publication's media, in display order. Maximum 50. Null removes all media. */
-  media_ids?: readonly string[] | null | undefined;
-  /** Who makes or sells the product. */
-  vendor?: string | null | undefined;
-  /** What kind of product it is. */
-  product_type?: string | null | undefined;
-  /** Words by which customers find the product. Maximum 250. Omitted if there are none. */
-  tags?: readonly string[] | null | undefined;
-  /** Properties of the product, by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
-  attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
-  /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
-  compare_at_amount?: number | null | undefined;
-  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. Not above `price_amount`, which it does not change. */
-  sale_price_amount?: number | null | undefined;
-  /** When the sale begins. */
-  sale_from?: string | null | undefined;
-  /** When the sale ends. Must be after `sale_from`. */
-  sale_to?: string | null | undefined;
-  /** Texts for search engines, if they differ from the title and the description. */
-  seo?: {
-    /** Title for search engines. */
-    title?: string | undefined;
-    /** Description for search engines. */
-    description?: string | undefined;
-  } | null | undefined;
-  /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
-  external_id?: string | null | undefined;
-  /** What the variants differ in, such as size and colour. Maximum 5. A new name for an option keeps its variants. */
-  options?: readonly ListedOption[] | null | undefined;
-  /** All variants, at most 2048. Changes those with the same `id` or `option_values`, adds the others, and removes those that are left out. The price and the stock of the publication then follow from its variants. */
-  variants?: readonly ListedVariant[] | null | undefined;
-  /** The name of the publication in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the publications of the store. Default, and null: made from the title. */
-  handle?: string | null | undefined;
-  /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
-  publish_at?: string | null | undefined;
-  /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
-  unpublish_at?: string | null | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | null | undefined;
 }
@@ -1596,45 +1017,9 @@ export interface ListedOption {
 }
 
 /** A variant in the body of a publication. */
-export interface ListedVariant {
+export interface ListedVariant extends NewVariant {
   /** The id of a variant of the publication. Without it, the variant with these `option_values`. */
   id?: string | undefined;
-  /** The merchant's article number. Unique in the store. */
-  sku?: string | null | undefined;
-  /** The id of the variant in another system, such as an ERP. Unique among the variants of the store. */
-  external_id?: string | null | undefined;
-  /** The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are. */
-  barcode?: string | null | undefined;
-  /** The value of each option, by the name of the option. No two variants have the same values. */
-  option_values?: Readonly<Record<string, string>> | undefined;
-  /** The price in hundredths of the major unit of the currency of the publication. Default: the price of the publication. */
-  price_amount?: number | undefined;
-  /** The price before a discount, in hundredths of the major unit. */
-  compare_at_amount?: number | null | undefined;
-  /** The price in hundredths during a sale, which begins and ends as that of the publication. Not above `price_amount`. Without it, the variant has the `sale_price_amount` of the publication. */
-  sale_price_amount?: number | null | undefined;
-  /** Number of units in stock. Below 0 only with `allow_backorder`. Omitted if stock is not tracked. */
-  quantity_available?: number | null | undefined;
-  /** Whether customers can order more than is in stock. */
-  allow_backorder?: boolean | undefined;
-  /** Variants are sorted by it, from low to high. Default: after the variant before it. */
-  position?: number | undefined;
-  /** The id of the variant's picture: one of the `media_ids` of the publication. */
-  media_id?: string | null | undefined;
-  /** The weight in grams. */
-  weight_grams?: number | null | undefined;
-  /** Further properties by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
-  attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
-}
-
-/** Response with a new publication. */
-export interface NewPublicationAnswer {
-  /** The HTTP status. */
-  code: 201;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A product. */
-  data: Publication;
 }
 
 /** Fields of a publication to change. Fields that are left out stay as they are. */
@@ -1706,125 +1091,8 @@ export interface PublicationPatch {
   store_id?: string | undefined;
 }
 
-/** Response to a put of a publication. */
-export interface PutPublicationAnswer {
-  /** The HTTP status. */
-  code: 200 | 201;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A publication that was put. */
-  data: PutPublication;
-}
-
 /** A publication that was put. */
-export interface PutPublication {
-  /** Id of the resource: a UUIDv7 in lower case. */
-  id: string;
-  /** Type of the resource. */
-  object: 'publication';
-  /** The product's title, shown to customers. */
-  title: string;
-  /** A description of the product, in plain text. */
-  description: string;
-  /** A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`. */
-  description_html?: string;
-  /** Whether customers can see the publication. A `private` publication is only returned to a secret key that asks for it. */
-  visibility: 'public' | 'private';
-  /** Three-letter ISO 4217 currency code, in upper case. */
-  price_currency: string;
-  /** The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00. */
-  price_amount: number;
-  /** Whether the price can be shown. If `false`, hide the price: the publication matches no price range and sorts last by price. */
-  price_active: boolean;
-  /** Whether shipping is free. Omitted if unknown. */
-  free_shipping?: boolean;
-  /** Number of units in stock. Omitted if stock is not tracked. */
-  quantity_available?: number;
-  /** Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured. */
-  featured_position?: number;
-  /** Who makes or sells the product. */
-  vendor?: string;
-  /** What kind of product it is. */
-  product_type?: string;
-  /** Words by which customers find the product. Maximum 250. Omitted if there are none. */
-  tags?: string[];
-  /** Properties of the product, by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
-  attributes?: Record<string, string | number | boolean | string[]>;
-  /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
-  compare_at_amount?: number;
-  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. Not above `price_amount`, which it does not change. */
-  sale_price_amount?: number;
-  /** When the sale begins. */
-  sale_from?: string;
-  /** When the sale ends. Must be after `sale_from`. */
-  sale_to?: string;
-  /** Texts for search engines, if they differ from the title and the description. */
-  seo?: {
-    /** Title for search engines. */
-    title?: string;
-    /** Description for search engines. */
-    description?: string;
-  };
-  /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
-  external_id?: string;
-  /** The name of the publication in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the publications of the store. Default, and null: made from the title. */
-  handle?: string;
-  /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
-  publish_at?: string;
-  /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
-  unpublish_at?: string;
-  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
-  created_at: string;
-  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
-  updated_at: string;
-  /** When it was deleted. Only with `visibility=deleted`. */
-  deleted_at?: string;
-  /** Numbers of the publication. */
-  stats?: {
-    /** Number of media. */
-    media_count: number;
-    /** How often customers opened the publication. Late by `VIEW_FLUSH_INTERVAL_S`, 60 seconds by default. */
-    view_count: number;
-    /** The published reviews. Omitted if there are none. */
-    rating?: {
-      /** Average rating with two decimals. */
-      average: number;
-      /** Number of published reviews. */
-      count: number;
-    };
-  };
-  /** In what its variants differ. Omitted if it has no options. */
-  options?: {
-    /** The name of the option. */
-    name: string;
-    /** Its values, in display order. */
-    values: string[];
-  }[];
-  /** The prices of its variants, in hundredths of the major unit. Omitted if it has none. */
-  price_range?: {
-    /** The lowest price, which is `price_amount`. */
-    min: number;
-    /** The highest price. */
-    max: number;
-  };
-  /** Number of variants. Omitted if it has none. */
-  variant_count?: number;
-  /** Whether any variant can be bought. Omitted if it has no variants. */
-  in_stock?: boolean;
-  /** The ids of all its media, in display order. */
-  media_ids: string[];
-  /** The ids of the other listings that contain it. Without those that are hidden. Omitted if there are none. */
-  listing_ids?: string[];
-  /** Its rank among the featured publications of each of its `listing_ids` in which it is featured, by the id of the listing. Omitted if it is featured in none of them. */
-  featured_positions?: Record<string, number>;
-  /** The id of its listing. Omitted if it has none, and if the listing is hidden. */
-  listing_id?: string;
-  /** Present with `expand=listing` if the publication has a listing that is visible. */
-  listing?: Listing;
-  /** Present with `expand=media`. */
-  media?: MediaCollection;
-  /** Present with `expand=variants`: the first 250 of one publication, and 50 in lists. */
-  variants?: VariantCollection;
+export interface PutPublication extends Publication {
   /** Whether the request created the resource, changed it, or found it as it should be. */
   result: 'created' | 'updated' | 'unchanged';
 }
@@ -1866,16 +1134,6 @@ export interface PublicationBatchItem {
   body?: Readonly<Record<string, unknown>> | undefined;
   /** External id of the main listing, which may be among `listings`. Instead of `listing_id` in the body. */
   listing_external_id?: string | undefined;
-}
-
-/** Response to a batch. */
-export interface BatchAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** What became of a batch. */
-  data: Batch;
 }
 
 /** What became of a batch. */
@@ -1957,16 +1215,6 @@ export interface BatchItem {
   error?: ErrorInfo;
 }
 
-/** Response to the deletion of a publication. */
-export interface DeletedPublicationAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A publication that was deleted. */
-  data: DeletedPublication;
-}
-
 /** A publication that was deleted. */
 export interface DeletedPublication {
   /** Id of the resource: a UUIDv7 in lower case. */
@@ -2007,57 +1255,13 @@ export interface NewVariant {
   attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
 }
 
-/** Response with a new variant. */
-export interface NewVariantAnswer {
-  /** The HTTP status. */
-  code: 201;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** One of the forms in which a product is sold. */
-  data: Variant;
-}
-
 /** Fields of a variant to change. Fields that are left out stay as they are. */
-export interface VariantPatch {
-  /** The merchant's article number. Unique in the store. */
-  sku?: string | null | undefined;
-  /** The id of the variant in another system, such as an ERP. Unique among the variants of the store. */
-  external_id?: string | null | undefined;
-  /** The code on the package. The check digit of an EAN-8, EAN-13, UPC-A, GTIN-14 or ISBN must be right; spaces and hyphens in it are removed. Other codes are stored as they are. */
-  barcode?: string | null | undefined;
-  /** The value of each option, by the name of the option. No two variants have the same values. */
-  option_values?: Readonly<Record<string, string>> | undefined;
-  /** The price in hundredths of the major unit of the currency of the publication. Default: the price of the publication. */
-  price_amount?: number | undefined;
-  /** The price before a discount, in hundredths of the major unit. */
-  compare_at_amount?: number | null | undefined;
-  /** The price in hundredths during a sale, which begins and ends as that of the publication. Not above `price_amount`. Without it, the variant has the `sale_price_amount` of the publication. */
-  sale_price_amount?: number | null | undefined;
+export interface VariantPatch extends Omit<NewVariant, 'quantity_available'> {
   /** Number of units in stock, or `{"adjust": n}` to add n to it, so that two sales at once are both counted. An adjustment below 0 is refused without `allow_backorder`. */
   quantity_available?: {
     /** Number of units to add, below 0 to subtract. */
     adjust: number;
   } | number | null | undefined;
-  /** Whether customers can order more than is in stock. */
-  allow_backorder?: boolean | undefined;
-  /** Variants are sorted by it, from low to high. Default: after the variant before it. */
-  position?: number | undefined;
-  /** The id of the variant's picture: one of the `media_ids` of the publication. */
-  media_id?: string | null | undefined;
-  /** The weight in grams. */
-  weight_grams?: number | null | undefined;
-  /** Further properties by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
-  attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
-}
-
-/** Response to the deletion of a variant. */
-export interface DeletedVariantAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A variant that was deleted. */
-  data: DeletedVariant;
 }
 
 /** A variant that was deleted. */
@@ -2076,125 +1280,8 @@ export interface Revert {
   revision: number;
 }
 
-/** Response with a publication that was reverted. */
-export interface RevertedPublicationAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A publication that was reverted. */
-  data: RevertedPublication;
-}
-
 /** A publication that was reverted. */
-export interface RevertedPublication {
-  /** Id of the resource: a UUIDv7 in lower case. */
-  id: string;
-  /** Type of the resource. */
-  object: 'publication';
-  /** The product's title, shown to customers. */
-  title: string;
-  /** A description of the product, in plain text. */
-  description: string;
-  /** A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`. */
-  description_html?: string;
-  /** Whether customers can see the publication. A `private` publication is only returned to a secret key that asks for it. */
-  visibility: 'public' | 'private';
-  /** Three-letter ISO 4217 currency code, in upper case. */
-  price_currency: string;
-  /** The price in hundredths of the major currency unit, for every currency. For example, 3400 means 34.00. */
-  price_amount: number;
-  /** Whether the price can be shown. If `false`, hide the price: the publication matches no price range and sorts last by price. */
-  price_active: boolean;
-  /** Whether shipping is free. Omitted if unknown. */
-  free_shipping?: boolean;
-  /** Number of units in stock. Omitted if stock is not tracked. */
-  quantity_available?: number;
-  /** Rank among the featured publications of a listing, starting at 1. Omitted if the publication is not featured. */
-  featured_position?: number;
-  /** Who makes or sells the product. */
-  vendor?: string;
-  /** What kind of product it is. */
-  product_type?: string;
-  /** Words by which customers find the product. Maximum 250. Omitted if there are none. */
-  tags?: string[];
-  /** Properties of the product, by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
-  attributes?: Record<string, string | number | boolean | string[]>;
-  /** The price to compare with, in hundredths: what the product cost before, or costs elsewhere. */
-  compare_at_amount?: number;
-  /** The price in hundredths during a sale: from `sale_from` until `sale_to`, without a bound that is not set. Not above `price_amount`, which it does not change. */
-  sale_price_amount?: number;
-  /** When the sale begins. */
-  sale_from?: string;
-  /** When the sale ends. Must be after `sale_from`. */
-  sale_to?: string;
-  /** Texts for search engines, if they differ from the title and the description. */
-  seo?: {
-    /** Title for search engines. */
-    title?: string;
-    /** Description for search engines. */
-    description?: string;
-  };
-  /** The id of the publication in another system, such as an ERP. Unique among the publications of the store. */
-  external_id?: string;
-  /** The name of the publication in addresses: letters of any script in lower case and digits, with hyphens or underscores between them. Unique among the publications of the store. Default, and null: made from the title. */
-  handle?: string;
-  /** When the publication becomes `public`. It is cleared then. A new publication with `publish_at` and without `visibility` is `private` until then. */
-  publish_at?: string;
-  /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
-  unpublish_at?: string;
-  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
-  created_at: string;
-  /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
-  updated_at: string;
-  /** When it was deleted. Only with `visibility=deleted`. */
-  deleted_at?: string;
-  /** Numbers of the publication. */
-  stats?: {
-    /** Number of media. */
-    media_count: number;
-    /** How often customers opened the publication. Late by `VIEW_FLUSH_INTERVAL_S`, 60 seconds by default. */
-    view_count: number;
-    /** The published reviews. Omitted if there are none. */
-    rating?: {
-      /** Average rating with two decimals. */
-      average: number;
-      /** Number of published reviews. */
-      count: number;
-    };
-  };
-  /** In what its variants differ. Omitted if it has no options. */
-  options?: {
-    /** The name of the option. */
-    name: string;
-    /** Its values, in display order. */
-    values: string[];
-  }[];
-  /** The prices of its variants, in hundredths of the major unit. Omitted if it has none. */
-  price_range?: {
-    /** The lowest price, which is `price_amount`. */
-    min: number;
-    /** The highest price. */
-    max: number;
-  };
-  /** Number of variants. Omitted if it has none. */
-  variant_count?: number;
-  /** Whether any variant can be bought. Omitted if it has no variants. */
-  in_stock?: boolean;
-  /** The ids of all its media, in display order. */
-  media_ids: string[];
-  /** The ids of the other listings that contain it. Without those that are hidden. Omitted if there are none. */
-  listing_ids?: string[];
-  /** Its rank among the featured publications of each of its `listing_ids` in which it is featured, by the id of the listing. Omitted if it is featured in none of them. */
-  featured_positions?: Record<string, number>;
-  /** The id of its listing. Omitted if it has none, and if the listing is hidden. */
-  listing_id?: string;
-  /** Present with `expand=listing` if the publication has a listing that is visible. */
-  listing?: Listing;
-  /** Present with `expand=media`. */
-  media?: MediaCollection;
-  /** Present with `expand=variants`: the first 250 of one publication, and 50 in lists. */
-  variants?: VariantCollection;
+export interface RevertedPublication extends Publication {
   /** Fields that were not restored, or only in part, because what they refer to was deleted. */
   not_restored: ('listing_id' | 'listing_ids' | 'media_ids')[];
 }
@@ -2224,16 +1311,6 @@ export interface Upload {
   store_id?: string | undefined;
 }
 
-/** Response with a new media, whose pictures have not been generated yet. */
-export interface NewMediaAnswer {
-  /** The HTTP status. */
-  code: 201;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** An uploaded picture. */
-  data: Media;
-}
-
 /** Fields of a media to change. Fields that are left out stay as they are. */
 export interface MediaPatch {
   /** Alternative text for people who cannot see the picture. */
@@ -2247,16 +1324,6 @@ export interface MediaPatch {
   } | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
-}
-
-/** Response to the deletion of a media. */
-export interface DeletedMediaAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A media that was deleted. */
-  data: DeletedMedia;
 }
 
 /** A media that was deleted. */
@@ -2326,42 +1393,12 @@ export interface NewReview {
   status?: 'pending' | 'published' | 'rejected' | null | undefined;
 }
 
-/** Response with a new review. */
-export interface NewReviewAnswer {
-  /** The HTTP status. */
-  code: 201;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A customer's review of a publication. */
-  data: Review;
-}
-
 /** The new status of a review. */
 export interface ReviewPatch {
   /** Storefronts show `published` reviews only. */
   status?: 'pending' | 'published' | 'rejected' | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
-}
-
-/** Response with a review. */
-export interface ReviewAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A customer's review of a publication. */
-  data: Review;
-}
-
-/** Response to the deletion of a review. */
-export interface DeletedReviewAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A review that was deleted. */
-  data: DeletedReview;
 }
 
 /** A review that was deleted. */
@@ -2391,16 +1428,6 @@ export interface NewWebhook {
   store_id?: string | null | undefined;
 }
 
-/** Response with a new webhook and its secret. */
-export interface NewWebhookAnswer {
-  /** The HTTP status. */
-  code: 201;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** An address that changes are sent to. */
-  data: Webhook;
-}
-
 /** Fields of a webhook to change. Fields that are left out stay as they are. */
 export interface WebhookPatch {
   /** Where the changes are sent to: an https:// URL on the public internet. */
@@ -2418,16 +1445,6 @@ export interface WebhookPatch {
   status?: 'active' | 'paused' | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
-}
-
-/** Response to the deletion of a webhook. */
-export interface DeletedWebhookAnswer {
-  /** The HTTP status. */
-  code: 200;
-  /** Always `OK` in a successful response. */
-  status: 'OK';
-  /** A webhook that was deleted. */
-  data: DeletedWebhook;
 }
 
 /** A webhook that was deleted. */
@@ -2460,65 +1477,65 @@ export interface ErrorBody {
 
 /** The query parameters, the body and the answer of each operation. */
 export interface Operations {
-  issueToken: { body: TokenRequest; answer: TokenAnswer };
-  refreshToken: { body: NoFields; answer: TokenAnswer };
-  validateToken: { body: NoFields; answer: ValidationAnswer };
-  getStore: { query: ReadQuery; answer: StoreAnswer };
-  listStoreHistory: { query: HistoryQuery; answer: ChangePage };
-  searchStore: { query: SearchQuery; answer: PublicationPage };
-  listStoreListings: { query: StoreListingsQuery; answer: ListingPage };
-  listPaymentMethods: { query: ListQuery; answer: PaymentMethodPage };
-  listListings: { query: ListingsQuery; answer: ListingPage };
-  getListing: { query: ResourceQuery; answer: ListingAnswer };
-  getListingByHandle: { query: ReadQuery; answer: ListingAnswer };
-  listListingHistory: { query: HistoryQuery; answer: ChangePage };
-  getListingRevision: { query: ReadQuery; answer: ListingAnswer };
-  listListingPublications: { query: ListingPublicationsQuery; answer: ListingPublicationsAnswer };
-  listPublications: { query: PublicationsQuery; answer: PublicationPage };
-  getPublication: { query: ResourceQuery; answer: PublicationAnswer };
-  getPublicationByHandle: { query: ReadQuery; answer: PublicationAnswer };
-  listRelatedPublications: { query: ListQuery; answer: PublicationPage };
-  listPublicationHistory: { query: HistoryQuery; answer: ChangePage };
-  getPublicationRevision: { query: ReadQuery; answer: PublicationAnswer };
-  listVariants: { query: VariantsQuery; answer: VariantPage };
-  getVariant: { query: ReadQuery; answer: VariantAnswer };
-  listReviews: { query: ReviewsQuery; answer: ReviewPage };
-  listStoreReviews: { query: StoreReviewsQuery; answer: StoreReviewPage };
-  listWebhooks: { query: WebhooksQuery; answer: WebhookPage };
-  getWebhook: { query: WebhookQuery; answer: WebhookAnswer };
-  listDeliveries: { query: DeliveriesQuery; answer: DeliveryPage };
-  listMedia: { query: MediaListQuery; answer: MediaPage };
-  getMedia: { query: ReadQuery; answer: MediaAnswer };
+  issueToken: { body: TokenRequest; answer: Answer<Token> };
+  refreshToken: { body: NoFields; answer: Answer<Token> };
+  validateToken: { body: NoFields; answer: Answer<TokenDescription> };
+  getStore: { query: ReadQuery; answer: Answer<Store> };
+  listStoreHistory: { query: HistoryQuery; answer: Page<Change> };
+  searchStore: { query: SearchQuery; answer: Page<Publication> };
+  listStoreListings: { query: StoreListingsQuery; answer: Page<Listing> };
+  listPaymentMethods: { query: ListQuery; answer: Page<PaymentMethod> };
+  listListings: { query: ListingsQuery; answer: Page<Listing> };
+  getListing: { query: ResourceQuery; answer: Answer<Listing> };
+  getListingByHandle: { query: ReadQuery; answer: Answer<Listing> };
+  listListingHistory: { query: HistoryQuery; answer: Page<Change> };
+  getListingRevision: { query: ReadQuery; answer: Answer<Listing> };
+  listListingPublications: { query: ListingPublicationsQuery; answer: Answer<ListingPublications> };
+  listPublications: { query: PublicationsQuery; answer: Page<Publication> };
+  getPublication: { query: ResourceQuery; answer: Answer<Publication> };
+  getPublicationByHandle: { query: ReadQuery; answer: Answer<Publication> };
+  listRelatedPublications: { query: ListQuery; answer: Page<Publication> };
+  listPublicationHistory: { query: HistoryQuery; answer: Page<Change> };
+  getPublicationRevision: { query: ReadQuery; answer: Answer<Publication> };
+  listVariants: { query: VariantsQuery; answer: Page<Variant> };
+  getVariant: { query: ReadQuery; answer: Answer<Variant> };
+  listReviews: { query: ReviewsQuery; answer: Page<Review, ReviewsMeta> };
+  listStoreReviews: { query: StoreReviewsQuery; answer: Page<Review> };
+  listWebhooks: { query: WebhooksQuery; answer: Page<Webhook> };
+  getWebhook: { query: WebhookQuery; answer: Answer<Webhook> };
+  listDeliveries: { query: DeliveriesQuery; answer: Page<Delivery> };
+  listMedia: { query: MediaListQuery; answer: Page<Media> };
+  getMedia: { query: ReadQuery; answer: Answer<Media> };
   readChanges: { query: ChangesQuery; answer: Changes };
-  createListing: { query: WriteQuery; body: NewListing; answer: NewListingAnswer };
-  updateListing: { query: WriteQuery; body: ListingPatch; answer: ListingAnswer };
-  putListing: { query: WriteQuery; body: ListingPatch; answer: PutListingAnswer };
-  deleteListing: { query: DeleteListingQuery; answer: DeletedListingAnswer };
-  restoreListing: { query: WriteQuery; answer: ListingAnswer };
-  arrangeFeatured: { query: WriteQuery; body: NewFeaturedOrder; answer: FeaturedOrderAnswer };
-  createPublication: { query: WriteQuery; body: NewPublication; answer: NewPublicationAnswer };
-  updatePublication: { query: WriteQuery; body: PublicationPatch; answer: PublicationAnswer };
-  putPublication: { query: WriteQuery; body: PublicationPatch; answer: PutPublicationAnswer };
-  batchPublications: { query: BatchQuery; body: PublicationBatch; answer: BatchAnswer };
-  deletePublication: { query: WriteQuery; answer: DeletedPublicationAnswer };
-  createVariant: { query: WriteQuery; body: NewVariant; answer: NewVariantAnswer };
-  updateVariant: { query: WriteQuery; body: VariantPatch; answer: VariantAnswer };
-  deleteVariant: { query: WriteQuery; answer: DeletedVariantAnswer };
-  restorePublication: { query: WriteQuery; answer: PublicationAnswer };
-  revertPublication: { query: WriteQuery; body: Revert; answer: RevertedPublicationAnswer };
-  uploadMedia: { query: UploadQuery; body: Upload; answer: NewMediaAnswer };
-  updateMedia: { query: WriteQuery; body: MediaPatch; answer: MediaAnswer };
-  deleteMedia: { query: WriteQuery; answer: DeletedMediaAnswer };
-  updateStore: { query: WriteQuery; body: StorePatch; answer: StoreAnswer };
-  createReview: { query: WriteQuery; body: NewReview; answer: NewReviewAnswer };
-  updateReview: { query: WriteQuery; body: ReviewPatch; answer: ReviewAnswer };
-  deleteReview: { query: WriteQuery; answer: DeletedReviewAnswer };
-  createWebhook: { query: WriteQuery; body: NewWebhook; answer: NewWebhookAnswer };
-  updateWebhook: { query: WriteQuery; body: WebhookPatch; answer: WebhookAnswer };
-  deleteWebhook: { query: WriteQuery; answer: DeletedWebhookAnswer };
-  pingWebhook: { query: WriteQuery; answer: WebhookAnswer };
-  rotateWebhookSecret: { query: WriteQuery; answer: WebhookAnswer };
-  replayWebhook: { query: WriteQuery; body: Replay; answer: WebhookAnswer };
+  createListing: { query: WriteQuery; body: NewListing; answer: Answer<Listing, 201> };
+  updateListing: { query: WriteQuery; body: ListingPatch; answer: Answer<Listing> };
+  putListing: { query: WriteQuery; body: ListingPatch; answer: Answer<PutListing, 200 | 201> };
+  deleteListing: { query: DeleteListingQuery; answer: Answer<DeletedListing> };
+  restoreListing: { query: WriteQuery; answer: Answer<Listing> };
+  arrangeFeatured: { query: WriteQuery; body: NewFeaturedOrder; answer: Answer<FeaturedOrder> };
+  createPublication: { query: WriteQuery; body: NewPublication; answer: Answer<Publication, 201> };
+  updatePublication: { query: WriteQuery; body: PublicationPatch; answer: Answer<Publication> };
+  putPublication: { query: WriteQuery; body: PublicationPatch; answer: Answer<PutPublication, 200 | 201> };
+  batchPublications: { query: BatchQuery; body: PublicationBatch; answer: Answer<Batch> };
+  deletePublication: { query: WriteQuery; answer: Answer<DeletedPublication> };
+  createVariant: { query: WriteQuery; body: NewVariant; answer: Answer<Variant, 201> };
+  updateVariant: { query: WriteQuery; body: VariantPatch; answer: Answer<Variant> };
+  deleteVariant: { query: WriteQuery; answer: Answer<DeletedVariant> };
+  restorePublication: { query: WriteQuery; answer: Answer<Publication> };
+  revertPublication: { query: WriteQuery; body: Revert; answer: Answer<RevertedPublication> };
+  uploadMedia: { query: UploadQuery; body: Upload; answer: Answer<Media, 201> };
+  updateMedia: { query: WriteQuery; body: MediaPatch; answer: Answer<Media> };
+  deleteMedia: { query: WriteQuery; answer: Answer<DeletedMedia> };
+  updateStore: { query: WriteQuery; body: StorePatch; answer: Answer<Store> };
+  createReview: { query: WriteQuery; body: NewReview; answer: Answer<Review, 201> };
+  updateReview: { query: WriteQuery; body: ReviewPatch; answer: Answer<Review> };
+  deleteReview: { query: WriteQuery; answer: Answer<DeletedReview> };
+  createWebhook: { query: WriteQuery; body: NewWebhook; answer: Answer<Webhook, 201> };
+  updateWebhook: { query: WriteQuery; body: WebhookPatch; answer: Answer<Webhook> };
+  deleteWebhook: { query: WriteQuery; answer: Answer<DeletedWebhook> };
+  pingWebhook: { query: WriteQuery; answer: Answer<Webhook> };
+  rotateWebhookSecret: { query: WriteQuery; answer: Answer<Webhook> };
+  replayWebhook: { query: WriteQuery; body: Replay; answer: Answer<Webhook> };
 }
 
 /** The method and path of each operation. */

@@ -83,7 +83,7 @@ const USES: Readonly<Record<string, string>> = {
   'publications.list': `
     const first: Publication[] = (await client.publications.list().page()).data;
     const query: QueryOf<'listPublications'> = { sort: 'price', in_stock: true, expand: ['listing', 'media'] };
-    const labels = { tag: ['new'], 'attributes.roast': ['dark', 'medium'], facets: ['vendor', 'attributes.roast'] };
+    const labels = { tag: ['new'], 'option.Size': ['L'], 'attributes.roast': ['dark', 'medium'], facets: ['vendor', 'attributes.roast'] };
     const { meta } = await client.publications.list(labels).page();
     for (const { name, values } of meta.facets ?? []) console.log(name, values[0]?.value, values[0]?.count);
     const answer: AnswerOf<'listPublications'> = await client.publications.list(query).page();

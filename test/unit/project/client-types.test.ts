@@ -21,7 +21,7 @@ test('what a client sends may be undefined if it is optional, and has read-only 
 test('an operation has the types of its query, body and answer, and its method and path', () => {
   const text = clientApiText();
   expect(text).toContain(
-    '  createListing: { query: WriteQuery; body: NewListing; answer: NewListingAnswer };\n',
+    '  createListing: { query: WriteQuery; body: NewListing; answer: Answer<Listing, 201> };\n',
   );
   expect(text).toContain("  createListing: ['POST', '/api/listing'],\n");
 });
