@@ -40,8 +40,11 @@ export function startWebhooks(parts: WebhookParts, other_times: Partial<typeof T
         const lease = await takeLease(viewStores[environment], LEASE, owner, LEASE_TTL_MS, log);
         if (!lease) continue;
         const ended = AbortSignal.any([signal, lease.lost]);
-        await sendAll(parts, environment, times, ended, killing.signal);
-        await lease.release();
+        try {
+          await sendAll(parts, environment, times, ended, killing.signal);
+        } finally {
+          await lease.release();
+        }
       } catch (error) {
         logBackgroundFailure(parts.log, error, SEARCH_FAILED);
       }
