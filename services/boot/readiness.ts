@@ -3,20 +3,17 @@ import { REALMS, type Realm } from '../../shared/catalog/realm';
 import type { MetricsText } from '../../shared/http/metrics';
 import type { ReadyCheck } from '../../shared/http/operational';
 import { checkSharp } from '../../shared/images/sharp';
-import { withTimeout } from '../../shared/kernel/async';
 import { DamagedFileError } from '../../shared/kernel/errors';
 import type { StoreHealth } from '../../shared/ports/event-store';
 import type { Tier } from '../../shared/ports/rate-limiter';
-import { readDisk, readPipelines } from '../metrics/pipeline-reading';
+import { readDisk } from '../metrics/disk-reading';
+import { orUndefined, readPipelines } from '../metrics/pipeline-reading';
 import { lastBackupFile } from './copy-data';
 import type { Pipelines } from './pipelines';
 import type { Runtime } from './runtime';
 
 /** The tier of the readiness check. It is so large that the check itself is never limited. */
 const CHECK_TIER: Tier = { burst: 1_000, refill_per_s: 1_000, limit: 1_000, per_day: null };
-
-/** A dependency that takes longer than this to respond counts as unavailable. */
-const TIMEOUT_MS = 2_000;
 
 /**
  * The check may use a head of this age, so that all realms and all checks of a second share one read. An outage of the
@@ -225,9 +222,4 @@ function describe({ checkpoints, dead_letters }: Documents, head: bigint | undef
     head !== undefined && head > checkpoint ? Number(head - checkpoint) : 0,
   );
   return { lag, dead_letters: [...dead_letters] };
-}
-
-/** Resolves to undefined if the promise rejects or takes longer than two seconds. */
-async function orUndefined<Value>(promise: Promise<Value>): Promise<Value | undefined> {
-  return withTimeout(promise, TIMEOUT_MS, () => undefined).catch(() => undefined);
 }

@@ -3,7 +3,7 @@ import { withMethods } from '../../shared/kernel/with-methods';
 import type { AppendResult, EventStore } from '../../shared/ports/event-store';
 import type { ServiceMetrics } from './service-metrics';
 
-/** Runs calls on the log that the documents were made from (`LogMatch`), and throws if the log is another one. */
+/** Checks before a call that the log is the one that the documents were made from. Throws if it is another one (`LogMatch`). */
 export interface LogGuard {
   run<Result>(call: () => Promise<Result>): Promise<Result>;
   append(event_id: string, call: () => Promise<AppendResult>): Promise<AppendResult>;
@@ -19,22 +19,19 @@ export function countedEventStore(
   metrics: ServiceMetrics,
   guard: LogGuard,
 ): EventStore {
-  const counted: EventStore['append'] = async (...call) => {
+  const counted: EventStore['append'] = async (stream, expected, events) => {
     const started_ms = performance.now();
     let outcome: AppendResult['outcome'] | 'failed' = 'failed';
     try {
-      const result = await store.append(...call);
+      const result = await store.append(stream, expected, events);
       outcome = result.outcome;
       return result;
     } finally {
-      const [, , events] = call;
       metrics.appendFinished(realm, outcome, events.length, performance.now() - started_ms);
     }
   };
-  const append: EventStore['append'] = (...call) => {
-    const [, , events] = call;
-    return guard.append(events.at(-1)?.id ?? '', () => counted(...call));
-  };
+  const append: EventStore['append'] = (stream, expected, events) =>
+    guard.append(events.at(-1)?.id ?? '', () => counted(stream, expected, events));
   const readStream: EventStore['readStream'] = (...call) => guard.run(() => store.readStream(...call));
   return withMethods(store, { append, readStream });
 }

@@ -1,4 +1,3 @@
-import { stat, statfs } from 'node:fs/promises';
 import type { Position } from '../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { withTimeout } from '../../shared/kernel/async';
@@ -35,7 +34,7 @@ export interface ReadParts {
   readonly system: System;
 }
 
-/** How long a scrape waits for a store. */
+/** How long a scrape or a readiness check waits for a store. */
 const TIMEOUT_MS = 2_000;
 /** A lag may be computed from a head of this age, so that all realms of a scrape share one read. */
 const HEAD_AGE_MS = 1_000;
@@ -46,18 +45,18 @@ export function readPipelines(parts: ReadParts): Promise<PipelineReading[]> {
 }
 
 async function readPipeline(parts: ReadParts, realm: Realm): Promise<PipelineReading> {
-  const { [realm]: events } = parts.events;
-  const { [realm]: view } = parts.views;
+  const events = parts.events[realm];
+  const view = parts.views[realm];
   const [head, documents] = await Promise.all([
-    readOrUndefined(events.head(HEAD_AGE_MS)),
-    readOrUndefined(readDocuments(view, realm)),
+    orUndefined(events.head(HEAD_AGE_MS)),
+    orUndefined(readDocuments(view, realm)),
   ]);
   const no_lags = Array.from({ length: partitionCount(view) }, () => undefined);
   const stores = { realm, event_store: head !== undefined, view_store: documents !== undefined };
   const { dead_letters, processing } = documents ?? {};
   if (head === undefined || documents === undefined)
     return { ...stores, partitions: no_lags, dead_letters, processing };
-  const partitions = await readOrUndefined(lagsOf(events, parts.system, documents.checkpoints, head));
+  const partitions = await orUndefined(readLagsAt(head, events, parts.system, documents.checkpoints));
   return { ...stores, partitions: partitions ?? no_lags, dead_letters, processing };
 }
 
@@ -76,8 +75,7 @@ async function readDocuments(view: ActiveView, realm: Realm) {
   const [checkpoints, dead_letters, processing] = await Promise.all([
     version.checkpoints(),
     version.deadLetters(),
-    // Fails until the rebuild if the view version is older than the collection of media.
-    realm === 'control' ? undefined : readOrUndefined(version.count('media', { status: 'processing' })),
+    realm === 'control' ? undefined : orUndefined(version.count('media', { status: 'processing' })),
   ]);
   return { checkpoints, dead_letters: dead_letters.length, processing };
 }
@@ -88,15 +86,18 @@ export async function readLags(
   realm: Realm,
   checkpoints: readonly Position[],
 ): Promise<PartitionLag[]> {
-  return lagsOf(events[realm], system, checkpoints, await events[realm].head(HEAD_AGE_MS));
+  return readLagsAt(await events[realm].head(HEAD_AGE_MS), events[realm], system, checkpoints);
 }
 
-/** Computes the lag of each partition. Reads the log once per distinct checkpoint: idle partitions often share one. */
-async function lagsOf(
+/**
+ * Returns the lag of each partition behind a head of the log. Reads the log once per distinct checkpoint: idle partitions
+ * often share one.
+ */
+async function readLagsAt(
+  head: Position,
   events: EventStore,
   { now }: System,
   checkpoints: readonly Position[],
-  head: Position,
 ): Promise<PartitionLag[]> {
   const behind = [...new Set(checkpoints)].filter((checkpoint) => checkpoint < head);
   const times = await Promise.all(behind.map((checkpoint) => readTimeOfNextEvent(events, checkpoint, head)));
@@ -131,34 +132,7 @@ async function readTimeOfNextEvent(
   throw new Error('the log returned no event within the time limit');
 }
 
-/** Resolves to undefined if the promise rejects or takes longer than two seconds. */
-async function readOrUndefined<Value>(promise: Promise<Value>): Promise<Value | undefined> {
+/** Resolves to undefined if a store does not answer within two seconds, or if the promise rejects. */
+export async function orUndefined<Value>(promise: Promise<Value>): Promise<Value | undefined> {
   return withTimeout(promise, TIMEOUT_MS, () => undefined).catch(() => undefined);
-}
-
-/** Space on the disk of DATA_DIR, in bytes. */
-export interface DiskReading {
-  /** What this process may still write; less than what is free if the system keeps a reserve for root. */
-  readonly free_bytes: number;
-  readonly size_bytes: number;
-  /** In seconds since 1970. Undefined if there is no back-up. */
-  readonly backed_up_at_s: number | undefined;
-}
-
-/**
- * Reads the space on the disk of DATA_DIR. The folder was last backed up when `backup_file` was modified. Resolves to
- * undefined if the disk cannot be read.
- */
-export async function readDisk(folder: string, backup_file: string): Promise<DiskReading | undefined> {
-  try {
-    const { bavail, blocks, bsize } = await statfs(folder);
-    const last_backup = await stat(backup_file).catch(() => undefined);
-    return {
-      free_bytes: bavail * bsize,
-      size_bytes: blocks * bsize,
-      backed_up_at_s: last_backup && last_backup.mtimeMs / 1_000,
-    };
-  } catch {
-    return undefined;
-  }
 }

@@ -8,7 +8,8 @@ import {
   type MetricsText,
 } from '../../shared/http/metrics';
 import { VERSION } from '../../shared/kernel/version';
-import type { DiskReading, PartitionLag, PipelineReading } from './pipeline-reading';
+import type { DiskReading } from './disk-reading';
+import type { PartitionLag, PipelineReading } from './pipeline-reading';
 
 /** Histogram buckets in seconds, from a cached read to a write that waits for its projection. */
 const BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
