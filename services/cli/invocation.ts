@@ -84,13 +84,17 @@ export function withRuntime<Options>(
   };
 }
 
-/** Prints a result to standard output. Resolves when it is flushed, also to a slow pipe. Positions become strings. */
-export async function printAnswer(json: boolean, document: unknown, text: () => string): Promise<void> {
-  const output = json
-    ? `${JSON.stringify(document, (_, value) => (typeof value === 'bigint' ? String(value) : value), 2)}\n`
-    : text();
+/** Prints a result: the document as JSON if `json` is true, otherwise the text. Positions become strings in JSON. */
+export function printAnswer(json: boolean, document: unknown, text: () => string): Promise<void> {
+  if (!json) return writeOut(text());
+  const replace = (_: string, value: unknown) => (typeof value === 'bigint' ? String(value) : value);
+  return writeOut(`${JSON.stringify(document, replace, 2)}\n`);
+}
+
+/** Writes a text to standard output. Resolves when the text is flushed, also to a slow pipe. */
+export async function writeOut(text: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
-    process.stdout.write(output, (error) => (error ? reject(error) : resolve()));
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
   });
 }
 

@@ -6,9 +6,9 @@ import { type ApiLimits, apiLimits } from '../../shared/kernel/config';
 import { parseId } from '../../shared/kernel/ids';
 import { CliError, EXIT } from './invocation';
 
-/** Adds a verb to a noun. Every verb takes `--json`. */
-export function verb(noun: Command, usage: string, description: string): Command {
-  return noun
+/** Adds a command with the option `--json` to a command, such as `create` to `catalog store`. */
+export function subcommand(parent: Command, usage: string, description: string): Command {
+  return parent
     .command(usage)
     .description(description)
     .option('--json', 'Print the result as one JSON document');

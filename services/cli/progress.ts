@@ -47,6 +47,15 @@ export function progressBar(label: string, screen: Screen = process.stderr, now 
   };
 }
 
+/** Shows a progress bar while `work` runs, which reports how much is done, and of how much. */
+export async function withProgressBar<Result>(
+  label: string,
+  work: (on_progress: (done: number, total: number) => void) => Promise<Result>,
+): Promise<Result> {
+  const bar = progressBar(label);
+  return work((done, total) => bar.show({ done, total })).finally(bar.clear);
+}
+
 /** Renders one line such as `import  [######------]  50%  500/1,000  250/s  ETA 2 s`. */
 export function renderProgress(label: string, progress: Progress, elapsed_ms: number): string {
   const { done, total, from = 0 } = progress;

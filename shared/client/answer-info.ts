@@ -4,8 +4,8 @@ export interface AnswerInfo {
   /** ETag of the response. `ifMatch` accepts the ETag, and also the resource itself. */
   readonly etag: string | undefined;
   /**
-   * Of a write: its position in the log. Pass it to `consistent` to read a state that includes the write. Of a read: up to
-   * where in the log its state is, if the service says so.
+   * Of a write: its position in the log. Pass it to `consistent` to read a state that includes the write. Of a read: the
+   * position in the log up to which its state contains all events, if the service says so.
    */
   readonly position: string | undefined;
   /**
@@ -18,7 +18,10 @@ export interface AnswerInfo {
   /** How long ago `lagMs` was read, in milliseconds, if that is more than a second. */
   readonly lagAgeMs: number | undefined;
   readonly requestId: string | undefined;
-  /** The key's limit per minute, the number of requests left, and the Unix second at which none is used any more. */
+  /**
+   * The key's limit per minute, the number of requests left, and the Unix second at which all are left again. `NaN` if the
+   * answer does not have them.
+   */
   readonly rateLimit: { readonly limit: number; readonly remaining: number; readonly reset: number };
 }
 
@@ -41,7 +44,7 @@ export class AnswerInfos {
     return data;
   }
 
-  /** Does the same for the answer to a write. */
+  /** Stores the status and headers of a write under `data`, and the position of the newest write. Returns `data`. */
   recordWrite<Data extends object>(data: Data, status: number, headers: Headers): Data {
     this.record(data, status, headers);
     const position = this.get(data)?.position;

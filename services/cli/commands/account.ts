@@ -6,13 +6,13 @@ import { createAccount, reinstateAccount, suspendAccount } from '../../command/a
 import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { runConfirmed } from '../confirm';
 import { MAY_CREATE, withRuntime } from '../invocation';
-import { idArgument, verb } from '../options';
+import { idArgument, subcommand } from '../options';
 import { recordsTable } from '../table';
 
 export function accountCommands(program: Command): void {
   const account = program.command('account').description('Manage accounts (merchants)');
 
-  verb(account, 'create', 'Create an account')
+  subcommand(account, 'create', 'Create an account')
     .requiredOption('--name <name>', 'Name of the account')
     .action(
       withRuntime<{ name: string }>(async ({ runtime, context, printFields }, { name }) => {
@@ -22,7 +22,7 @@ export function accountCommands(program: Command): void {
       }, MAY_CREATE),
     );
 
-  verb(account, 'list', 'List all accounts').action(
+  subcommand(account, 'list', 'List all accounts').action(
     withRuntime(async ({ runtime, print }) => {
       await catchUpBeforeRead(runtime, 'control');
       const accounts = await scanBodies(runtime, 'control', 'accounts');
@@ -30,10 +30,10 @@ export function accountCommands(program: Command): void {
     }),
   );
 
-  verb(account, 'suspend', 'Suspend an account: the API refuses its keys and tokens')
+  subcommand(account, 'suspend', 'Suspend an account: the API refuses its keys and tokens')
     .argument('<id>', 'ID of the account', idArgument('account'))
     .action(changeStatus('suspension', suspendAccount));
-  verb(account, 'reinstate', 'Reinstate a suspended account: its keys work again')
+  subcommand(account, 'reinstate', 'Reinstate a suspended account: its keys work again')
     .argument('<id>', 'ID of the account', idArgument('account'))
     .action(changeStatus('reinstatement', reinstateAccount));
 }

@@ -4,13 +4,13 @@ import type { Command } from 'commander';
 import { type Config, parseConfig } from '../../../shared/kernel/config';
 import { type CopiedData, copyData, hasLogs, lastBackupFile } from '../../boot/copy-data';
 import { CliError, EXIT, type ExitCode, printAnswer, withRuntime } from '../invocation';
-import { verb } from '../options';
+import { subcommand } from '../options';
 import { rebuildTable } from '../projection-tables';
+import { rebuildRealms } from '../realms';
 import { fieldsTable } from '../table';
-import { rebuildRealms } from './projections';
 
 export function backupCommands(program: Command): void {
-  verb(program, 'backup', 'Copy what cannot be made again from DATA_DIR to a folder; a server may run')
+  subcommand(program, 'backup', 'Copy what cannot be made again from DATA_DIR to a folder; a server may run')
     .argument('<folder>', 'New or empty folder')
     .action(async function back(this: Command, folder: string) {
       const { json = false } = this.optsWithGlobals<{ json?: boolean }>();
@@ -26,7 +26,11 @@ export function backupCommands(program: Command): void {
       process.exitCode = exitCodeOf(copied);
     });
 
-  verb(program, 'restore', 'Fill an empty DATA_DIR from the folder of a back-up, and build the documents')
+  subcommand(
+    program,
+    'restore',
+    'Fill an empty DATA_DIR from the folder of a back-up, and build the documents',
+  )
     .argument('<folder>', 'Folder that "catalog backup" filled')
     .action(async function restore(this: Command, folder: string) {
       const config = parseConfig(process.env);

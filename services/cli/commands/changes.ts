@@ -4,7 +4,7 @@ import { streamName } from '../../../shared/catalog/events/envelope';
 import { markOf } from '../../../shared/ports/log-offset';
 import { allChangesOf, ChangeCollector, type Entry, withKeyNames } from '../../query/change-collector';
 import { Feed, POLL_MS } from '../../query/feed';
-import { CliError, EXIT, printAnswer, stopSignal, withRuntime } from '../invocation';
+import { CliError, EXIT, stopSignal, withRuntime, writeOut } from '../invocation';
 import { storeOption } from '../options';
 import { printable } from '../table';
 import { requireStore } from './store';
@@ -81,8 +81,7 @@ export function historyCommand(program: Command): void {
 }
 
 async function print(entries: readonly Entry[], json: true | undefined): Promise<void> {
-  for (const entry of entries)
-    await printAnswer(false, undefined, () => `${json ? JSON.stringify(entry) : summaryOf(entry)}\n`);
+  for (const entry of entries) await writeOut(`${json ? JSON.stringify(entry) : summaryOf(entry)}\n`);
 }
 
 /** Returns a line for the change, and an indented one for each changed field. */

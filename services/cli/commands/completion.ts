@@ -1,5 +1,5 @@
 import { Argument, type Command, type Option } from 'commander';
-import { printAnswer } from '../invocation';
+import { writeOut } from '../invocation';
 
 /**
  * The scripts that users load into their shells, by shell. On each Tab, the script runs the hidden command `complete`, which
@@ -41,13 +41,11 @@ export function completionCommands(program: Command): void {
     .command('completion')
     .description('Print a script that completes commands, options and values in a shell')
     .addArgument(new Argument('<shell>', 'The shell that loads the script').choices(shells))
-    .action((shell: keyof typeof SCRIPTS) => printAnswer(false, undefined, () => SCRIPTS[shell]));
+    .action((shell: keyof typeof SCRIPTS) => writeOut(SCRIPTS[shell]));
   program
     .command('complete', { hidden: true })
     .argument('[words...]')
-    .action((words: readonly string[]) =>
-      printAnswer(false, undefined, () => completionsOf(program, words).join('\n')),
-    );
+    .action((words: readonly string[]) => writeOut(completionsOf(program, words).join('\n')));
 }
 
 /**

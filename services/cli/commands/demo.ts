@@ -4,12 +4,12 @@ import { demoRequests } from '../../demo/start';
 import { uploadDemoPictures } from '../../demo/upload-pictures';
 import { waitForWrites } from '../catch-up';
 import { CliError, MAY_CREATE, stopSignal, withRuntime } from '../invocation';
-import { verb } from '../options';
+import { subcommand } from '../options';
 
 export function demoCommands(program: Command): void {
   const demo = program.command('demo').description('Create the demo store');
 
-  verb(demo, 'create', 'Create the demo store in an empty catalog; print its keys and requests to try')
+  subcommand(demo, 'create', 'Create the demo store in an empty catalog; print its keys and requests to try')
     .addOption(
       new Option('--url <url>', 'Address of the service in the requests; default: PORT on this machine').env(
         'CATALOG_URL',

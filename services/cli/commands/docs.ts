@@ -6,7 +6,7 @@ import express from 'express';
 import { parseConfig } from '../../../shared/kernel/config';
 import { localUrl } from '../../../shared/kernel/server-url';
 import { listen } from '../../boot/listen';
-import { CliError, printAnswer, stopSignal } from '../invocation';
+import { CliError, stopSignal, writeOut } from '../invocation';
 
 /** Where `npm run docs` builds the site, seen from `dist/services/cli/commands`. */
 const SITE = join(__dirname, '../../../../docs/site/dist');
@@ -49,11 +49,7 @@ export async function serveSite(
     if (error.code !== 'EADDRINUSE') throw error;
     throw new CliError(`Port ${port} is in use. Choose another one with --port.`);
   });
-  await printAnswer(
-    false,
-    undefined,
-    () => `The documentation is on ${localUrl(site.url)}. Ctrl-C ends it.\n`,
-  );
+  await writeOut(`The documentation is on ${localUrl(site.url)}. Ctrl-C ends it.\n`);
   if (!signal.aborted) await once(signal, 'abort');
   await site.close({ grace_ms: 0 });
 }

@@ -9,20 +9,19 @@ import { type RecordedEvent, START, type StreamName } from '../../../shared/cata
 import { greatest } from '../../../shared/catalog/events/positions';
 import type { Realm } from '../../../shared/catalog/realm';
 import { exportEvents, importEvents } from '../event-file';
+import { CliError, EXIT, type ExitCode, MAY_CREATE, stopSignal, withRuntime, writeOut } from '../invocation';
 import {
-  CliError,
-  EXIT,
-  type ExitCode,
-  MAY_CREATE,
-  printAnswer,
-  stopSignal,
-  withRuntime,
-} from '../invocation';
-import { idArgument, listArgument, realmOption, timeArgument, verb, wholeNumberArgument } from '../options';
-import { progressBar } from '../progress';
+  idArgument,
+  listArgument,
+  realmOption,
+  subcommand,
+  timeArgument,
+  wholeNumberArgument,
+} from '../options';
+import { withProgressBar } from '../progress';
 import { rebuildTable } from '../projection-tables';
+import { realmOfStream, rebuildRealms } from '../realms';
 import { fieldsTable, printable } from '../table';
-import { realmOfStream, rebuildRealms } from './projections';
 import { requireStore } from './store';
 import { supersedeCommand } from './supersede';
 
@@ -50,8 +49,7 @@ export function eventCommands(program: Command): void {
       withRuntime<TailOptions>(async ({ runtime }, options): Promise<void> => {
         const { store, last, follow, json } = options;
         const realm = store ? (await requireStore(runtime, store)).environment : (options.realm ?? 'live');
-        const show = (event: RecordedEvent) =>
-          printAnswer(false, undefined, () => `${json ? asJson(event) : summaryOf(event)}\n`);
+        const show = (event: RecordedEvent) => writeOut(`${json ? asJson(event) : summaryOf(event)}\n`);
         const log = runtime.events[realm];
         const head = await log.head();
         const { events } = await newestEvents(log, options, last);
@@ -63,7 +61,7 @@ export function eventCommands(program: Command): void {
       }),
     );
 
-  verb(events, 'show', 'Print the events of a stream as this release reads them')
+  subcommand(events, 'show', 'Print the events of a stream as this release reads them')
     .argument('<stream>', 'Stream name as "events tail" prints it')
     .action(
       withRuntime(async ({ runtime, print }, _options, [name]): Promise<void> => {
@@ -93,14 +91,12 @@ export function eventCommands(program: Command): void {
 
   supersedeCommand(events);
 
-  verb(events, 'export', 'Write all events to a new file; a server may run')
+  subcommand(events, 'export', 'Write all events to a new file; a server may run')
     .argument('<file>', 'File to create')
     .action(
       withRuntime(async ({ runtime, print }, _options, [path]): Promise<ExitCode> => {
-        const bar = progressBar('exporting');
-        const on_progress = (done: number) => bar.show({ done, total: done });
-        const { events: count, damaged } = await exportEvents(runtime.events, path!, on_progress).finally(
-          bar.clear,
+        const { events: count, damaged } = await withProgressBar('exporting', (on_progress) =>
+          exportEvents(runtime.events, path!, (done) => on_progress(done, done)),
         );
         for (const stream of damaged)
           process.stderr.write(
@@ -111,15 +107,13 @@ export function eventCommands(program: Command): void {
       }),
     );
 
-  verb(events, 'import', 'Append the events of a file to an empty catalog, and build the documents')
+  subcommand(events, 'import', 'Append the events of a file to an empty catalog, and build the documents')
     .argument('<file>', 'File that "catalog events export" wrote')
     .action(
       withRuntime(async ({ runtime, print }, _options, [path]): Promise<ExitCode> => {
         const signal = stopSignal();
-        const bar = progressBar('importing');
-        const on_progress = (done: number, total: number) => bar.show({ done, total });
-        const imported = await importEvents(runtime.events, path!, { signal, on_progress }).finally(
-          bar.clear,
+        const imported = await withProgressBar('importing', (on_progress) =>
+          importEvents(runtime.events, path!, { signal, on_progress }),
         );
         if (signal.aborted) {
           await print(imported, () => fieldsTable(imported));

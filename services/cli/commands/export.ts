@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
+import { exportSchema } from '../../../shared/api/requests/reads';
 import { EXPORT_FORMATS, type ExportFormat, exportLines } from '../../query/export-lines';
 import { catchUpBeforeRead } from '../catch-up';
-import { CliError, EXIT, printAnswer, withRuntime } from '../invocation';
+import { CliError, EXIT, withRuntime, writeOut } from '../invocation';
 import { choiceOption, storeOption } from '../options';
 import { requireStore } from './store';
 
@@ -34,12 +35,16 @@ export function exportCommands(program: Command): void {
           throw new CliError('--bom and --escape-formulas are only for --format shopify.', EXIT.usage);
         const { id: store_id, environment } = await requireStore(runtime, store);
         const base_url = baseUrl ?? `http://localhost:${runtime.config.PORT}`;
-        if (!/^https?:\/\//.test(base_url) || !URL.canParse(base_url))
-          throw new CliError(`Invalid --base-url "${base_url}": expected http:// or https://.`, EXIT.usage);
+        const { error } = exportSchema.shape.base_url.safeParse(base_url);
+        if (error)
+          throw new CliError(
+            `Invalid --base-url "${base_url}": expected ${error.issues[0]!.message}.`,
+            EXIT.usage,
+          );
         await catchUpBeforeRead(runtime, environment);
         const exported = { view: runtime.views[environment], store_id, base_url };
         const lines = exportLines(exported, { format, bom: csv.bom, escape_formulas: csv.escapeFormulas });
-        for await (const line of lines) await printAnswer(false, undefined, () => line);
+        for await (const line of lines) await writeOut(line);
       }),
     );
 }

@@ -6,8 +6,8 @@ import { COUNTS, type ImportReport, importedCount, KINDS, LISTED_MAX } from '../
 import { undoImport } from '../../import/undo';
 import { catchUpBeforeRead, waitForManyWrites } from '../catch-up';
 import { CliError, EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
-import { choiceOption, currencyArgument, storeOption, verb } from '../options';
-import { progressBar } from '../progress';
+import { choiceOption, currencyArgument, storeOption, subcommand } from '../options';
+import { withProgressBar } from '../progress';
 import { withInputFile } from '../stdin';
 import { fieldsTable, right, table } from '../table';
 import { requireStore } from './store';
@@ -24,7 +24,11 @@ interface ImportOptions {
 }
 
 export function importCommands(program: Command): void {
-  verb(program, 'import', 'Import a catalog from a file; importing the same file again creates no duplicates')
+  subcommand(
+    program,
+    'import',
+    'Import a catalog from a file; importing the same file again creates no duplicates',
+  )
     .argument(
       '<file>',
       'Shopify product export (CSV), JSON Lines file or price list (CSV); - reads standard input',
@@ -54,14 +58,18 @@ export function importCommands(program: Command): void {
       ),
     );
 
-  verb(program, 'undo', 'Undo an import, for the publications that nobody has changed since')
+  subcommand(program, 'undo', 'Undo an import, for the publications that nobody has changed since')
     .argument('<run>', 'Run of the import, which its report names')
     .addOption(storeOption('ID of the store'))
     .option('--dry-run', 'Write nothing; report what it would undo')
     .action(withRuntime<ImportOptions>(undo));
 
   const review = program.command('review').description('Manage reviews of publications');
-  verb(review, 'import', 'Import reviews from a file; importing the same file again creates no duplicates')
+  subcommand(
+    review,
+    'import',
+    'Import reviews from a file; importing the same file again creates no duplicates',
+  )
     .argument('<file>', 'JSON Lines file; - reads standard input')
     .addOption(storeOption('ID of the store to import into'))
     .option('--dry-run', 'Write nothing; report what an import would do')
@@ -83,12 +91,12 @@ async function undo(
   const { id: store_id, environment } = await requireStore(runtime, store);
   const dry_run = dryRun === true;
   const signal = stopSignal();
-  const bar = progressBar('undo');
-  const on_progress = (done: number, total: number) => bar.show({ done, total });
   // As an import, so that a later one may set the fields again: they were not changed by hand.
   const written = { ...context, source: 'import' } as const;
-  const target = { environment, store_id, run: run!, dry_run, signal, on_progress };
-  const report = await undoImport(runtime, written, target).finally(bar.clear);
+  const target = { environment, store_id, run: run!, dry_run, signal };
+  const report = await withProgressBar('undo', (on_progress) =>
+    undoImport(runtime, written, { ...target, on_progress }),
+  );
   if (!report) throw new CliError(`The store has no import ${run}.`);
   const { kept, ...counts } = report;
   await print({ store_id, dry_run, ...report }, () => {
@@ -116,17 +124,17 @@ async function importInto(
   const dry_run = options.dryRun === true;
   await catchUpBeforeRead(runtime, environment);
   const signal = stopSignal();
-  const bar = progressBar(dry_run ? 'dry run' : 'import');
   const fetched = options.allowPrivateImages ? 'all' : 'public';
-  const report = await importFile(runtime, context, {
-    ...{ store, path, dry_run, signal },
-    format: options.format,
-    currency: options.currency,
-    overwrite: options.overwrite === true,
-    images: options.images === 'fetch' ? fetched : 'skip',
-    ...(kinds && { kinds }),
-    on_progress: (done, total) => bar.show({ done, total }),
-  }).finally(bar.clear);
+  const report = await withProgressBar(dry_run ? 'dry run' : 'import', (on_progress) =>
+    importFile(runtime, context, {
+      ...{ store, path, dry_run, signal, on_progress },
+      format: options.format,
+      currency: options.currency,
+      overwrite: options.overwrite === true,
+      images: options.images === 'fetch' ? fetched : 'skip',
+      ...(kinds && { kinds }),
+    }),
+  );
   // Printed first, so that the report is not lost if the command is stopped while it projects.
   const run_id = report.wrote ? context.request_id : null;
   const hint = run_id ? `\nTo undo it: catalog undo ${run_id} --store ${store.id}\n` : '';

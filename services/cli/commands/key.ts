@@ -27,8 +27,8 @@ import {
   idListArgument,
   limitsArgument,
   listArgument,
+  subcommand,
   timeArgument,
-  verb,
   wholeNumberArgument,
 } from '../options';
 import { readLine } from '../stdin';
@@ -50,7 +50,7 @@ interface CreateOptions {
 export function keyCommands(program: Command): void {
   const key = program.command('key').description('Manage the API keys of an account');
 
-  verb(key, 'create', 'Create an API key; the key is shown only once')
+  subcommand(key, 'create', 'Create an API key; the key is shown only once')
     .addOption(accountOption('ID of the account that owns the key'))
     .addOption(
       choiceOption(
@@ -93,7 +93,7 @@ export function keyCommands(program: Command): void {
       }),
     );
 
-  verb(key, 'list', 'List the API keys of an account; the keys themselves are not stored')
+  subcommand(key, 'list', 'List the API keys of an account; the keys themselves are not stored')
     .addOption(accountOption())
     .action(
       withRuntime<{ account: string }>(async ({ runtime, print }, { account }) => {
@@ -105,7 +105,11 @@ export function keyCommands(program: Command): void {
       }),
     );
 
-  verb(key, 'find', 'Find the ID of an API key, or of the key behind a token, for example of a leaked one')
+  subcommand(
+    key,
+    'find',
+    'Find the ID of an API key, or of the key behind a token, for example of a leaked one',
+  )
     .argument(
       '[key]',
       'The key or token; - or none: reads it from standard input, which no shell history keeps',
@@ -124,7 +128,11 @@ export function keyCommands(program: Command): void {
       }),
     );
 
-  verb(key, 'limit', 'Show or change the rate limits of an API key; a change takes effect within 5 seconds')
+  subcommand(
+    key,
+    'limit',
+    'Show or change the rate limits of an API key; a change takes effect within 5 seconds',
+  )
     .argument('<id>', 'ID of the key (not the key itself)', idArgument('key'))
     .argument(
       '[limits]',
@@ -151,7 +159,7 @@ export function keyCommands(program: Command): void {
       }),
     );
 
-  verb(key, 'revoke', 'Revoke an API key; the API refuses its tokens within 5 seconds')
+  subcommand(key, 'revoke', 'Revoke an API key; the API refuses its tokens within 5 seconds')
     .argument('<id>', 'ID of the key (not the key itself)', idArgument('key'))
     .action(
       withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
@@ -161,7 +169,7 @@ export function keyCommands(program: Command): void {
       }),
     );
 
-  verb(
+  subcommand(
     key,
     'rotate',
     'Create a new key with the same stores, permissions and limits; the old key works for the overlap',

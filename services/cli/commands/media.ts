@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { ENVIRONMENTS, type Environment } from '../../../shared/catalog/realm';
 import { type SweptArea, sweepUnusedFiles } from '../../media/stored-files';
 import { stopSignal, withRuntime } from '../invocation';
-import { verb } from '../options';
+import { subcommand } from '../options';
 import { right, table } from '../table';
 
 interface SweepOptions {
@@ -13,7 +13,7 @@ interface SweepOptions {
 export function mediaCommands(program: Command): void {
   const media = program.command('media').description('Manage uploaded pictures');
 
-  verb(media, 'sweep', 'Delete stored files that no media item has used for 24 hours')
+  subcommand(media, 'sweep', 'Delete stored files that no media item has used for 24 hours')
     .option('--dry-run', 'Delete nothing; report what would be deleted')
     .addOption(
       new Option('--environment <environment>', 'Limit the sweep to one environment; default: both').choices(

@@ -2,11 +2,10 @@ import type { Command } from 'commander';
 import { paymentMethodResource } from '../../../shared/catalog/store/store';
 import { paymentMethodTypeSchema } from '../../../shared/catalog/vocabulary';
 import type { PaymentMethodId, StoreId } from '../../../shared/kernel/ids';
-import type { NewPaymentMethod } from '../../command/store';
-import { addPaymentMethod, removePaymentMethod } from '../../command/store';
+import { addPaymentMethod, type NewPaymentMethod, removePaymentMethod } from '../../command/store';
 import { waitForWrites } from '../catch-up';
 import { CliError, withRuntime } from '../invocation';
-import { choiceOption, idArgument, storeOption, verb, wholeNumberArgument } from '../options';
+import { choiceOption, idArgument, storeOption, subcommand, wholeNumberArgument } from '../options';
 import { fieldsTable, right, table } from '../table';
 import { requireStore } from './store';
 
@@ -15,7 +14,7 @@ type AddOptions = NewPaymentMethod & { readonly store: string };
 export function paymentMethodCommands(program: Command): void {
   const method = program.command('payment-method').description('Manage the payment methods of a store');
 
-  verb(method, 'add', 'Add a payment method to a store')
+  subcommand(method, 'add', 'Add a payment method to a store')
     .addOption(storeOption())
     .addOption(choiceOption('--type <type>', 'Type of the payment method', paymentMethodTypeSchema.options))
     .requiredOption('--name <name>', 'Name of the payment method')
@@ -40,7 +39,7 @@ export function paymentMethodCommands(program: Command): void {
       }),
     );
 
-  verb(method, 'list', 'List the payment methods of a store')
+  subcommand(method, 'list', 'List the payment methods of a store')
     .addOption(storeOption())
     .action(
       withRuntime<{ store: string }>(async ({ runtime, print }, { store }) => {
@@ -55,7 +54,7 @@ export function paymentMethodCommands(program: Command): void {
       }),
     );
 
-  verb(method, 'remove', 'Remove a payment method from a store')
+  subcommand(method, 'remove', 'Remove a payment method from a store')
     .argument('<id>', 'ID of the payment method', idArgument('payment method'))
     .addOption(storeOption())
     .action(

@@ -1,25 +1,17 @@
 import type { Command } from 'commander';
-import { PoisonError } from '../../../projections/engine/errors';
 import { FOLLOWING_WITHIN_MS } from '../../../projections/engine/versions';
-import {
-  type DeadLetterInVersion,
-  deadLetters,
-  groupDeadLetters,
-  type RetryResult,
-  retry,
-  skip,
-} from '../../../projections/maintenance/dead-letters';
-import { dropUnused, rebuild, rollback } from '../../../projections/maintenance/rebuild';
+import { deadLetters, groupDeadLetters, retry, skip } from '../../../projections/maintenance/dead-letters';
+import { dropUnused, rollback } from '../../../projections/maintenance/rebuild';
 import { readStatus } from '../../../projections/maintenance/status';
 import { verify } from '../../../projections/maintenance/verify';
-import { parseStreamName, type StreamName } from '../../../shared/catalog/events/envelope';
-import { REALMS, type Realm } from '../../../shared/catalog/realm';
+import type { StreamName } from '../../../shared/catalog/events/envelope';
+import { ENVIRONMENTS, REALMS, type Realm } from '../../../shared/catalog/realm';
 import { pause } from '../../../shared/kernel/async';
 import type { Runtime } from '../../boot/runtime';
-import { findMissingFiles, type MissingFile } from '../../media/stored-files';
+import { findMissingFiles } from '../../media/stored-files';
 import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { CliError, EXIT, type ExitCode, stopSignal, withRuntime } from '../invocation';
-import { realmOption, realmsOf, verb } from '../options';
+import { realmOption, realmsOf, subcommand } from '../options';
 import { projectionProgress } from '../progress';
 import {
   deadLettersTable,
@@ -29,37 +21,33 @@ import {
   statusTable,
   verifyText,
 } from '../projection-tables';
+import { partsOf, perRealm, type RealmOptions, realmOfStream, rebuildRealms } from '../realms';
 import { table } from '../table';
 
 const WATCH_EVERY_MS = 1_000;
 const CLEAR_SCREEN = '\u001b[H\u001b[2J';
-
-interface RealmOptions {
-  readonly realm?: Realm;
-}
 
 export function projectionCommands(program: Command): void {
   const projections = program
     .command('projections')
     .description('Manage the projected documents that reads are answered from');
 
-  verb(projections, 'status', 'Show the position and lag of every partition of every view version')
+  subcommand(projections, 'status', 'Show the position and lag of every partition of every view version')
     .addOption(realmOption())
     .option('--watch', 'Show it again every second, until Ctrl-C')
     .action(
       withRuntime<RealmOptions & { watch?: true }>(async ({ runtime, print }, options): Promise<ExitCode> => {
-        // Without --watch, the loop ends after the first round.
-        const stop = options.watch ? stopSignal() : AbortSignal.abort();
+        const stop = options.watch && stopSignal();
         do {
-          const realms = await perRealm(options, (realm) => readStatus(partsOf(runtime, realm)));
+          const realms = await perRealm(realmsOf(options), (realm) => readStatus(partsOf(runtime, realm)));
           const clear = options.watch && process.stdout.isTTY ? CLEAR_SCREEN : '';
           await print({ realms }, () => clear + statusTable(realms));
           for (const { realm, versions } of realms) {
             const active = versions.find(({ status }) => status === 'active');
             if (active?.mismatch) throw new CliError(`${realm}: ${active.mismatch}`);
           }
-          await pause(WATCH_EVERY_MS, stop);
-        } while (!stop.aborted);
+          if (stop) await pause(WATCH_EVERY_MS, stop);
+        } while (stop && !stop.aborted);
         return EXIT.ok;
       }),
     );
@@ -71,7 +59,7 @@ export function projectionCommands(program: Command): void {
   pauseCommand(projections, 'pause', 'Stop projecting in every process until "projections resume"');
   pauseCommand(projections, 'resume', 'Continue projecting after "projections pause"');
 
-  verb(projections, 'rollback', 'Switch back to the view version before the last rebuild')
+  subcommand(projections, 'rollback', 'Switch back to the view version before the last rebuild')
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options) => {
@@ -85,7 +73,7 @@ export function projectionCommands(program: Command): void {
       }),
     );
 
-  verb(
+  subcommand(
     projections,
     'drop',
     'Delete the view versions kept for a rollback and the remains of interrupted rebuilds',
@@ -93,7 +81,7 @@ export function projectionCommands(program: Command): void {
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options) => {
-        const realms = await perRealm(options, async (realm) => ({
+        const realms = await perRealm(realmsOf(options), async (realm) => ({
           realm,
           dropped: await dropUnused(runtime.viewStores[realm]),
         }));
@@ -113,7 +101,7 @@ export function projectionCommands(program: Command): void {
 }
 
 function rebuildCommand(projections: Command): void {
-  verb(
+  subcommand(
     projections,
     'rebuild',
     'Build a new view version from the log and switch to it; continues an interrupted rebuild',
@@ -136,37 +124,6 @@ function rebuildCommand(projections: Command): void {
     );
 }
 
-/** Rebuilds the realms of `options`, one after another. Shows the progress and outages on standard error. */
-export async function rebuildRealms(
-  runtime: Runtime,
-  options: RealmOptions & { readonly verify?: boolean },
-  on_poison: 'fail' | 'dead_letter',
-) {
-  const signal = stopSignal();
-  const realms = await perRealm(options, async (realm) => {
-    const progress = projectionProgress(realm);
-    let outage: string | undefined;
-    const on_outage = (reason: string): void => {
-      progress.clear();
-      if (reason !== outage) process.stderr.write(`${realm}: waiting for a store: ${reason}\n`);
-      outage = reason;
-    };
-    const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show, on_outage };
-    const rebuilding = rebuild({ ...parts, verify: options.verify ?? true, on_poison });
-    const result = await rebuilding.finally(progress.clear).catch((error: unknown): never => {
-      if (!(error instanceof PoisonError)) throw error;
-      throw new CliError(
-        `${realm}: ${error.message}. The documents stay as they are. To leave out what follows in this stream, run ` +
-          '"catalog projections rebuild --dead-letter".',
-      );
-    });
-    return { realm, ...result };
-  });
-  const has_drifted = realms.some(({ outcome }) => outcome === 'drifted');
-  const ended = signal.aborted ? EXIT.interrupted : EXIT.ok;
-  return { realms, exit_code: has_drifted ? EXIT.failure : ended };
-}
-
 const VERIFY = {
   verify: 'Compare every stored document with a new fold of the log, and look for missing picture files',
   repair: 'Rewrite the documents that "projections verify" finds different; the service may run',
@@ -174,25 +131,25 @@ const VERIFY = {
 
 function verifyCommand(projections: Command, name: keyof typeof VERIFY): void {
   const repairs = name === 'repair';
-  verb(projections, name, VERIFY[name])
+  subcommand(projections, name, VERIFY[name])
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options): Promise<ExitCode> => {
         const signal = stopSignal();
         await catchUpBeforeRead(runtime, ...realmsOf(options));
-        const realms = await perRealm(options, async (realm) => {
+        const realms = await perRealm(realmsOf(options), async (realm) => {
           const progress = projectionProgress(realm);
           const parts = { ...partsOf(runtime, realm), signal, on_progress: progress.show, repairs };
           return { realm, ...(await verify(parts).finally(progress.clear)) };
         });
         if (signal.aborted)
           throw new CliError(
-            'The verification was stopped. Not every document was compared.',
+            `The command was stopped. Not every document was ${repairs ? 'compared and rewritten' : 'compared'}.`,
             EXIT.interrupted,
           );
-        const missing_files: MissingFile[] = [];
-        for (const realm of realmsOf(options))
-          if (realm !== 'control') missing_files.push(...(await findMissingFiles(runtime, realm)));
+        const environments = ENVIRONMENTS.filter((environment) => realmsOf(options).includes(environment));
+        const missing = await perRealm(environments, (environment) => findMissingFiles(runtime, environment));
+        const missing_files = missing.flat();
         const clean = realms.every((realm) => realm.clean) && missing_files.length === 0;
         await print({ clean, realms, missing_files }, () => verifyText(realms, missing_files, repairs));
         return clean ? EXIT.ok : EXIT.failure;
@@ -200,16 +157,17 @@ function verifyCommand(projections: Command, name: keyof typeof VERIFY): void {
     );
 }
 
-/** Adds `pause` or `resume`. Each ends when every process has noticed it. */
+/** Adds `pause` or `resume`. The command ends when every process has noticed it. */
 function pauseCommand(projections: Command, name: 'pause' | 'resume', description: string): void {
-  verb(projections, name, description)
+  subcommand(projections, name, description)
     .addOption(realmOption())
     .action(
       withRuntime<RealmOptions>(async ({ runtime, print }, options) => {
         for (const realm of realmsOf(options)) await runtime.viewStores[realm].setPaused(name === 'pause');
+        // Within this time, every process notices it.
         await pause(FOLLOWING_WITHIN_MS);
         if (name === 'resume') await waitForWrites(runtime, ...realmsOf(options));
-        const realms = await perRealm(options, async (realm) => {
+        const realms = await perRealm(realmsOf(options), async (realm) => {
           const paused_since = (await runtime.viewStores[realm].pausedSince()) ?? null;
           return { realm, paused_since };
         });
@@ -238,31 +196,18 @@ async function rollbackEach(runtime: Runtime, options: RealmOptions) {
   return rolled_back;
 }
 
-async function perRealm<Result>(
-  options: RealmOptions,
-  work: (realm: Realm) => Promise<Result>,
-): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const realm of realmsOf(options)) results.push(await work(realm));
-  return results;
-}
-
-export function partsOf(runtime: Runtime, realm: Realm) {
-  const { system, log } = runtime;
-  return { realm, events: runtime.events[realm], views: runtime.viewStores[realm], system, log };
-}
-
 /** Adds the commands for streams on the dead-letter list. */
 function deadLetterCommands(projections: Command): void {
-  verb(projections, 'dead-letters', 'List the streams with an event that could not be projected')
+  subcommand(projections, 'dead-letters', 'List the streams with an event that could not be projected')
     .addOption(realmOption())
     .option('--by-error', 'Count them by kind of error, with the first of each kind')
     .action(
       withRuntime<RealmOptions & { byError?: true }>(async ({ runtime, print }, options) => {
-        const found: (DeadLetterInVersion & { readonly realm: Realm })[] = [];
-        for (const realm of realmsOf(options))
-          for (const entry of await deadLetters({ views: runtime.viewStores[realm] }))
-            found.push({ realm, ...entry });
+        const of_realms = await perRealm(realmsOf(options), async (realm) => {
+          const entries = await deadLetters({ views: runtime.viewStores[realm] });
+          return entries.map((entry) => ({ realm, ...entry }));
+        });
+        const found = of_realms.flat();
         const groups = groupDeadLetters(found);
         const tableText = (): string => (options.byError ? groupsTable(groups) : deadLettersTable(found));
         await print(options.byError ? { groups } : { dead_letters: found }, () =>
@@ -271,18 +216,18 @@ function deadLetterCommands(projections: Command): void {
       }),
     );
 
-  releaseCommand(projections, 'retry', 'Project the waiting events of a stream on the dead-letter list');
-  releaseCommand(
+  deadLetterCommand(projections, 'retry', 'Project the waiting events of a stream on the dead-letter list');
+  deadLetterCommand(
     projections,
     'skip',
     'Leave the event that cannot be projected out of the documents; the next rebuild meets it again',
   );
 }
 
-/** Adds `retry` or `skip`. It exits with a failure if an event fails again. */
-function releaseCommand(projections: Command, name: 'retry' | 'skip', description: string): void {
-  const release = { retry, skip }[name];
-  verb(projections, name, description)
+/** Adds `retry` or `skip`. The command exits with a failure if an event fails again. */
+function deadLetterCommand(projections: Command, name: 'retry' | 'skip', description: string): void {
+  const act = { retry, skip }[name];
+  subcommand(projections, name, description)
     .argument('[stream]', 'Stream name as "projections dead-letters" prints it')
     .option('--group <group>', 'All streams of a group that "projections dead-letters --by-error" prints')
     .action(
@@ -291,8 +236,8 @@ function releaseCommand(projections: Command, name: 'retry' | 'skip', descriptio
           throw new CliError('Give either a stream or --group.', EXIT.usage);
         const realms = group === undefined ? [realmOfStream(stream!)] : REALMS;
         const waiting = group === undefined ? { stream: stream as StreamName } : { group };
-        const versions: RetryResult[] = [];
-        for (const realm of realms) versions.push(...(await release(partsOf(runtime, realm), waiting)));
+        const of_realms = await perRealm(realms, (realm) => act(partsOf(runtime, realm), waiting));
+        const versions = of_realms.flat();
         if (versions.length === 0)
           throw new CliError(
             `${stream ?? `Group ${group}`} is not on the dead-letter list. List it with "catalog projections ` +
@@ -302,15 +247,4 @@ function releaseCommand(projections: Command, name: 'retry' | 'skip', descriptio
         return versions.every((version) => version.dead_letter === null) ? EXIT.ok : EXIT.failure;
       }),
     );
-}
-
-/** Returns the realm in the name of a stream. Throws `CliError` if it is no name of a stream. */
-export function realmOfStream(stream: string): Realm {
-  const realm = parseStreamName(stream)?.realm;
-  if (!realm)
-    throw new CliError(
-      `Invalid stream "${stream}": expected a name such as live.publication-01890a5d-ac96-774b-bcce-b302099a8057.`,
-      EXIT.usage,
-    );
-  return realm;
 }

@@ -3,10 +3,10 @@ import type { AnyId } from '../../../shared/kernel/ids';
 import { findPurgeTarget, purge } from '../../command/purge';
 import { catchUpBeforeRead } from '../catch-up';
 import { CliError, EXIT, withRuntime } from '../invocation';
-import { idArgument, verb } from '../options';
+import { idArgument, subcommand } from '../options';
 
 export function purgeCommand(program: Command): void {
-  verb(program, 'purge', 'Erase a deleted publication, listing, review or media from the log, for good')
+  subcommand(program, 'purge', 'Erase a deleted publication, listing, review or media from the log, for good')
     .argument('<id>', 'ID of the resource', idArgument('resource'))
     .option('--yes', 'Confirm it; without it the command erases nothing')
     .action(

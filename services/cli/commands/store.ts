@@ -12,7 +12,7 @@ import { changeStoreStatus, createStore, describeStore, locateStore } from '../.
 import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { confirm, runSaved } from '../confirm';
 import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';
-import { accountOption, currencyArgument, idArgument, verb } from '../options';
+import { accountOption, currencyArgument, idArgument, subcommand } from '../options';
 import { fieldsTable, recordsTable } from '../table';
 
 interface FieldOptions {
@@ -40,7 +40,7 @@ interface CreateOptions extends FieldOptions {
 export function storeCommands(program: Command): void {
   const store = program.command('store').description('Manage stores');
 
-  const create = verb(
+  const create = subcommand(
     store,
     'create',
     'Create a store in the live environment, or with --test in the test environment',
@@ -62,7 +62,7 @@ export function storeCommands(program: Command): void {
     }),
   );
 
-  const update = verb(
+  const update = subcommand(
     store,
     'update',
     'Change the fields of a store that are given; an empty text removes one',
@@ -85,7 +85,7 @@ export function storeCommands(program: Command): void {
     }),
   );
 
-  verb(store, 'list', 'List the stores of all accounts or of one')
+  subcommand(store, 'list', 'List the stores of all accounts or of one')
     .option('--account <id>', 'List only the stores of this account', idArgument('account'))
     .action(
       withRuntime<{ account?: string }>(async ({ runtime, print }, { account }) => {
@@ -100,7 +100,7 @@ export function storeCommands(program: Command): void {
       }),
     );
 
-  verb(store, 'status', 'Change the status of a store')
+  subcommand(store, 'status', 'Change the status of a store')
     .argument('<id>', 'ID of the store', idArgument('store'))
     .addArgument(program.createArgument('<status>', 'New status').choices(storeStatusSchema.options))
     .action(

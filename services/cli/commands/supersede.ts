@@ -12,9 +12,9 @@ import {
 import { timestamp } from '../../../shared/kernel/system';
 import { correctionOf, hasUnknownOwner } from '../../../shared/ports/corrections';
 import { CliError, EXIT, type ExitCode, withRuntime } from '../invocation';
-import { verb, wholeNumberArgument } from '../options';
+import { subcommand, wholeNumberArgument } from '../options';
 import { resultTable } from '../projection-tables';
-import { partsOf, realmOfStream } from './projections';
+import { partsOf, realmOfStream } from '../realms';
 
 /** What a file of `--with` contains. */
 const contentSchema = z.strictObject({
@@ -28,9 +28,13 @@ type Content = z.infer<typeof contentSchema>;
 const NOT_PROJECTED =
   'The correction is in the log. Documents that lack the event need "catalog projections rebuild".\n';
 
-/** Adds the command that corrects an event that cannot be read, by an appended event (`withCorrections`). */
+/** Adds `events supersede`: appends an `EventSuperseded`, which replaces an event that cannot be read (`withCorrections`). */
 export function supersedeCommand(events: Command): void {
-  verb(events, 'supersede', 'Append a correction of an event that cannot be read, and project its stream')
+  subcommand(
+    events,
+    'supersede',
+    'Append a correction of an event that cannot be read, and project its stream',
+  )
     .argument('<stream>', 'Stream name as "events tail" prints it')
     .argument(
       '<revision>',
@@ -44,9 +48,8 @@ export function supersedeCommand(events: Command): void {
     .requiredOption('--reason <text>', 'Why; stored in the log')
     .action(
       withRuntime<{ with: string; reason: string }>(
-        async ({ runtime, context, print }, options, [name, number]): Promise<ExitCode> => {
-          const stream = name as StreamName;
-          const revision = Number(number);
+        async ({ runtime, context, print }, options, operands): Promise<ExitCode> => {
+          const [stream, revision] = operands as readonly unknown[] as [StreamName, number];
           const realm = realmOfStream(stream);
           if (realm === 'control')
             throw new CliError(
@@ -54,10 +57,11 @@ export function supersedeCommand(events: Command): void {
             );
           const log = runtime.events[realm];
           const recorded = await log.readStream(stream);
-          const event = eventToCorrect(recorded, stream, revision);
+          const event = unreadableEvent(recorded, stream, revision);
           const content = await readContent(options.with, event);
           const partition_key = partitionKeyOf(recorded);
-          if ((content.data.store_id ?? partition_key) !== partition_key)
+          const { store_id } = content.data;
+          if (store_id !== undefined && store_id !== partition_key)
             throw new CliError(`${options.with}: the store of the stream is ${partition_key}.`);
           const data = { revision, ...content, reason: options.reason };
           const { source, request_id } = context;
@@ -72,7 +76,7 @@ export function supersedeCommand(events: Command): void {
           ]);
           if (outcome !== 'appended')
             throw new CliError(`The stream ${stream} was changed meanwhile. Run the command again.`);
-          // The dead letter of an event whose store was unknown is in a partition that must not project it.
+          // If the store was unknown, any partition may hold the dead letter. Only a rebuild can project the event.
           const versions = hasUnknownOwner(event) ? [] : await retry(partsOf(runtime, realm), { stream });
           await print({ stream, revision, correction: last + 1, versions }, () =>
             versions.length > 0 ? resultTable(versions) : NOT_PROJECTED,
@@ -84,7 +88,7 @@ export function supersedeCommand(events: Command): void {
 }
 
 /** Returns the event of this revision. Throws `CliError` if there is none, or if it needs no correction. */
-function eventToCorrect(
+function unreadableEvent(
   recorded: readonly RecordedEvent[],
   stream: StreamName,
   revision: number,
@@ -112,7 +116,10 @@ async function readContent(path: string, { stream }: RecordedEvent): Promise<Con
   }
 }
 
-/** Returns the partition key of the stream. The metadata of an event that cannot be read may be lost. */
+/**
+ * Returns the partition key of the stream. The metadata of an event that cannot be read may be lost, so the key comes from
+ * another event of the stream.
+ */
 function partitionKeyOf(recorded: readonly RecordedEvent[]): string {
   const key = recorded.find((event) => !hasUnknownOwner(event))?.metadata.partition_key;
   if (key === undefined)

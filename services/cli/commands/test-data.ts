@@ -13,8 +13,8 @@ import { deletePublication } from '../../command/publication';
 import { runPool } from '../../import/pool';
 import { waitForWrites } from '../catch-up';
 import { CliError, EXIT, type ExitCode, stopSignal, withRuntime } from '../invocation';
-import { accountOption, verb } from '../options';
-import { progressBar } from '../progress';
+import { accountOption, subcommand } from '../options';
+import { withProgressBar } from '../progress';
 
 interface ResetOptions {
   readonly account: string;
@@ -24,7 +24,7 @@ interface ResetOptions {
 export function testDataCommands(program: Command): void {
   const testData = program.command('test-data').description('Manage the data of the test environment');
 
-  verb(testData, 'reset', 'Delete the test publications, listings and media of an account')
+  subcommand(testData, 'reset', 'Delete the test publications, listings and media of an account')
     .addOption(accountOption())
     .option('--yes', 'Confirm the deletion; without it the command prints the counts and deletes nothing')
     .action(
@@ -38,14 +38,14 @@ export function testDataCommands(program: Command): void {
               `${media.length} test media of ${account.name}. Add --yes to confirm.`,
             EXIT.usage,
           );
-        const bar = progressBar('deleting');
         const total = publications.length + listings.length + media.length;
         const signal = stopSignal();
-        const deleted = await deleteTestData(runtime, context, found, {
-          on_progress: (done) => bar.show({ done, total }),
-          signal,
-        });
-        bar.clear();
+        const deleted = await withProgressBar('deleting', (on_progress) =>
+          deleteTestData(runtime, context, found, {
+            on_progress: (done) => on_progress(done, total),
+            signal,
+          }),
+        );
         await waitForWrites(runtime, 'test');
         await printFields({ account_id: account.id, ...deleted });
         return signal.aborted ? EXIT.interrupted : EXIT.ok;

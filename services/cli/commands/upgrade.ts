@@ -5,14 +5,16 @@ import { START } from '../../../shared/catalog/events/envelope';
 import { REALMS, type Realm } from '../../../shared/catalog/realm';
 import type { EventStore } from '../../../shared/ports/event-store';
 import { EXIT, type ExitCode, withRuntime } from '../invocation';
+import { subcommand } from '../options';
 import { recordsTable } from '../table';
 
 export function upgradeCommand(program: Command): void {
-  program
-    .command('upgrade')
-    .description('Say whether the earlier release can run on this catalog again; exit code 1 if it cannot')
+  subcommand(
+    program,
+    'upgrade',
+    'Say whether the earlier release can run on this catalog again; exit code 1 if it cannot',
+  )
     .requiredOption('--check', 'Look for events that the earlier release cannot read')
-    .option('--json', 'Print the result as one JSON document')
     .action(
       withRuntime(async ({ runtime, print }): Promise<ExitCode> => {
         const found = REALMS.map((realm) => unknownTypes(realm, runtime.events[realm]));
