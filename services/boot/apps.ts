@@ -31,11 +31,13 @@ import type { Sessions } from '../web/console/sign-in';
 import { type Connection, shopRoutes } from '../web/shop/routes';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';
-import { type Operations, PROJECTIONS, READS, readiness, startOperations } from './readiness';
+import { type Operations, PROJECTIONS, readiness, startOperations } from './readiness';
 import type { Runtime } from './runtime';
 
-/** Builds what both apps need: the token codec, the authenticator, and the options of `buildApp`. */
-async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, operations: Operations) {
+/** What the apps of a process share: the endpoints of tokens, and the options of `buildApp`. */
+export type SharedParts = Awaited<ReturnType<typeof buildSharedParts>>;
+
+export async function buildSharedParts(runtime: Runtime, changes: ControlChanges, operations: Operations) {
   const { config, log, system, limiter, metrics, tracing } = runtime;
   const tokens = new TokenCodec({
     ring: await loadTokenKeys(config),
@@ -51,9 +53,8 @@ async function buildSharedOptions(runtime: Runtime, changes: ControlChanges, ope
     onCache: metrics.onCache,
   });
   return {
-    tokens,
-    authenticator,
-    shared: {
+    auth: authEndpoints({ authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) }),
+    options: {
       config,
       log,
       system,
@@ -94,22 +95,17 @@ export function startControlLog({ events, views, log }: Runtime): ControlLog {
 }
 
 /** Builds the app for writes and tokens: `services/command` and `services/auth`. */
-export async function buildCommandApp(
-  runtime: Runtime,
-  changes: ControlChanges,
-  operations: Operations,
-): Promise<RequestListener> {
-  const { tokens, authenticator, shared } = await buildSharedOptions(runtime, changes, operations);
+export function buildCommandApp(runtime: Runtime, { auth, options }: SharedParts): RequestListener {
   const { config, system, events, views, log, blobs, mediaTasks, metrics } = runtime;
   return buildApp({
-    ...shared,
+    ...options,
+    auth,
     idempotency_store: runtime.idempotency,
     routes: commandRoutes({
       ...{ config, system, events, views, log, blobs, mediaTasks },
       onCache: metrics.onCache,
     }).map((route) => ({ ...route, handler: confirmNotFound(route.handler, runtime) })),
     public_routes: [...docsRoutes(), startRoute()],
-    auth: authEndpoints({ authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) }),
   });
 }
 
@@ -149,29 +145,26 @@ export interface WebOptions {
  * Builds the app for reads: `services/query` with the edge cache, and the pages of `web`. Calls `recordPageView` for every
  * view of a publication.
  */
-export async function buildQueryApp(
+export function buildQueryApp(
   runtime: Runtime,
-  changes: ControlChanges,
+  { auth, options }: SharedParts,
   recordPageView: RecordPageView,
-  operations: Operations = startOperations(runtime, readiness(runtime, READS)),
   web?: WebOptions,
-): Promise<RequestListener> {
-  const { tokens, authenticator, shared } = await buildSharedOptions(runtime, changes, operations);
+): RequestListener {
   const { views, events, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
-  const auth = authEndpoints({ authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) });
-  const limits = new Limits(shared);
+  const limits = new Limits(options);
   const pages = web
     ? [
         ...shopRoutes(web.connectShop, startRoute()),
         ...consoleRoutes({
           ...{ imports: web.imports, sessions: web.sessions, limits, keys: runtime },
           connect: web.connectConsole,
-          authenticate: (token) => authenticator.authenticate(token),
+          authenticate: (token) => options.authenticator.authenticate(token),
           tokens: auth[tokenOperations.issueToken.path]!,
         }),
-        ...operatorRoutes({ ...runtime, ...web, ready: operations.ready, limits }, web.operator_token),
+        ...operatorRoutes({ ...runtime, ...web, ready: options.ready, limits }, web.operator_token),
       ]
     : [startRoute()];
   const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];
@@ -182,7 +175,7 @@ export async function buildQueryApp(
     is_cached &&
     new EdgeCache({ recordPageView, onCache: metrics.onCache, bytes_max, validity: new Validity(views) });
   const freshness = freshnessHeaders(runtime);
-  return buildApp({ ...shared, routes, public_routes, freshness, ...(cache && { cache }) });
+  return buildApp({ ...options, routes, public_routes, freshness, ...(cache && { cache }) });
 }
 
 /** Serves `/health/*` and `/metrics` of a process without an API, on WORKER_PORT. Throws if the port cannot be opened. */

@@ -13,6 +13,7 @@ import type { Connection } from '../web/shop/routes';
 import {
   buildCommandApp,
   buildQueryApp,
+  buildSharedParts,
   PAGE_VIEWS_TIMEOUT_MS,
   startControlLog,
   startPageViewCounter,
@@ -70,11 +71,9 @@ export async function startHttpService(
         }
       : undefined;
   try {
-    const query =
-      role === 'command'
-        ? undefined
-        : await buildQueryApp(runtime, control_log, page_views.record, operations, web);
-    const command = role === 'query' ? undefined : await buildCommandApp(runtime, control_log, operations);
+    const shared = await buildSharedParts(runtime, control_log, operations);
+    const query = role === 'command' ? undefined : buildQueryApp(runtime, shared, page_views.record, web);
+    const command = role === 'query' ? undefined : buildCommandApp(runtime, shared);
     const app = query && command ? routeRequests(query, command) : (query ?? command)!;
     const listening = await listen(app, HOST, PORT, {
       reuse_port: typeof role === 'object' && role.reuse_port,

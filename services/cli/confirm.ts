@@ -26,10 +26,10 @@ interface Change<Value> {
 export async function runConfirmed<Value extends { readonly id: string }>(
   runtime: Runtime,
   change: Change<Value>,
-): Promise<Value> {
+): Promise<Written<Value>> {
   const written = await runSaved(change.noun, change.run);
   await confirm(runtime, change, written);
-  return written.value;
+  return written;
 }
 
 /** Runs a change. Throws `CliError` if it is unknown whether the change was saved. */

@@ -191,7 +191,7 @@ export class LiveChanges {
   }
 
   /** Returns whether a topic may have an event after the first `seen` wake-ups. */
-  hasNews(topics: readonly string[], seen: number): boolean {
+  private hasNews(topics: readonly string[], seen: number): boolean {
     return this.unknown_until > seen || topics.some((topic) => (this.newest.get(topic) ?? 0) > seen);
   }
 

@@ -41,8 +41,8 @@ export function accountCommands(program: Command): void {
 function changeStatus(noun: string, change: typeof suspendAccount) {
   return withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
     const run = () => change(runtime, context, id as AccountId);
-    const account = await runConfirmed(runtime, { noun, collection: 'accounts', run });
-    await printFields(resourceOf(account));
+    const { value } = await runConfirmed(runtime, { noun, collection: 'accounts', run });
+    await printFields(resourceOf(value));
   });
 }
 

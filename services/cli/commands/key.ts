@@ -164,8 +164,8 @@ export function keyCommands(program: Command): void {
     .action(
       withRuntime(async ({ runtime, context, printFields }, _options, [id]) => {
         const run = () => revokeApiKey(runtime, context, id as ApiKeyId);
-        const key = await runConfirmed(runtime, { noun: 'revocation', collection: 'api_keys', run });
-        await printFields({ id: key.id, status: 'revoked', revoked_at: key.revoked_at });
+        const { value } = await runConfirmed(runtime, { noun: 'revocation', collection: 'api_keys', run });
+        await printFields({ id: value.id, status: 'revoked', revoked_at: value.revoked_at });
       }),
     );
 

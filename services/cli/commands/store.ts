@@ -10,7 +10,7 @@ import type { Runtime } from '../../boot/runtime';
 import type { NewStore, StorePatch } from '../../command/store';
 import { changeStoreStatus, createStore, describeStore, locateStore } from '../../command/store';
 import { catchUpBeforeRead, waitForWrites } from '../catch-up';
-import { confirm, runSaved } from '../confirm';
+import { runConfirmed } from '../confirm';
 import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';
 import { accountOption, currencyArgument, idArgument, subcommand } from '../options';
 import { fieldsTable, recordsTable } from '../table';
@@ -108,11 +108,12 @@ export function storeCommands(program: Command): void {
         const { environment } = await requireStore(runtime, id!);
         const status = storeStatusSchema.parse(new_status);
         const target = { environment, id: id as StoreId };
-        const change = { noun: 'change of the status', realm: environment, collection: 'stores' } as const;
-        const run = () => changeStoreStatus(runtime, context, target, status);
-        const written = await runSaved(change.noun, run);
-        await confirm(runtime, change, written);
-        const { value, changed } = written;
+        const { value, changed } = await runConfirmed(runtime, {
+          noun: 'change of the status',
+          realm: environment,
+          collection: 'stores',
+          run: () => changeStoreStatus(runtime, context, target, status),
+        });
         await printFields({ id: value.id, name: value.name, status: value.status, changed });
       }),
     );
