@@ -27,7 +27,7 @@ import { PageViewCounter, type RecordPageView } from '../query/page-view-counter
 import { queryRoutes } from '../query/routes';
 import { operatorRoutes } from '../web/console/operator';
 import { type ConsoleDeps, consoleRoutes } from '../web/console/routes';
-import type { Sessions } from '../web/console/sign-in';
+import type { Sessions } from '../web/console/sessions';
 import { type Connection, shopRoutes } from '../web/shop/routes';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';

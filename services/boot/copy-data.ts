@@ -4,7 +4,8 @@ import { basename, join } from 'node:path';
 import { FileBlobStore, syncPath } from '../../shared/adapters/files/blob-store';
 import { copySqliteFile } from '../../shared/adapters/sqlite/copy-file';
 import { ENVIRONMENTS, REALMS } from '../../shared/catalog/realm';
-import { BLOB_AREAS, type BlobStore, isBlobHash } from '../../shared/ports/blob-store';
+import { ifExists } from '../../shared/kernel/if-exists';
+import { BLOB_AREAS, isBlobHash } from '../../shared/ports/blob-store';
 import { eventsFile, INCOMPLETE, mediaFolder } from './open-adapters';
 
 export interface CopiedData {
@@ -53,7 +54,8 @@ export async function copyData(from: string, to: string): Promise<CopiedData> {
         const source = mediaFolder(from, environment, area);
         const paths = existsSync(source) ? await readdir(source, { recursive: true }) : [];
         for (const path of paths.filter((name) => isBlobHash(basename(name)))) {
-          const stored = await putFile(store, join(source, path));
+          // The file may be deleted meanwhile: nothing has used it for a day then.
+          const stored = await ifExists(store.put(createReadStream(join(source, path))));
           files += stored ? 1 : 0;
           bytes += stored?.size_bytes ?? 0;
           if (stored && stored.hash !== basename(path)) damaged.push(join(environment, 'media', area, path));
@@ -74,15 +76,5 @@ export async function copyData(from: string, to: string): Promise<CopiedData> {
     return { files, bytes, damaged };
   } finally {
     await rm(incomplete, { recursive: true, force: true });
-  }
-}
-
-/** Returns undefined if the file was deleted meanwhile. Only files that nothing has used for a day are deleted. */
-async function putFile(store: BlobStore, path: string) {
-  try {
-    return await store.put(createReadStream(path));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
   }
 }

@@ -8,7 +8,7 @@ import { realSystem } from '../../shared/kernel/system';
 import { DemoFiles } from '../demo/files';
 import { ImportJobs } from '../import/jobs';
 import type { PageViewCounter } from '../query/page-view-counter';
-import { Sessions } from '../web/console/sign-in';
+import { Sessions } from '../web/console/sessions';
 import type { Connection } from '../web/shop/routes';
 import {
   buildCommandApp,

@@ -10,6 +10,7 @@ import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type Config, ConfigError } from '../kernel/config';
+import { ifExists } from '../kernel/if-exists';
 
 export type TokenAlgorithm = 'HS256' | 'RS256' | 'EdDSA';
 
@@ -156,7 +157,7 @@ async function readRing(path: string): Promise<string> {
 }
 
 async function readOrGenerateRing(directory: string, path: string): Promise<string> {
-  const stored = await readIfExists(path);
+  const stored = await ifExists(readFile(path, 'utf8'));
   if (stored !== undefined) return stored;
   await mkdir(directory, { recursive: true });
   const key = {
@@ -185,14 +186,5 @@ async function createOnce(path: string, text: string): Promise<void> {
   } finally {
     await file.close();
     await rm(temporary, { force: true });
-  }
-}
-
-async function readIfExists(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
   }
 }

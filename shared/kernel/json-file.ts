@@ -1,5 +1,6 @@
 import { open, readFile, rename } from 'node:fs/promises';
 import type { z } from 'zod';
+import { ifExists } from './if-exists';
 
 /** Only the owner may read the files: they contain API keys, or data of merchants. */
 const MODE = 0o600;
@@ -13,13 +14,8 @@ export async function readJsonFile<T>(
   schema: z.ZodType<T>,
   what: string,
 ): Promise<T | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await ifExists(readFile(path, 'utf8'));
+  if (text === undefined) return undefined;
   try {
     return schema.parse(JSON.parse(text));
   } catch {

@@ -1,6 +1,6 @@
 import { CatalogApiError } from '../../../shared/client';
 import { headerOf, ownAddress } from '../../../shared/http/request';
-import type { Page } from './session';
+import type { Page } from './visit';
 
 /** Sends the catalog as the interface exports it, with the same rules and limits. */
 export const exportCatalog: Page = async ({ query, req, fetchApi }) => {

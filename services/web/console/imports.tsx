@@ -23,7 +23,7 @@ import { DEFAULT_CURRENCY } from '../../import/writer';
 import { InvalidText, PRODUCT_FIELDS } from './fields';
 import type { Shown } from './frame';
 import { Button, Message, secondOf } from './pages';
-import { type Page, unlessInvalid } from './session';
+import { type Page, unlessInvalid } from './visit';
 
 const HOME = '/console/imports';
 /** Larger files are for the command line. */

@@ -18,7 +18,7 @@ import type { ControlDeps, WriteContext } from '../../command/execute';
 import { InvalidText } from './fields';
 import type { Shown } from './frame';
 import { Button, Message, secondOf } from './pages';
-import { type Page, unlessInvalid, type Visit } from './session';
+import { type Page, unlessInvalid, type Visit } from './visit';
 
 export interface KeyDeps extends ControlDeps {
   readonly views: Readonly<Record<Realm, ActiveView>>;

@@ -4,7 +4,7 @@ import type { CatalogClient, Listing, Publication } from '../../../shared/client
 import { changesIn, type FormField, InvalidText, ifMatchOf, VISIBILITY } from './fields';
 import { arranged, MoveButton, OrderScript } from './order';
 import { Button, Deleted, Fields, type Notice } from './pages';
-import { type Page, take, unlessInvalid } from './session';
+import { type Page, take, unlessInvalid } from './visit';
 
 const HOME = '/console/listings';
 /** How many listings a page shows, or offers. */

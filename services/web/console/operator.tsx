@@ -10,7 +10,7 @@ import { HOME, messageOf, OPERATOR, type PageDeps } from './operator-frame';
 import { OPERATOR_PAGES, statusOf } from './operator-pages';
 import { SignIn } from './pages';
 import { plotAssets } from './plots';
-import { SESSION_MINUTES, type Sessions } from './sign-in';
+import { SESSION_MINUTES, type Sessions } from './sessions';
 
 export interface OperatorDeps extends PageDeps {
   readonly sessions: Sessions;

@@ -6,7 +6,7 @@ import { receiveForm } from '../../../shared/http/upload';
 import { Picture } from '../shop/parts';
 import { InvalidText, ifMatchOf } from './fields';
 import { arranged, MoveButton, OrderScript } from './order';
-import { noticeOf, type Page } from './session';
+import { noticeOf, type Page } from './visit';
 
 /** Reads all pictures of a product that was read with some of them. */
 export async function picturesOf(

@@ -14,6 +14,7 @@ import * as listingPages from './listings';
 import { ORDER_SCRIPT } from './order';
 import { BulkPreview, type Notice, Product, Products, Reviews, Webhooks } from './pages';
 import { addPictures, arrangePictures, Pictures, picturesOf } from './pictures';
+import * as storePages from './store';
 import {
   HOME,
   noticeOf,
@@ -27,8 +28,7 @@ import {
   unlessInvalid,
   type Visit,
   visit,
-} from './session';
-import * as storePages from './store';
+} from './visit';
 
 const LIMIT = 50;
 const HISTORY_LIMIT = 20;

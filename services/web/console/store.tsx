@@ -1,7 +1,7 @@
 import type { Store } from '../../../shared/client';
 import { changesIn, type FormField, ifMatchOf } from './fields';
 import { Fields } from './pages';
-import { type Page, unlessInvalid } from './session';
+import { type Page, unlessInvalid } from './visit';
 
 /** The fields of a store. A dot leads to a field of an object. */
 const FIELDS: readonly FormField[] = [

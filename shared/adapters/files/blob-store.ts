@@ -3,6 +3,7 @@ import { renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CatalogError } from '../../kernel/errors';
+import { ifExists } from '../../kernel/if-exists';
 import {
   type BlobHash,
   type BlobReading,
@@ -42,16 +43,13 @@ export interface FileBlobStoreOptions {
  * one lock: the write lock of a SQLite file. The operating system releases the lock when a process dies.
  */
 export class FileBlobStore implements BlobStore {
-  private readonly folder: string;
-  private readonly lock: SqliteConnection;
-  private readonly now: () => number;
   private closed = false;
 
-  private constructor(folder: string, lock: SqliteConnection, now: () => number) {
-    this.folder = folder;
-    this.lock = lock;
-    this.now = now;
-  }
+  private constructor(
+    private readonly folder: string,
+    private readonly lock: SqliteConnection,
+    private readonly now: () => number,
+  ) {}
 
   /** Throws `CatalogError('unavailable')` if the folder cannot be used. */
   static async open({ folder, now = Date.now, ...reports }: FileBlobStoreOptions): Promise<FileBlobStore> {
@@ -196,13 +194,14 @@ export async function syncPath(path: string): Promise<void> {
  * Reads an open file chunk by chunk. Closes it at its end, and also when the iteration stops earlier or never starts.
  */
 class FileBytes implements AsyncIterableIterator<Uint8Array> {
-  private readonly file: FileHandle;
   private readonly end: number;
   private next_offset: number;
   private closed: Promise<void> | undefined;
 
-  constructor(file: FileHandle, { first, last }: ByteRange) {
-    this.file = file;
+  constructor(
+    private readonly file: FileHandle,
+    { first, last }: ByteRange,
+  ) {
     this.next_offset = first;
     this.end = last + 1;
   }
@@ -244,20 +243,9 @@ async function runOnDisk<Result>(work: () => Promise<Result>): Promise<Result> {
 
 /** Like `runOnDisk`, but returns undefined if the file does not exist. */
 function runIfExists<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
-  return runOnDisk(async () => {
-    try {
-      return await work();
-    } catch (error) {
-      if (codeOf(error) === 'ENOENT') return undefined;
-      throw error;
-    }
-  });
+  return runOnDisk(() => ifExists(work()));
 }
 
 /** Returns whether the system has refused a call: a failure of the disk, the file system or the limit of open files. */
 const isSystemError = (error: unknown): boolean =>
   typeof (error as NodeJS.ErrnoException)?.errno === 'number';
-
-function codeOf(error: unknown): string {
-  return String((error as NodeJS.ErrnoException | undefined)?.code);
-}

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Sessions } from '../../../services/web/console/sign-in';
+import { Sessions } from '../../../services/web/console/sessions';
 import { withTempDir } from '../../support/temp-dir';
 
 test('a session is read with its cookie until it ends; a folder that cannot be read is an error, and no sign-out', () =>

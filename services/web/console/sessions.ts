@@ -1,19 +1,19 @@
 import { createCipheriv, createDecipheriv, createHash, hash, randomBytes } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ifExists } from '../../../shared/kernel/if-exists';
 
 /** How long a session lasts: the longest lifetime of a token. */
 export const SESSION_MINUTES = 60;
 
-/** The key of a file encrypts only once, so the nonce may be the same. */
+/** Each file has a key of its own, which encrypts once. So all of them can use the same nonce. */
 const NONCE = Buffer.alloc(12);
 const TAG_BYTES = 16;
 
 /**
- * The sessions of merchants and operators that have begun and not ended. Each has a file in `folder`, so that every HTTP
- * process knows it. The cookie is random and opens nothing but its session. The name of the file is a hash of the cookie, and
- * the content, such as the token of the session, is encrypted with another one. So neither the folder nor a cookie whose
- * session has ended gives access.
+ * Stores the sessions of merchants and operators. Each session has a file in `folder`, so that every HTTP process knows it.
+ * The name of the file is a hash of the cookie. The content, such as the token of the session, is encrypted with another hash
+ * of the cookie. So neither the folder nor a cookie whose session has ended gives access.
  */
 export class Sessions {
   constructor(private readonly folder: string) {}
@@ -23,7 +23,7 @@ export class Sessions {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const expired_ms = Date.now() - SESSION_MINUTES * 60_000;
     for (const name of await readdir(this.folder)) {
-      const file = await unlessMissing(stat(join(this.folder, name)));
+      const file = await ifExists(stat(join(this.folder, name)));
       if (file && file.mtimeMs < expired_ms) await rm(join(this.folder, name), { force: true });
     }
     const cipher = createCipheriv('aes-256-gcm', keyOf(cookie), NONCE);
@@ -34,7 +34,7 @@ export class Sessions {
 
   /** Returns the content of the session, undefined if there is no session with this cookie. */
   async read(cookie: string): Promise<string | undefined> {
-    const file = await unlessMissing(readFile(this.pathOf(cookie)));
+    const file = await ifExists(readFile(this.pathOf(cookie)));
     if (file === undefined) return undefined;
     const decipher = createDecipheriv('aes-256-gcm', keyOf(cookie), NONCE);
     decipher.setAuthTag(file.subarray(0, TAG_BYTES));
@@ -51,13 +51,3 @@ export class Sessions {
 }
 
 const keyOf = (cookie: string): Buffer => createHash('sha256').update(`content ${cookie}`).digest();
-
-/** Returns the result of a file operation, undefined if there is no file. */
-async function unlessMissing<Result>(operation: Promise<Result>): Promise<Result | undefined> {
-  try {
-    return await operation;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}

@@ -20,7 +20,7 @@ import {
   tooManyAttempts,
 } from './frame';
 import { Message, type Notice, SignIn, siteOf } from './pages';
-import { SESSION_MINUTES, type Sessions } from './sign-in';
+import { SESSION_MINUTES, type Sessions } from './sessions';
 
 export const HOME = '/console/products';
 const COOKIE = { name: 'catalog_console', path: '/console' };
