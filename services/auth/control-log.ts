@@ -51,7 +51,6 @@ export class ControlLog implements ControlChanges {
   readonly accounts = new Map<string, LoggedChange<AccountEvent>[]>();
   readonly key_ids = new Map<string, string>();
   readonly ready: Promise<void>;
-  private readonly parts: ControlLogParts;
   private readonly stopping = new AbortController();
   private readonly running: Promise<void>;
   private reportCaughtUp: () => void = () => {};
@@ -60,8 +59,7 @@ export class ControlLog implements ControlChanges {
   private contained: Position = START;
 
   /** Starts to follow the log, in the background. */
-  constructor(parts: ControlLogParts) {
-    this.parts = parts;
+  constructor(private readonly parts: ControlLogParts) {
     const caught_up = new Promise<void>((resolve) => {
       this.reportCaughtUp = resolve;
     });

@@ -5,11 +5,7 @@ import type { JsonObject, JsonValue } from './events/envelope';
  * the text without parsing it.
  */
 export class JsonText {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
+  constructor(readonly text: string) {}
 
   /** Parses the text. `JSON.stringify` calls this, so it also accepts values that contain a `JsonText`. */
   toJSON(): JsonObject {

@@ -195,19 +195,14 @@ interface Batch<Item, Result> {
  * requests cost one round trip. No item waits longer than that turn.
  */
 export class Batcher<Item, Result> {
-  private readonly loadAll: (items: readonly Item[]) => Promise<readonly Result[]>;
-  private readonly items_max: number;
   /** Batches that still accept items, by key. */
   private readonly open_batches = new Map<string, Batch<Item, Result>>();
 
   /** `loadAll` returns one result per item, in the same order. If it rejects, every `load` of the batch rejects. */
   constructor(
-    loadAll: (items: readonly Item[]) => Promise<readonly Result[]>,
-    items_max = Number.POSITIVE_INFINITY,
-  ) {
-    this.loadAll = loadAll;
-    this.items_max = items_max;
-  }
+    private readonly loadAll: (items: readonly Item[]) => Promise<readonly Result[]>,
+    private readonly items_max = Number.POSITIVE_INFINITY,
+  ) {}
 
   /** Returns the result of `item`. Loads it with the other items of the same key. */
   async load(key: string, item: Item): Promise<Result> {
@@ -238,13 +233,9 @@ const FIRST_PAGE_ITEMS = 32;
  * page of a fixed number of large items could need more memory than the process has.
  */
 export class PageSize {
-  private readonly items_max: number;
-  private readonly length_max: number;
   private size: number;
 
-  constructor(limits: { readonly items_max: number; readonly length_max: number }) {
-    this.items_max = limits.items_max;
-    this.length_max = limits.length_max;
+  constructor(private readonly limits: { readonly items_max: number; readonly length_max: number }) {
     this.size = Math.min(FIRST_PAGE_ITEMS, limits.items_max);
   }
 
@@ -256,7 +247,8 @@ export class PageSize {
   /** Reports the last page: its number of items, and their characters together. */
   report(items: number, length: number): void {
     if (items === 0) return;
-    const fitting = Math.floor((this.length_max * items) / Math.max(1, length));
-    this.size = Math.max(1, Math.min(this.items_max, this.size * 2, fitting));
+    const { items_max, length_max } = this.limits;
+    const fitting = Math.floor((length_max * items) / Math.max(1, length));
+    this.size = Math.max(1, Math.min(items_max, this.size * 2, fitting));
   }
 }

@@ -47,14 +47,12 @@ export interface EventStoreDbOptions {
  * realm, and the subscriptions of every realm reach this position.
  */
 export class EventStoreDbEventStore implements EventStore {
-  private readonly connection: EventStoreDbConnection;
-  private readonly names: StreamNames;
-
   readonly snapshots: EventStoreDbSnapshots;
 
-  private constructor(connection: EventStoreDbConnection, names: StreamNames) {
-    this.connection = connection;
-    this.names = names;
+  private constructor(
+    private readonly connection: EventStoreDbConnection,
+    private readonly names: StreamNames,
+  ) {
     this.snapshots = new EventStoreDbSnapshots(connection, names);
   }
 

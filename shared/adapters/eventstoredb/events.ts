@@ -27,10 +27,11 @@ type StoredMetadata = EventMetadata & { readonly schema_version: number };
 export class StreamNames {
   /** The names of this realm's streams begin with this prefix, and no others do. */
   readonly prefix: string;
-  private readonly namespace: string;
 
-  constructor(namespace: string, realm: string) {
-    this.namespace = namespace;
+  constructor(
+    private readonly namespace: string,
+    realm: string,
+  ) {
     this.prefix = `${namespace}${realm}.`;
   }
 

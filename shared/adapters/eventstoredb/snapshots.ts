@@ -14,15 +14,13 @@ const STREAMS_MAX = 10_000;
  * when it is scavenged.
  */
 export class EventStoreDbSnapshots implements SnapshotStore {
-  private readonly connection: EventStoreDbConnection;
-  private readonly names: StreamNames;
   /** The streams whose metadata this process has written. */
   private readonly limited = new LRUCache<StreamName, true>({ max: STREAMS_MAX });
 
-  constructor(connection: EventStoreDbConnection, names: StreamNames) {
-    this.connection = connection;
-    this.names = names;
-  }
+  constructor(
+    private readonly connection: EventStoreDbConnection,
+    private readonly names: StreamNames,
+  ) {}
 
   async read(stream: StreamName): Promise<Snapshot | undefined> {
     const last = await readLast(this.connection, this.names.snapshots(stream));

@@ -11,8 +11,6 @@ const RAISE_LANE = `INSERT INTO generations (lane, generation) VALUES (?, 1)
 
 /** Counts the batches that have changed documents of each store, for all processes that have the file open. */
 export class Generations {
-  private readonly connection: SqliteConnection;
-  private readonly partition_count: number;
   /** The counts of stores that were asked for since a connection has committed. */
   private readonly of_stores = new Map<string, number>();
   /** Commits of other connections change `PRAGMA data_version`. Undefined: the counts must be read again. */
@@ -20,10 +18,10 @@ export class Generations {
   /** Whether the counts were compared with the file in this run of synchronous code. */
   private is_fresh = false;
 
-  constructor(connection: SqliteConnection, partition_count: number) {
-    this.connection = connection;
-    this.partition_count = partition_count;
-  }
+  constructor(
+    private readonly connection: SqliteConnection,
+    private readonly partition_count: number,
+  ) {}
 
   /** Counts a batch. Call it within the transaction of the batch. */
   raise(partition: number, writes: readonly DocumentWrite[]): void {

@@ -69,21 +69,13 @@ export interface SqliteIdempotencyOptions {
 
 /** Stores operations in a SQLite file. Exact across all processes that have it open. */
 export class SqliteIdempotencyStore implements IdempotencyStore {
-  private readonly operations: SqliteConnection;
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
-  private constructor(operations: SqliteConnection) {
-    this.operations = operations;
-  }
+  private constructor(private readonly operations: SqliteConnection) {}
 
   static async open({ file, ...reports }: SqliteIdempotencyOptions): Promise<SqliteIdempotencyStore> {
     // FULL: if a power failure undid a claim but not its write, a repeated request would write a second time.
-    const options = {
-      synchronous: 'FULL',
-      schema: () => SCHEMA,
-      format: FORMAT,
-      ...reports,
-    } as const;
+    const options = { synchronous: 'FULL', schema: () => SCHEMA, format: FORMAT, ...reports } as const;
     return new SqliteIdempotencyStore(await openDisposable(file, options));
   }
 

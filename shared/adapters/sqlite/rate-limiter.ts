@@ -81,8 +81,6 @@ interface Bucket {
  * `remaining` that is lower by as much. A kill loses them. With fewer than 16 tokens in a bucket there are no leases.
  */
 export class SqliteRateLimiter implements RateLimiter {
-  private readonly buckets: SqliteConnection;
-  private readonly now: () => number;
   private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
   private readonly leases = new Map<string, Lease>();
   /** When each subject last took tokens in a transaction, Unix milliseconds. */
@@ -91,10 +89,10 @@ export class SqliteRateLimiter implements RateLimiter {
   private timer: NodeJS.Timeout | undefined;
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
-  private constructor(buckets: SqliteConnection, now: () => number) {
-    this.buckets = buckets;
-    this.now = now;
-  }
+  private constructor(
+    private readonly buckets: SqliteConnection,
+    private readonly now: () => number,
+  ) {}
 
   static async open({
     file,
@@ -102,12 +100,7 @@ export class SqliteRateLimiter implements RateLimiter {
     ...reports
   }: SqliteRateLimiterOptions): Promise<SqliteRateLimiter> {
     // NORMAL: a power failure may undo the latest counts, which is harmless, and never corrupts the file.
-    const options = {
-      synchronous: 'NORMAL',
-      schema: () => SCHEMA,
-      format: FORMAT,
-      ...reports,
-    } as const;
+    const options = { synchronous: 'NORMAL', schema: () => SCHEMA, format: FORMAT, ...reports } as const;
     return new SqliteRateLimiter(await openDisposable(file, options), now);
   }
 
