@@ -51,6 +51,14 @@ export const VARIANT_FIELDS: readonly FormField[] = [
   { name: 'quantity_available', label: 'Stock', kind: 'count' },
 ];
 
+/** The message of a page, mostly about the form that was sent. `fields` are the names of the invalid fields. */
+export interface Notice {
+  readonly text: string;
+  readonly is_bad?: boolean;
+  readonly details?: readonly string[];
+  readonly fields?: readonly string[];
+}
+
 /** Decides how amounts look while their currency is not known. */
 const ANY_CURRENCY = 'USD';
 

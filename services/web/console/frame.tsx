@@ -4,7 +4,8 @@ import { type HttpRequest, headerOf, isSecure } from '../../../shared/http/reque
 import type { Answer, PublicAnswer, TextAnswer } from '../../../shared/http/route';
 import type { Verdict } from '../../../shared/ports/rate-limiter';
 import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
-import { Layout, Message, type Notice, type Site } from './pages';
+import type { Notice } from './fields';
+import { Layout, Message, type Site } from './layout';
 import { STYLE } from './style';
 
 /** What the pages of merchants and of operators share: cookies, forms, redirects and rendering. */

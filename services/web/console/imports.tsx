@@ -22,7 +22,8 @@ import {
 import { DEFAULT_CURRENCY } from '../../import/writer';
 import { InvalidText, PRODUCT_FIELDS } from './fields';
 import type { Shown } from './frame';
-import { Button, Message, secondOf } from './pages';
+import { Message } from './layout';
+import { Button, Select, secondOf, Table, WideTable } from './parts';
 import { type Page, unlessInvalid } from './visit';
 
 const HOME = '/console/imports';
@@ -36,6 +37,10 @@ const FORMATS: Readonly<Record<ImportFormat, string>> = {
   prices: 'Prices and stock by SKU, barcode, external id or handle (CSV)',
   jsonl: 'Products, listings and reviews (JSON Lines)',
 };
+const FORMAT_OPTIONS = [
+  ['', 'Detect automatically'],
+  ...IMPORT_FORMATS.map((format) => [format, FORMATS[format]] as const),
+] as const;
 const STEP_NAMES: Readonly<Record<ImportStep, string>> = {
   preview: 'Preview',
   import: 'Import',
@@ -126,14 +131,7 @@ function Imports({ jobs, currency = DEFAULT_CURRENCY }: ImportsProps) {
         <div class="fields">
           <label>
             <span>Content</span>
-            <select name="format">
-              <option value="">Detect automatically</option>
-              {IMPORT_FORMATS.map((format) => (
-                <option key={format} value={format}>
-                  {FORMATS[format]}
-                </option>
-              ))}
-            </select>
+            <Select name="format" options={FORMAT_OPTIONS} />
           </label>
           <label>
             <span>
@@ -164,26 +162,17 @@ function Imports({ jobs, currency = DEFAULT_CURRENCY }: ImportsProps) {
         <a href="/console/export?format=shopify&bom=true&escape_formulas=true">products for Excel (CSV)</a>
       </p>
       {jobs.length > 0 && (
-        <table class="rows">
-          <thead>
-            <tr>
-              <th>File</th>
-              <th>When</th>
-              <th>Last step</th>
-            </tr>
-          </thead>
-          <tbody>
-            {jobs.map((job) => (
-              <tr key={job.run}>
-                <td>
-                  <a href={`/console/import/${job.run}`}>{job.file}</a>
-                </td>
-                <td>{secondOf(job.created_at)}</td>
-                <td>{`${STEP_NAMES[job.step]}: ${job.status}`}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          class="rows"
+          columns={['File', 'When', 'Last step']}
+          rows={jobs.map(({ run, file, created_at, step, status }) => [
+            <a key="file" href={`/console/import/${run}`}>
+              {file}
+            </a>,
+            secondOf(created_at),
+            `${STEP_NAMES[step]}: ${status}`,
+          ])}
+        />
       )}
     </>
   );
@@ -208,7 +197,7 @@ function Import({ job }: { job: ImportJob }) {
       {undone && (
         <Rows
           heading="Products that stay as they are"
-          names={['Product', 'Reason']}
+          columns={['Product', 'Reason']}
           rows={undone.kept.map(({ title, reason }) => [title, reason])}
         />
       )}
@@ -297,35 +286,16 @@ function Report({ report }: { report: ImportReport }) {
             : `Lines ${from_line} to ${to_line} were not read.`}
         </p>
       ))}
-      <div class="scroll">
-        <table>
-          <thead>
-            <tr>
-              <th>{report.dry_run ? 'What the import will do' : 'What the import did'}</th>
-              {COUNTS.map((count) => (
-                <th key={count} class="number">
-                  {COUNT_NAMES[count]}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {KINDS.map((kind) => (
-              <tr key={kind}>
-                <td>{KIND_NAMES[kind]}</td>
-                {COUNTS.map((count) => (
-                  <td key={count} class="number">
-                    {report[kind][count]}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable
+        columns={[
+          report.dry_run ? 'What the import will do' : 'What the import did',
+          ...COUNTS.map((count) => ({ label: COUNT_NAMES[count], is_number: true })),
+        ]}
+        rows={KINDS.map((kind) => [KIND_NAMES[kind], ...COUNTS.map((count) => report[kind][count])])}
+      />
       <Rows
         heading="Products"
-        names={['Line', 'Product', 'Price', 'What will happen']}
+        columns={['Line', 'Product', 'Price', 'What will happen']}
         rows={preview.map((each) => [each.line, each.title, priceOf(each), eventOf(each)])}
       />
       {currency && preview.length > 0 && (
@@ -334,16 +304,16 @@ function Report({ report }: { report: ImportReport }) {
       {preview.length < changed && (
         <p class="note">{`These are the first ${preview.length} of ${withCommas(changed)} products.`}</p>
       )}
-      <Rows heading="Rows that fail" names={ROW} rows={report.failed.map(toRow)} />
-      <Rows heading="Rows that are imported with changes" names={ROW} rows={report.warnings.map(toRow)} />
+      <Rows heading="Rows that fail" columns={ROW} rows={report.failed.map(toRow)} />
+      <Rows heading="Rows that are imported with changes" columns={ROW} rows={report.warnings.map(toRow)} />
       <Rows
         heading="Kept, because they were changed by hand"
-        names={['Line', 'Item', 'Fields']}
+        columns={['Line', 'Item', 'Fields']}
         rows={report.kept.map(({ line, external_id, fields }) => [line, external_id, labelsOf(fields)])}
       />
       <Rows
         heading="Columns that are not stored"
-        names={['Column', 'Rows with a value']}
+        columns={['Column', 'Rows with a value']}
         rows={Object.entries(report.unused_columns)}
       />
     </>
@@ -355,35 +325,14 @@ const toRow = ({ line, external_id, reason }: RowNote) => [line, external_id, re
 
 interface RowsProps {
   readonly heading: string;
-  readonly names: readonly string[];
+  readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | null)[])[];
 }
 
-function Rows({ heading, names, rows }: RowsProps) {
-  if (rows.length === 0) return null;
-  return (
+const Rows = ({ heading, ...table }: RowsProps) =>
+  table.rows.length > 0 && (
     <section>
       <h2>{heading}</h2>
-      <div class="scroll">
-        <table class="rows">
-          <thead>
-            <tr>
-              {names.map((name) => (
-                <th key={name}>{name}</th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map((row) => (
-              <tr key={row.join(' ')}>
-                {row.map((cell, index) => (
-                  <td key={names[index]}>{cell}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable class="rows" {...table} />
     </section>
   );
-}

@@ -17,7 +17,8 @@ import {
 import type { ControlDeps, WriteContext } from '../../command/execute';
 import { InvalidText } from './fields';
 import type { Shown } from './frame';
-import { Button, Message, secondOf } from './pages';
+import { Message } from './layout';
+import { Button, Select, secondOf, WideTable } from './parts';
 import { type Page, unlessInvalid, type Visit } from './visit';
 
 export interface KeyDeps extends ControlDeps {
@@ -157,41 +158,23 @@ function Keys({ keys, now_ms, own_id, secret }: KeysProps) {
           <code>{secret}</code>
         </div>
       )}
-      <div class="scroll">
-        <table class="rows">
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>Key</th>
-              <th>Status</th>
-              <th>Last used</th>
-              <th>Expires</th>
-              <th>
-                <span class="skip">Change</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {keys.map((key) => (
-              <tr key={key.id}>
-                <td>{key.name}</td>
-                <td>{`${key.type} …${key.last_four ?? ''}`}</td>
-                <td>{keyStatus(key, now_ms)}</td>
-                <td>{key.last_used_at && secondOf(key.last_used_at)}</td>
-                <td>{key.expires_at && secondOf(key.expires_at)}</td>
-                <td>
-                  {keyStatus(key, now_ms) === 'active' && (
-                    <div class="tags">
-                      <Change id={key.id} action="rotate" name={key.name} />
-                      {key.id !== own_id && <Change id={key.id} action="revoke" name={key.name} />}
-                    </div>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <WideTable
+        class="rows"
+        columns={['Name', 'Key', 'Status', 'Last used', 'Expires', { label: 'Change', is_hidden: true }]}
+        rows={keys.map((key) => [
+          key.name,
+          `${key.type} …${key.last_four ?? ''}`,
+          keyStatus(key, now_ms),
+          key.last_used_at && secondOf(key.last_used_at),
+          key.expires_at && secondOf(key.expires_at),
+          keyStatus(key, now_ms) === 'active' && (
+            <div class="tags">
+              <Change id={key.id} action="rotate" name={key.name} />
+              {key.id !== own_id && <Change id={key.id} action="revoke" name={key.name} />}
+            </div>
+          ),
+        ])}
+      />
       <form class="panel" method="post" action={HOME}>
         <h2>New key</h2>
         <div class="fields">
@@ -203,13 +186,7 @@ function Keys({ keys, now_ms, own_id, secret }: KeysProps) {
           </label>
           <label>
             <span>Type</span>
-            <select name="type">
-              {Object.entries(TYPES).map(([type, label]) => (
-                <option key={type} value={type}>
-                  {label}
-                </option>
-              ))}
-            </select>
+            <Select name="type" options={Object.entries(TYPES)} />
           </label>
         </div>
         <p>

@@ -5,8 +5,8 @@ import { REALMS, type Realm } from '../../../shared/catalog/realm';
 import { assertNever } from '../../../shared/kernel/errors';
 import { shortenText } from '../../../shared/kernel/text';
 import type { Shown } from './frame';
-import { HOME, hideSecrets, link, messageOf, type Page, Table } from './operator-frame';
-import { Button } from './pages';
+import { HOME, hideSecrets, link, messageOf, type Page, Rows } from './operator-frame';
+import { Button } from './parts';
 
 const EFFECTS: Readonly<Record<Task, string>> = {
   rebuild:
@@ -147,7 +147,7 @@ function Verified({ clean, version, documents, differences, truncated, undecided
   return (
     <>
       <p class={clean ? undefined : 'bad'}>{texts.join(' ')}</p>
-      {rows.length > 0 && <Table columns={['Collection', 'ID', 'Field', 'Expected', 'Stored']} rows={rows} />}
+      {rows.length > 0 && <Rows columns={['Collection', 'ID', 'Field', 'Expected', 'Stored']} rows={rows} />}
     </>
   );
 }

@@ -8,7 +8,8 @@ import type { ActiveView } from '../../../shared/ports/document-reader';
 import type { EventStore } from '../../../shared/ports/event-store';
 import type { ViewStore } from '../../../shared/ports/view-store';
 import type { Shown } from './frame';
-import { Message, type Site, secondOf } from './pages';
+import { Message, type Site } from './layout';
+import { secondOf, Table } from './parts';
 
 /** What the pages read and change, by the functions of the command line: the stores of the process. */
 export interface PageDeps {
@@ -62,35 +63,22 @@ export const StreamLink = ({ stream }: { stream: string }) => (
   </a>
 );
 
-interface TableProps {
+interface RowsProps {
   readonly columns: readonly string[];
   readonly rows: readonly ComponentChildren[][];
 }
 
-/** A table that scrolls sideways on a narrow screen. Columns of numbers are right-aligned. */
-export function Table({ columns, rows }: TableProps) {
+/** A table of at most `ROWS_MAX` rows, which scrolls sideways on a narrow screen. */
+export function Rows({ columns, rows }: RowsProps) {
   if (rows.length === 0) return <p class="note">None.</p>;
-  const classOf = (index: number) =>
-    ['number', 'bigint'].includes(typeof rows[0]?.[index]) ? 'number' : undefined;
-  const cells = (Tag: 'th' | 'td', row: readonly ComponentChildren[]) =>
-    row.map((cell, index) => (
-      <Tag key={index} class={classOf(index)}>
-        {typeof cell === 'bigint' ? String(cell) : cell}
-      </Tag>
-    ));
+  const declared = columns.map((label, index) => ({
+    label,
+    is_number: ['number', 'bigint'].includes(typeof rows[0]![index]),
+  }));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without links, it cannot be scrolled by keyboard otherwise
     <div class="scroll" tabIndex={0}>
-      <table class="rows">
-        <thead>
-          <tr>{cells('th', columns)}</tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, ROWS_MAX).map((row, index) => (
-            <tr key={index}>{cells('td', row)}</tr>
-          ))}
-        </tbody>
-      </table>
+      <Table class="rows" columns={declared} rows={rows.slice(0, ROWS_MAX)} />
       {rows.length > ROWS_MAX && <p class="note">{`The first ${ROWS_MAX} of ${rows.length}.`}</p>}
     </div>
   );

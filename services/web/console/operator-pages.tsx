@@ -22,11 +22,11 @@ import {
   messageOf,
   type Page,
   type PageDeps,
+  Rows,
   StreamLink,
-  Table,
   Time,
 } from './operator-frame';
-import { secondOf } from './pages';
+import { secondOf } from './parts';
 import { PlotScript, Plots } from './plots';
 
 /** Events on a page, and how many a page looks at to find them: older ones are a page further. */
@@ -142,7 +142,7 @@ function Versions(status: PipelineStatus) {
   const { position, lag, dead_letters } = partitionsOf(status);
   return (
     <>
-      <Table
+      <Rows
         columns={['Version', 'Status', 'Created', 'Schema', 'Dead letters']}
         rows={versions.map(({ version, status, damaged, mismatch, ...each }) => [
           `v${version}`,
@@ -155,7 +155,7 @@ function Versions(status: PipelineStatus) {
         The log ends at <span class="head">{String(head)}</span>.
       </p>
       <div class="partitions">
-        <Table
+        <Rows
           columns={['Partition', ...position.map((_, index) => String(index))]}
           rows={[
             ['Position', ...position],
@@ -201,7 +201,7 @@ const deadLettersPage: Page = async ({ deps }) => {
       <h1>Dead letters</h1>
       <p class="note">An event of these streams could not be projected. It and the later ones wait.</p>
       <h2>By error</h2>
-      <Table
+      <Rows
         columns={['Group', 'Streams', 'Error', 'Since']}
         rows={groups.map(({ group, count, first }) => [
           <>
@@ -224,7 +224,7 @@ const deadLettersPage: Page = async ({ deps }) => {
 };
 
 const StreamTable = ({ streams }: { streams: readonly WaitingStream[] }) => (
-  <Table
+  <Rows
     columns={['Stream', 'Version', 'Event', 'Reason', 'Since']}
     rows={streams.map(({ stream, version, revision, reason, failed_at }) => [
       <>
@@ -334,7 +334,7 @@ const eventsPage: Page = async ({ deps, query }) => {
           <button type="submit">Show</button>
         </form>
       </div>
-      <Table
+      <Rows
         columns={['Time', 'Type', 'Stream', 'Event', 'By', 'Position']}
         rows={events.map((event) => [
           <Time key={event.id} at={event.metadata.occurred_at} />,
@@ -429,11 +429,11 @@ const storesPage: Page = async ({ deps }) => {
   const body = (
     <>
       <h1>Stores</h1>
-      <Table columns={columns} rows={stores.flat()} />
+      <Rows columns={columns} rows={stores.flat()} />
       <h2>Accounts</h2>
-      <Table columns={columns} rows={await rowsOf('control', 'accounts')} />
+      <Rows columns={columns} rows={await rowsOf('control', 'accounts')} />
       <h2>Webhooks that do not send</h2>
-      <Table columns={['URL', 'Status', 'Reason', 'Changed', 'Stream']} rows={stopped.flat()} />
+      <Rows columns={['URL', 'Status', 'Reason', 'Changed', 'Stream']} rows={stopped.flat()} />
     </>
   );
   return { title: 'Stores', body };

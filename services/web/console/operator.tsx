@@ -6,9 +6,9 @@ import type { HttpRequest } from '../../../shared/http/request';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
 import { CatalogError } from '../../../shared/kernel/errors';
 import * as frame from './frame';
+import { SignIn } from './layout';
 import { HOME, messageOf, OPERATOR, type PageDeps } from './operator-frame';
 import { OPERATOR_PAGES, statusOf } from './operator-pages';
-import { SignIn } from './pages';
 import { plotAssets } from './plots';
 import { SESSION_MINUTES, type Sessions } from './sessions';
 

@@ -1,6 +1,6 @@
 import type { Store } from '../../../shared/client';
 import { changesIn, type FormField, ifMatchOf } from './fields';
-import { Fields } from './pages';
+import { Fields } from './parts';
 import { type Page, unlessInvalid } from './visit';
 
 /** The fields of a store. A dot leads to a field of an object. */

@@ -6,7 +6,7 @@ import type { Limits } from '../../../shared/http/rate-limit';
 import type { HttpRequest, Principal } from '../../../shared/http/request';
 import type { AuthEndpoint, PublicAnswer, TextAnswer } from '../../../shared/http/route';
 import { CatalogError } from '../../../shared/kernel/errors';
-import { InvalidText } from './fields';
+import { InvalidText, type Notice } from './fields';
 import {
   cookieIn,
   cookieOf,
@@ -19,7 +19,7 @@ import {
   show,
   tooManyAttempts,
 } from './frame';
-import { Message, type Notice, SignIn, siteOf } from './pages';
+import { Message, SignIn, siteOf } from './layout';
 import { SESSION_MINUTES, type Sessions } from './sessions';
 
 export const HOME = '/console/products';

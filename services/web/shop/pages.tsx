@@ -12,6 +12,7 @@ import {
   Pager,
   Picture,
   Price,
+  Stars,
   toggled,
 } from './parts';
 
@@ -326,9 +327,7 @@ export function Product({ product, reviews, related, ...frame }: ProductProps) {
       <ul class="reviews">
         {reviews.map((review) => (
           <li key={review.id}>
-            <span class="stars" role="img" aria-label={t.stars(review.rating)}>
-              {'★'.repeat(review.rating) + '☆'.repeat(5 - review.rating)}
-            </span>
+            <Stars t={t} rating={review.rating} />
             {review.title && <h3>{review.title}</h3>}
             <p>{review.body}</p>
             <p class="note">

@@ -45,6 +45,12 @@ function saleAmount({ sale_price_amount, sale_from, sale_to }: Publication, now:
 export const canBeBought = ({ in_stock, quantity_available }: Publication): boolean =>
   in_stock ?? (quantity_available === undefined || quantity_available > 0);
 
+export const Stars = ({ t, rating }: { t: Texts; rating: number }) => (
+  <span class="stars" role="img" aria-label={t.stars(rating)}>
+    {'★'.repeat(rating) + '☆'.repeat(5 - rating)}
+  </span>
+);
+
 /** A picture in the size that the browser needs. `sizes` says how wide it is shown. */
 export function Picture({ media, alt, sizes, eager }: PictureProps) {
   const { url, variants, width, height } = media;
