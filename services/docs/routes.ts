@@ -6,64 +6,46 @@ import { readAsset } from '../../shared/http/asset';
 import { etagOf } from '../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../shared/http/route';
 
-/** A text that is served to everyone without a token. */
-interface PublicFile {
-  readonly path: string;
-  readonly content_type: string;
-  /** Called once, on the first request. */
-  readonly read: () => string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** Long enough for one visit, short enough that a new release appears soon. */
 const SHORT_CACHE = 'public, max-age=300';
 /** For paths that contain the version of their content. */
-const LONG_CACHE = 'public, max-age=31536000, immutable';
+const LONG_CACHE = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
 /**
  * Builds the routes of `/openapi.json` and, at `/docs`, of Swagger UI (package `swagger-ui-dist`). Every process
  * describes the complete interface, so a gateway may send these requests to any of them.
  */
-export function docsRoutes(): PublicRoute[] {
-  return [
-    {
-      path: service.getDocument.path,
-      content_type: 'application/json; charset=utf-8',
-      read: () => JSON.stringify(openApiDocument()),
-    },
-    {
-      path: service.getDocs.path,
-      content_type: 'text/html; charset=utf-8',
-      read: () => PAGE,
-      headers: { 'Content-Security-Policy': POLICY, 'Referrer-Policy': 'no-referrer' },
-    },
-    { path: '/docs/page.css', content_type: 'text/css; charset=utf-8', read: () => STYLE },
-    {
-      path: '/docs/page.mjs',
-      content_type: 'text/javascript; charset=utf-8',
-      read: () => readAsset(join(__dirname, 'page.mjs')),
-    },
-    {
-      path: `/${BUNDLE}/swagger-ui-bundle.js`,
-      content_type: 'text/javascript; charset=utf-8',
-      read: () => readAsset(join(SWAGGER_UI, 'swagger-ui-bundle.js')),
-      headers: { 'Cache-Control': LONG_CACHE },
-    },
-    {
-      path: `/${BUNDLE}/swagger-ui.css`,
-      content_type: 'text/css; charset=utf-8',
-      read: () => readAsset(join(SWAGGER_UI, 'swagger-ui.css')),
-      headers: { 'Cache-Control': LONG_CACHE },
-    },
-  ].map(publicRoute);
-}
+export const docsRoutes = (): PublicRoute[] => [
+  textRoute(service.getDocument.path, 'application/json', () => JSON.stringify(openApiDocument())),
+  textRoute(service.getDocs.path, 'text/html', () => PAGE, {
+    'Content-Security-Policy': POLICY,
+    'Referrer-Policy': 'no-referrer',
+  }),
+  textRoute('/docs/page.css', 'text/css', () => STYLE),
+  textRoute('/docs/page.mjs', 'text/javascript', () => readAsset(join(__dirname, 'page.mjs'))),
+  swaggerRoute('swagger-ui-bundle.js', 'text/javascript'),
+  swaggerRoute('swagger-ui.css', 'text/css'),
+];
 
-function publicRoute({ path, content_type, read, headers }: PublicFile): PublicRoute {
+const swaggerRoute = (file: string, type: string): PublicRoute =>
+  textRoute(`/${BUNDLE}/${file}`, type, () => readAsset(join(SWAGGER_UI, file)), LONG_CACHE);
+
+/** Returns the route of a text that everyone may read without a token. Calls `read` once, at the first request. */
+function textRoute(
+  path: string,
+  type: string,
+  read: () => string,
+  headers: Readonly<Record<string, string>> = {},
+): PublicRoute {
   let answer: TextAnswer | undefined;
   const create = (): TextAnswer => {
     const body = read();
-    const all = { 'Cache-Control': SHORT_CACHE, ETag: etagOf(undefined, body), ...headers };
-    return { body, content_type, headers: all, kept: new Map() };
+    return {
+      body,
+      content_type: `${type}; charset=utf-8`,
+      headers: { 'Cache-Control': SHORT_CACHE, ETag: etagOf(undefined, body), ...headers },
+      kept: new Map(),
+    };
   };
   return {
     path,

@@ -120,15 +120,20 @@ export function Home({ featured, newest, ...frame }: Frame & Record<'featured' |
   );
 }
 
-export interface Found {
+/** A page of products. */
+interface ProductsFound {
   readonly products: readonly Publication[];
-  readonly page: number;
+  /** The number of products on all pages. */
   readonly total: number;
-  readonly total_pages: number;
-  readonly facets: readonly {
-    readonly name: string;
-    readonly values: readonly { value: string; count: number; query: string }[];
-  }[];
+  readonly meta: {
+    readonly pagination: { readonly page: number; readonly total_pages: number };
+    readonly facets?: readonly Facet[];
+  };
+}
+
+interface Facet {
+  readonly name: string;
+  readonly values: readonly { value: string; count: number; query: string }[];
 }
 
 /** The orders of a list, each with the name of its text. The first one is that of the service. */
@@ -140,8 +145,9 @@ const SORTS = [
 ] as const;
 
 /** A list with filters: a listing, the result of a search, or all products. */
-export function Products({ heading, lead, above, below, found, ...frame }: ProductsProps) {
+export function Products({ heading, lead, above, below, products, total, meta, ...frame }: ProductsProps) {
   const { t, query } = frame;
+  const { page, total_pages } = meta.pagination;
   const kept = [...query].filter(([name]) => name !== 'sort' && name !== 'page');
   return (
     <>
@@ -150,11 +156,11 @@ export function Products({ heading, lead, above, below, found, ...frame }: Produ
       {lead && <p class="lead">{lead}</p>}
       {below}
       <div class="columns">
-        <Filters facets={found.facets} products={found.products} {...frame} />
+        <Filters facets={meta.facets ?? []} products={products} {...frame} />
         <div>
           <div class="bar">
             <span class="note" role="status">
-              {t.results(found.total)}
+              {t.results(total)}
             </span>
             <form>
               {kept.map(([name, value]) => (
@@ -171,24 +177,28 @@ export function Products({ heading, lead, above, below, found, ...frame }: Produ
               <button type="submit">{t.apply}</button>
             </form>
           </div>
-          {found.products.length === 0 && <p class="empty">{t.nothing_found}</p>}
-          <Grid products={found.products} {...frame} />
-          <Pager t={t} query={query} page={found.page} total_pages={found.total_pages} />
+          {products.length === 0 && <p class="empty">{t.nothing_found}</p>}
+          <Grid products={products} {...frame} />
+          <Pager t={t} query={query} page={page} total_pages={total_pages} />
         </div>
       </div>
     </>
   );
 }
 
-interface ProductsProps extends Frame {
+interface ProductsProps extends Frame, ProductsFound {
   readonly heading: string;
   readonly lead?: string | undefined;
   readonly above?: ComponentChildren;
   readonly below?: ComponentChildren;
-  readonly found: Found;
 }
 
-function Filters({ facets, products, query, t, language }: Frame & Pick<Found, 'facets' | 'products'>) {
+interface FiltersProps extends Frame {
+  readonly facets: readonly Facet[];
+  readonly products: readonly Publication[];
+}
+
+function Filters({ facets, products, query, t, language }: FiltersProps) {
   const link = (selection: string, label: string, count?: number) => (
     <li key={selection}>
       <a
@@ -235,10 +245,10 @@ function Filters({ facets, products, query, t, language }: Frame & Pick<Found, '
   );
 }
 
-export function ListingPage({ listing, children, found, ...frame }: ListingPageProps) {
+export function ListingPage({ listing, children, ...page }: ListingPageProps) {
   const { path = [] } = listing;
   const above = (
-    <Crumbs t={frame.t}>
+    <Crumbs t={page.t}>
       {path.map((each) => (
         <li key={each.id}>
           <a href={listingPath(each)} aria-current={each.id === listing.id ? 'page' : undefined}>
@@ -253,15 +263,12 @@ export function ListingPage({ listing, children, found, ...frame }: ListingPageP
       <Listings listings={children} />
     </nav>
   );
-  return (
-    <Products heading={listing.name} lead={listing.description} {...{ above, below, found }} {...frame} />
-  );
+  return <Products heading={listing.name} lead={listing.description} above={above} below={below} {...page} />;
 }
 
-interface ListingPageProps extends Frame {
+interface ListingPageProps extends Frame, ProductsFound {
   readonly listing: Listing;
   readonly children: readonly Listing[];
-  readonly found: Found;
 }
 
 export function Product({ product, reviews, related, ...frame }: ProductProps) {

@@ -9,13 +9,14 @@ import { etagOf } from '../../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
 import { isUuid } from '../../../shared/kernel/ids';
 import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
-import { type Found, type Frame, Home, Layout, ListingPage, Message, Product, Products } from './pages';
+import { type Frame, Home, Layout, ListingPage, Message, Product, Products } from './pages';
 import { listingPath, productPath } from './parts';
 import { STYLE } from './style';
 import { TEXTS } from './texts';
 
-/** Where the shop reads the catalog, as any storefront does: the address of the service, and a public key. */
+/** How the shop reads the catalog: as any storefront does, with a public key. */
 export interface Connection {
+  /** The address of the service. */
   readonly base_url: string;
   readonly public_key: string;
 }
@@ -30,10 +31,10 @@ const HEADERS = {
 
 /** How long a page waits for a busy service, or for the rate limit of the key. */
 const WAIT_MS = 3_000;
-/** Products on a page, and on the rows of the first page. */
-const LIMIT = 24;
-const ROW = 8;
-/** The filters that are offered, if the store uses them. */
+const PAGE_SIZE = 24;
+/** How many products the home page shows of each kind. */
+const HOME_ROW_SIZE = 8;
+/** The filters that are offered if the products of the store have them. Merchants name options in their own language. */
 const FACETS = [
   'product_type',
   'vendor',
@@ -46,29 +47,32 @@ const FACETS = [
 const FILTERS = new Set(['vendor', 'product_type', 'tag']);
 const FLAGS = ['in_stock', 'has_discount'] as const;
 
-type Page = (shop: Shop) => Promise<PageContent | TextAnswer>;
+type Page = (request: PageRequest) => Promise<PageContent | TextAnswer>;
+
+interface PageRequest {
+  readonly client: CatalogClient;
+  readonly frame: Frame;
+  readonly query: URLSearchParams;
+  /** The handle or the id in the path. Empty if the path has none. */
+  readonly name: string;
+}
 
 /** A page without the frame that all pages have. */
 interface PageContent {
   readonly title: string;
   readonly description?: string | undefined;
+  /** The id of the listing at the top of the tree that the page belongs to. */
   readonly current?: string | undefined;
   readonly status?: number;
   readonly body: VNode;
 }
 
-/** A request of a page. */
-interface Shop {
-  readonly client: CatalogClient;
-  readonly frame: Frame;
-  readonly query: URLSearchParams;
-  readonly name: string;
-}
-
 /**
- * Builds the pages of the shop. They read with the client and a public key. Their script shows what
- * a search finds while one types; they work without it. `connect` returns undefined
- * while there is no store to show; `start` then answers `/`, other pages are 404. It always answers `/` if `Accept` prefers JSON.
+ * Builds the pages of the shop. The pages read the catalog with the client and a public key. A script shows the results of a
+ * search while the visitor types. Without the script, the pages work as well.
+ *
+ * `connect` returns undefined while there is no store to show. Then `start` answers `/`, and other pages are 404. `start` also
+ * answers `/` if `Accept` prefers JSON.
  */
 export function shopRoutes(
   connect: () => Promise<Connection | undefined>,
@@ -76,9 +80,11 @@ export function shopRoutes(
 ): PublicRoute[] {
   let client: CatalogClient | undefined;
   const open = async (): Promise<CatalogClient | undefined> => {
-    const found = client ? undefined : await connect();
-    if (found)
-      client = new CatalogClient({ baseUrl: found.base_url, apiKey: found.public_key, retryForMs: WAIT_MS });
+    if (client) return client;
+    const connection = await connect();
+    if (!connection) return undefined;
+    const { base_url: baseUrl, public_key: apiKey } = connection;
+    client = new CatalogClient({ baseUrl, apiKey, retryForMs: WAIT_MS });
     return client;
   };
   const route = (path: string, page: Page): PublicRoute => ({
@@ -91,9 +97,9 @@ export function shopRoutes(
     },
   });
   return [
-    route('/', home),
-    route('/products', (shop) => products(shop)),
-    route('/search', (shop) => products(shop, shop.query.get('q')?.trim())),
+    route('/', homePage),
+    route('/products', (request) => productsPage(request, '')),
+    route('/search', (request) => productsPage(request, request.query.get('q')?.trim() ?? '')),
     route('/c/:name', listingPage),
     route('/p/:name', productPage),
     STYLE_ROUTE,
@@ -117,61 +123,64 @@ async function answer(
     ]);
     const frame = { t, language, store, listings: listings.data, query, now: Date.now() };
     try {
-      const shown = await page({ client, frame, query, name });
-      return 'headers' in shown ? shown : render(frame, shown);
+      const content = await page({ client, frame, query, name });
+      return 'headers' in content ? content : render(frame, content);
     } catch (error) {
-      // 400: a query that no link of the shop has.
+      // The service answers 400 to a query that no link of the shop has.
       if (!(error instanceof CatalogApiError) || (error.status !== 404 && error.status !== 400)) throw error;
       const body = <Message heading={t.not_found} hint={t.not_found_hint} t={t} />;
       return render(frame, { title: t.not_found, status: 404, body });
     }
   } catch {
+    // The service has logged its own failure. The visitor only needs to know that the shop is not ready.
     const body = <Message heading={t.unavailable} hint={t.unavailable_hint} t={t} />;
-    return text(`<!doctype html>${renderToString(body)}`, 503);
+    return pageAnswer(body, 503);
   }
 }
 
 /** Returns the first language that the browser asks for and the shop has, with its country: `es-PE` formats as in Peru. */
 function languageOf(req: HttpRequest): string {
-  const asked = accepts(req).languages();
-  return asked.find((tag) => /^(en|es)(-[a-z0-9]{2,8})*$/i.test(tag)) ?? 'en';
+  const accepted = accepts(req).languages();
+  return accepted.find((tag) => /^(en|es)(-[a-z0-9]{2,8})*$/i.test(tag)) ?? 'en';
 }
 
 function render(frame: Frame, { status = 200, body, ...page }: PageContent): TextAnswer {
-  const html = renderToString(
+  const layout = (
     <Layout {...frame} {...page} style={STYLE_ROUTE.path} script={SEARCH_ROUTE.path}>
       {body}
-    </Layout>,
+    </Layout>
   );
-  return text(`<!doctype html>${html}`, status);
+  return pageAnswer(layout, status);
 }
 
-const text = (body: string, status: number): TextAnswer =>
-  htmlAnswer(body, status, status === 200 ? { ...HEADERS, ETag: etagOf(undefined, body) } : HEADERS);
+function pageAnswer(page: VNode, status: number): TextAnswer {
+  const html = `<!doctype html>${renderToString(page)}`;
+  const etag = status === 200 && { ETag: etagOf(undefined, html) };
+  return htmlAnswer(html, status, { ...HEADERS, ...etag });
+}
 
-const home: Page = async ({ client, frame }) => {
-  const expand = ['media'] as const;
+const homePage: Page = async ({ client, frame }) => {
+  const query = { limit: HOME_ROW_SIZE, expand: ['media'] } as const;
   const [featured, newest] = await Promise.all([
-    client.publications.list({ featured: true, limit: ROW, expand }).page(),
-    client.publications.list({ featured: false, limit: ROW, expand }).page(),
+    client.publications.list({ featured: true, ...query }).page(),
+    client.publications.list({ featured: false, ...query }).page(),
   ]);
-  const { name, description } = frame.store;
   return {
-    ...{ title: name, description },
+    title: frame.store.name,
+    description: frame.store.description,
     body: <Home featured={featured.data} newest={newest.data} {...frame} />,
   };
 };
 
-/** Shows what a search finds, or without words all products. */
-async function products({ client, frame, query }: Shop, words = ''): Promise<PageContent> {
-  const asked = askedBy(query);
+/** Shows the results of a search, or all products without words. */
+async function productsPage({ client, frame, query }: PageRequest, words: string): Promise<PageContent> {
+  const parameters = parametersOf(query);
   const { data, meta } = await (words === ''
-    ? client.publications.list(asked).page()
-    : client.store.search(words, asked).page());
-  const { page, total_pages, total_items: total } = meta.pagination;
-  const found: Found = { products: data, page, total, total_pages, facets: meta.facets ?? [] };
+    ? client.publications.list(parameters).page()
+    : client.store.search(words, parameters).page());
   const title = words === '' ? frame.t.all_products : frame.t.results_for(words);
-  return { title, body: <Products heading={title} found={found} {...frame} /> };
+  const found = { products: data, total: meta.pagination.total_items, meta };
+  return { title, body: <Products heading={title} {...found} {...frame} /> };
 }
 
 const listingPage: Page = async ({ client, frame, query, name }) => {
@@ -179,19 +188,17 @@ const listingPage: Page = async ({ client, frame, query, name }) => {
   const moved = movedTo(name, listing, listingPath(listing));
   if (moved) return moved;
   const { id } = listing;
-  const asked = { ...askedBy(query), include_descendants: true };
+  const parameters = { ...parametersOf(query), include_descendants: true };
   const [{ featured, others, meta }, children] = await Promise.all([
-    client.listings.publications(id, asked).page(),
+    client.listings.publications(id, parameters).page(),
     client.listings.list({ parent_id: id, limit: 50 }).page(),
   ]);
-  const { page, total, total_pages } = meta.pagination;
-  const shown = [...featured, ...others];
-  const found: Found = { products: shown, page, total, total_pages, facets: meta.facets ?? [] };
+  const found = { products: [...featured, ...others], total: meta.pagination.total, meta };
   return {
     title: listing.seo?.title ?? listing.name,
     description: listing.seo?.description ?? listing.description,
     current: listing.path?.[0]?.id ?? id,
-    body: <ListingPage listing={listing} found={found} {...frame} children={children.data} />,
+    body: <ListingPage listing={listing} {...found} {...frame} children={children.data} />,
   };
 };
 
@@ -213,14 +220,17 @@ const productPage: Page = async ({ client, frame, name }) => {
   };
 };
 
-/** Redirects from an earlier handle, and from the id of what has a handle. */
+/**
+ * Redirects to the page of a resource if `name` is an earlier handle of the resource, or the id of a resource that has a
+ * handle. Returns undefined otherwise.
+ */
 function movedTo(name: string, { handle }: Publication | Listing, path: string): TextAnswer | undefined {
   if (handle === undefined || handle === name) return undefined;
   return { status: 301, body: '', content_type: 'text/html; charset=utf-8', headers: { Location: path } };
 }
 
-/** Returns the query of the service for the query of a page. Ignores what no link of the shop has. */
-function askedBy(query: URLSearchParams) {
+/** Returns the parameters of the service for the query of a page. Ignores parameters that no link of the shop has. */
+function parametersOf(query: URLSearchParams) {
   const [sort, order] = (query.get('sort') ?? '').split('.');
   const page = Number(query.get('page') ?? 1);
   const labels = [...new Set(query.keys())].filter(
@@ -228,7 +238,7 @@ function askedBy(query: URLSearchParams) {
   );
   return {
     expand: ['media'] as const,
-    limit: LIMIT,
+    limit: PAGE_SIZE,
     facets: FACETS,
     ...(Number.isSafeInteger(page) && page > 0 && { page }),
     ...((sort === 'price' || sort === 'created_at') &&
