@@ -34,7 +34,7 @@ const PAGE_EVENTS = 1_024;
  */
 const SEARCH_MS = 60_000;
 /** How long a search for events of a realm runs until it reports how far it has come. */
-const SEARCH_STEP_MS = 1_000;
+export const SEARCH_STEP_MS = 1_000;
 /** The server reports how far it has come after so many windows of `SEARCH_WINDOW` events. */
 const REPORTED_WINDOWS = 8;
 /** A read of the head that fails at the end of its own time says why, so its callers wait a little longer than that. */
@@ -83,8 +83,8 @@ async function readPage(
   try {
     return await connection.call(async ({ client }, silence_ms, onProgress) => {
       const reading = client.readStream(stored_stream, { ...LEADER, ...range });
-      const resolved = await collect(reading, silence_ms, onProgress);
-      return resolved.flatMap(({ event }) => event ?? []);
+      const { events } = await collect(reading, silence_ms, onProgress);
+      return events.flatMap(({ event }) => event ?? []);
     });
   } catch (error) {
     if (error instanceof StreamNotFoundError || error instanceof StreamDeletedError) return [];
@@ -100,7 +100,8 @@ async function readPage(
 export function readHead(connection: EventStoreDbConnection, max_age_ms = 0): Promise<Position> {
   const read = async (): Promise<Position> => {
     const options = { ...LEADER, direction: BACKWARDS, fromPosition: END, maxCount: 1 } as const;
-    const [last] = await readLog(connection, ({ client }) => client.readAll(options));
+    const { events } = await readLog(connection, ({ client }) => client.readAll(options));
+    const [last] = events;
     return last === undefined ? START : positionOf(last);
   };
   const { limits, closed } = connection;
@@ -115,65 +116,53 @@ const forwardsFrom = (position: Position, count: number) =>
   ({ ...LEADER, direction: FORWARDS, fromPosition: placeOf(position), maxCount: count }) as const;
 
 /**
- * Reads the first `count` events at or after `position`, of any realm. Throws `LogMismatchError` if two reads there fail
- * in a row: the position is then in the middle of a record. A single failure may have another cause.
+ * Returns the first event at or after `position`, of any realm. Throws `LogMismatchError` if two reads there fail in a row:
+ * the position is then in the middle of a record. A single failure may have another cause.
  */
-export function readLogFrom(
+export async function readMarkAt(
   connection: EventStoreDbConnection,
   position: Position,
-  count: number,
-): Promise<AllStreamRecordedEvent[]> {
-  const options = forwardsFrom(position, count);
-  return readAt(position, () => readLog(connection, ({ client }) => client.readAll(options)));
+): Promise<LogMark | undefined> {
+  const options = forwardsFrom(position, 1);
+  const read = () => readLog(connection, ({ client }) => client.readAll(options));
+  const [first] = (await readAt(position, read)).events;
+  return first && { position: positionOf(first), event_id: first.id };
 }
 
-/** Events of a realm. If there are fewer than asked for and `is_finished`, the log has no others. */
-interface RealmEvents {
-  readonly events: AllStreamRecordedEvent[];
+/** What a read has found. If there are fewer events than asked for and `is_finished`, the log has no others. */
+interface Found<Event> {
+  readonly events: Event[];
   readonly is_finished: boolean;
 }
 
 /**
- * Reads the first `count` events of a realm at or after `position`. Unless `is_patient`, ends after `SEARCH_STEP_MS`
- * without an event. Throws `LogMismatchError` as `readLogFrom` does.
+ * Reads the first `count` events of a realm at or after `position`. With `step_ms`, ends when no event comes for that long.
+ * Throws `LogMismatchError` as `readMarkAt` does.
  */
-export async function readRealmFrom(
+export function readRealmFrom(
   connection: EventStoreDbConnection,
   position: Position,
   count: number,
   prefix: string,
-  is_patient: boolean,
-): Promise<RealmEvents> {
+  step_ms?: number,
+): Promise<Found<AllStreamRecordedEvent>> {
   const options = forwardsFrom(position, count);
   const open = ({ client }: CurrentClient) => filterByPrefix(client, prefix).readAll(options);
-  let is_finished = true;
-  const onImpatience = (): void => {
-    is_finished = false;
-  };
-  const searching = { silence_ms: SEARCH_MS, ...(!is_patient && { onImpatience }) };
-  const events = await readAt(position, () => readLog(connection, open, searching));
-  return { events, is_finished };
+  return readAt(position, () => readLog(connection, open, { silence_ms: SEARCH_MS }, step_ms));
 }
 
 const placeOf = (position: Position) =>
   position === START ? LOG_START : { commit: position, prepare: position };
 
-function readAt(
-  position: Position,
-  read: () => Promise<AllStreamRecordedEvent[]>,
-): Promise<AllStreamRecordedEvent[]> {
-  const onUnreadable =
-    (next: (error: unknown) => never | Promise<AllStreamRecordedEvent[]>) => (error: unknown) => {
+async function readAt<Result>(position: Position, read: () => Promise<Result>): Promise<Result> {
+  for (let failures = 0; ; failures++)
+    try {
+      return await read();
+    } catch (error) {
       if (!isReadAllError(error)) throw error;
-      return next(error);
-    };
-  return read()
-    .catch(onUnreadable(read))
-    .catch(
-      onUnreadable((error) => {
+      if (failures > 0)
         throw new LogMismatchError(`No event begins at position ${position} of the log.`, error);
-      }),
-    );
+    }
 }
 
 /**
@@ -208,7 +197,8 @@ export async function searchRealm(
   if (examined <= after) return undefined;
   // What the server reports may be where the next event begins, which it has not examined.
   const before = { ...LEADER, direction: BACKWARDS, fromPosition: placeOf(examined), maxCount: 1 } as const;
-  const [last] = await readLog(connection, ({ client }) => client.readAll(before));
+  const { events } = await readLog(connection, ({ client }) => client.readAll(before));
+  const [last] = events;
   const is_later = last !== undefined && positionOf(last) > after && !last.streamId.startsWith(prefix);
   return is_later ? positionOf(last) : undefined;
 }
@@ -230,74 +220,57 @@ export async function readBackwards(
     const fromPosition = next === undefined ? END : { commit: next, prepare: next };
     const options = { ...LEADER, direction: BACKWARDS, fromPosition, maxCount: count } as const;
     const open = ({ client }: CurrentClient) => filterByPrefix(client, names.prefix).readAll(options);
-    const read = await readLog(connection, open, { silence_ms: SEARCH_MS });
+    const { events: read } = await readLog(connection, open, { silence_ms: SEARCH_MS });
     const events = read.filter((event) => !isSystemEvent(event));
     if (events.length > 0 || read.length < count) return events.map((event) => toRecordedEvent(event, names));
     next = positionOf(read.at(-1)!);
   }
 }
 
-/** Returns the first event at or after `position`, of any realm. Throws as `readLogFrom` does. */
-export async function readMarkAt(
-  connection: EventStoreDbConnection,
-  position: Position,
-): Promise<LogMark | undefined> {
-  const [first] = await readLogFrom(connection, position, 1);
-  return first && { position: positionOf(first), event_id: first.id };
-}
-
 async function readLog(
   connection: EventStoreDbConnection,
   open: (current: CurrentClient) => StreamingRead<AllStreamResolvedEvent>,
-  { onImpatience, ...options }: CallOptions & { readonly onImpatience?: () => void } = {},
-): Promise<AllStreamRecordedEvent[]> {
-  const resolved = await connection.call(
-    (current, silence_ms, onProgress) => collect(open(current), silence_ms, onProgress, onImpatience),
+  options: CallOptions = {},
+  step_ms?: number,
+): Promise<Found<AllStreamRecordedEvent>> {
+  const { events, is_finished } = await connection.call(
+    (current, silence_ms, onProgress) => collect(open(current), silence_ms, onProgress, step_ms),
     { needs_all: true, ...options },
   );
-  return resolved.flatMap(({ event }) => event ?? []);
+  return { events: events.flatMap(({ event }) => event ?? []), is_finished };
 }
 
 /**
  * Reads the stream to its end. Calls `onProgress` for each event. Throws `NoResponseError` if no event comes for
- * `silence_ms`. With `onImpatience`, calls it and ends after `SEARCH_STEP_MS` without an event.
+ * `silence_ms`. With `step_ms`, ends when no event comes for that long.
  */
 async function collect<Event>(
   reading: StreamingRead<Event>,
   silence_ms: number,
   onProgress: () => void,
-  onImpatience?: () => void,
-): Promise<Event[]> {
+  step_ms = Number.POSITIVE_INFINITY,
+): Promise<Found<Event>> {
   // The client may emit an error after the loop below has ended. Without a listener, this error would end the process.
   reading.on('error', () => {});
-  const timer = setTimeout(
-    () => reading.destroy(new NoResponseError(`a read was silent for ${Math.round(silence_ms)} ms`)),
-    silence_ms,
-  );
-  let is_impatient = false;
-  const impatience =
-    onImpatience &&
-    setTimeout(() => {
-      is_impatient = true;
-      reading.destroy(new Error('the search takes long'));
-    }, SEARCH_STEP_MS);
+  let is_finished = true;
+  const onSilence = (): void => {
+    is_finished = silence_ms <= step_ms;
+    reading.destroy(new NoResponseError(`a read was silent for ${Math.round(silence_ms)} ms`));
+  };
+  const timer = setTimeout(onSilence, Math.min(silence_ms, step_ms));
   const events: Event[] = [];
   try {
     for await (const event of reading) {
       events.push(event);
       timer.refresh();
-      impatience?.refresh();
       onProgress();
     }
-    return events;
   } catch (error) {
-    if (!is_impatient) throw error;
-    onImpatience?.();
-    return events;
+    if (is_finished) throw error;
   } finally {
     clearTimeout(timer);
-    clearTimeout(impatience);
     // Leaving the `for await` loop does not end the gRPC call.
     if (!reading.readableEnded) reading.cancel().catch(() => {});
   }
+  return { events, is_finished };
 }

@@ -7,7 +7,7 @@ import { assertContains, type LogBatch, type LogMark } from '../../ports/event-s
 import { follow, type Hints } from '../follow';
 import type { EventStoreDbConnection } from './connection';
 import { isSystemEvent, positionOf, type StreamNames, toRecordedEvent } from './events';
-import { endSubscription, readHead, readLogFrom, readMarkAt, readRealmFrom, searchRealm } from './reading';
+import { endSubscription, readHead, readMarkAt, readRealmFrom, SEARCH_STEP_MS, searchRealm } from './reading';
 import { connectionsOfProcess } from './transport';
 
 /** Time between two reads of the head of the log without a hint. It is doubled while the log has no new event. */
@@ -79,13 +79,13 @@ class RealmReader {
     // Polls read the head, because this read is shared with the other realms. The next read covers all events up to it.
     const head = has_more ? after : await readHead(connection);
     if (!has_more && head <= after) return { events: [], position: after, caught_up: true };
-    const found = this.is_searching ? undefined : await this.readEvents(after, false);
+    const found = this.is_searching ? undefined : await this.readEvents(after, SEARCH_STEP_MS);
     if (!found) {
       const searched = await searchRealm(connection, after, names.prefix);
       this.is_searching = searched !== undefined;
       if (searched !== undefined) return { events: [], position: searched, caught_up: false };
     }
-    const { events: read, is_finished } = found ?? (await this.readEvents(after, true))!;
+    const { events: read, is_finished } = found ?? (await this.readEvents(after))!;
     const events = read.filter((event) => positionOf(event) > after && !isSystemEvent(event));
     const caught_up = is_finished && read.length < batch_size;
     const last = read.at(-1);
@@ -93,10 +93,10 @@ class RealmReader {
     return { events: events.map((event) => toRecordedEvent(event, names)), position: reached, caught_up };
   }
 
-  /** Returns undefined if the server examines events of other realms for long before it finds one, unless `is_patient`. */
-  private async readEvents(after: Position, is_patient: boolean) {
+  /** Returns undefined if the server examines events of other realms for `step_ms` before it finds one of this realm. */
+  private async readEvents(after: Position, step_ms?: number) {
     const { connection, names, batch_size } = this.options;
-    const read = await readRealmFrom(connection, after, batch_size, names.prefix, is_patient);
+    const read = await readRealmFrom(connection, after, batch_size, names.prefix, step_ms);
     // A read from the position of an event finds this event at once.
     const is_new = read.events.some((event) => positionOf(event) > after);
     return read.is_finished || is_new ? read : undefined;
@@ -107,8 +107,7 @@ class RealmReader {
     const { connection } = this.options;
     if (after === START) return;
     if (this.yielded) assertContains(await readMarkAt(connection, this.yielded.position), this.yielded);
-    const [first] = await readLogFrom(connection, after, 1);
-    const head = first ? after : await readHead(connection);
+    const head = (await readMarkAt(connection, after)) ? after : await readHead(connection);
     if (head < after)
       throw new LogMismatchError(`Position ${after} is after the end of the log, which is at ${head}.`);
   }

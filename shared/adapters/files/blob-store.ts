@@ -12,8 +12,8 @@ import {
   isBlobHash,
   type StoredBlob,
 } from '../../ports/blob-store';
-import type { OnDamage, SqliteConnection } from '../sqlite/connection';
-import { type OnRecreated, openDisposable } from '../sqlite/disposable-file';
+import type { SqliteConnection } from '../sqlite/connection';
+import { type DisposableOptions, openDisposable } from '../sqlite/disposable-file';
 
 /** Readable by the owner only: the metadata of an original may say where the picture was taken. */
 const FOLDER_MODE = 0o700;
@@ -23,15 +23,12 @@ const CHUNK_BYTES = 65_536;
 /** If an incoming file was not modified for this long, the process that wrote it has died. */
 const LEFT_OVER_MS = 3_600_000;
 
-export interface FileBlobStoreOptions {
+/** The reports concern the lock file. If the file is damaged and replaced by an empty one, nothing is lost. */
+interface FileBlobStoreOptions extends Pick<DisposableOptions, 'onDamage' | 'onRecreated'> {
   /** Created if it does not exist. Several processes may share it. */
   readonly folder: string;
   /** Returns Unix milliseconds, for `stored_at`. */
   readonly now?: () => number;
-  /** Called each time that the open lock file turns out to be damaged. */
-  readonly onDamage?: OnDamage | undefined;
-  /** Called after a damaged lock file was replaced by an empty one. Nothing is lost. */
-  readonly onRecreated?: OnRecreated | undefined;
 }
 
 /**

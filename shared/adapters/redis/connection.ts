@@ -223,6 +223,34 @@ export async function waitUntilReady(connection: Redis, wait_ms: number): Promis
   );
 }
 
+/** How long opening a store waits for the server. */
+const OPENING_MS = 1_000;
+
+/** What the stores in Redis need. */
+export interface RedisStoreOptions {
+  /** `redis://…` or `rediss://…` */
+  readonly url: string;
+  /** Prefix of the keys in Redis; `catalog` by default. */
+  readonly prefix?: string;
+  /** Receives the failures and successes of calls to the server. */
+  readonly report?: OutageReport;
+}
+
+/**
+ * Opens a connection that fails fast, and gives it a command for each script. Waits at most one second for the server. If the
+ * server is unavailable, returns the connection anyway, and its commands fail.
+ */
+export async function openWithScripts<Commands>(
+  { url, report }: RedisStoreOptions,
+  command_ms: number,
+  scripts: { readonly [Name in keyof Commands]: { readonly numberOfKeys: number; readonly lua: string } },
+): Promise<Redis & Commands> {
+  const connection = connectFailFast(url, command_ms, report);
+  for (const name in scripts) connection.defineCommand(name, scripts[name]);
+  await waitUntilReady(connection, OPENING_MS).catch(() => undefined);
+  return connection as Redis & Commands;
+}
+
 /** Returns a function that throws `CatalogError('unavailable')`, for the `onTimeout` of `withTimeout`. */
 export function throwUnavailable(connection?: Redis): () => never {
   return () => {

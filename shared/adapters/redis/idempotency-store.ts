@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { CatalogError } from '../../kernel/errors';
-import { type OutageReport, outageMessage } from '../../kernel/outages';
+import { outageMessage } from '../../kernel/outages';
 import type { StoreHealth } from '../../ports/event-store';
 import type {
   Claim,
@@ -11,10 +11,9 @@ import type {
 } from '../../ports/idempotency-store';
 import { CAUSES } from '../outage-cause';
 import { BYTES_PER_RECORD, decodeAnswer, encodeAnswer } from '../stored-answer';
-import { connectFailFast, TIMED_OUT, toUnavailable, waitUntilReady } from './connection';
+import { openWithScripts, type RedisStoreOptions, TIMED_OUT, toUnavailable } from './connection';
 
 const COMMAND_MS = 1_500;
-const OPENING_MS = 1_000;
 /**
  * Redis deletes a record this long after `expires_at_ms`. Reason: the script decides by the caller's clock whether a
  * record has expired. If that clock is behind the clock of Redis, the record must still exist.
@@ -29,13 +28,12 @@ const NOT_WRITABLE = /^(OOM|MISCONF|READONLY) /;
 /**
  * Claims an operation, or returns its state, in one atomic step.
  *
- * KEYS: the operation; the sorted set of the API key's operations, by the time at which they expire. ARGV:
- * fingerprint, holder, now, locked until, expires at (Unix milliseconds), how long Redis keeps the record
- * (milliseconds), the most records of the API key, the member of the sorted set. Returns `{outcome, …}` with the
- * outcomes of `Claimed` in shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock.
- * Releases that stored no bodies used the field `answer` for the response: without `response`, such an operation is
- * resumed and found in the log. `started_at_ms` keeps its value when another holder resumes the operation. HSET is
- * the first write, because Redis checks only the first write of a script against its limit of memory.
+ * KEYS: the operation; the sorted set of the API key's operations, by the time at which they expire. ARGV: fingerprint,
+ * holder, now, locked until, expires at (Unix milliseconds), how long Redis keeps the record (milliseconds), the most
+ * records of the API key, the member of the sorted set. Returns `{outcome, …}` with the outcomes of `Claimed` in
+ * shared/ports/idempotency-store.ts. An empty `holder` means that no request has the lock. `started_at_ms` keeps its value
+ * when another holder resumes the operation. HSET is the first write, because Redis checks only the first write of a script
+ * against its limit of memory.
  */
 const CLAIM = `
 local fingerprint, holder, now_ms = ARGV[1], ARGV[2], tonumber(ARGV[3])
@@ -90,16 +88,7 @@ interface CountedUntil {
 }
 const UNCHANGED: CountedUntil = { expires_at_ms: '', records: 1 };
 
-export interface RedisIdempotencyStoreOptions {
-  /** `redis://…` or `rediss://…` */
-  readonly url: string;
-  /** Prefix of the keys in Redis; `catalog` by default. */
-  readonly prefix?: string;
-  /** Receives the failures and successes of calls to the server. */
-  readonly report?: OutageReport;
-}
-
-interface WithScripts {
+interface Scripts {
   claimOperation(...parameters: (string | number)[]): Promise<[string, string, string]>;
   ifHeld(...parameters: (string | number)[]): Promise<number>;
 }
@@ -109,39 +98,26 @@ interface WithScripts {
  * with `appendfsync everysec`, a crash of its machine may lose the claims of the last second.
  */
 export class RedisIdempotencyStore implements IdempotencyStore {
-  private readonly connection: Redis & WithScripts;
-  private readonly prefix: string;
+  private constructor(
+    private readonly connection: Redis & Scripts,
+    private readonly prefix: string,
+  ) {}
 
-  private constructor({ url, prefix = 'catalog', report }: RedisIdempotencyStoreOptions) {
-    const connection = connectFailFast(url, COMMAND_MS, report);
-    connection.defineCommand('claimOperation', { numberOfKeys: 2, lua: CLAIM });
-    connection.defineCommand('ifHeld', { numberOfKeys: 2, lua: IF_HELD });
-    this.connection = connection as Redis & WithScripts;
-    this.prefix = prefix;
-  }
-
-  /** Waits at most one second for Redis. If Redis is unavailable, the adapter opens anyway and its calls fail. */
-  static async open(options: RedisIdempotencyStoreOptions): Promise<RedisIdempotencyStore> {
-    const store = new RedisIdempotencyStore(options);
-    await waitUntilReady(store.connection, OPENING_MS).catch(() => undefined);
-    return store;
+  static async open({ prefix = 'catalog', ...options }: RedisStoreOptions): Promise<RedisIdempotencyStore> {
+    const connection = await openWithScripts<Scripts>(options, COMMAND_MS, {
+      claimOperation: { numberOfKeys: 2, lua: CLAIM },
+      ifHeld: { numberOfKeys: 2, lua: IF_HELD },
+    });
+    return new RedisIdempotencyStore(connection, prefix);
   }
 
   async claim(key: OperationKey, claim: Claim): Promise<Claimed> {
     const { fingerprint, holder, now_ms, locked_until_ms, expires_at_ms, records_max } = claim;
     const redis_ttl_ms = Math.ceil(expires_at_ms - now_ms) + EXTRA_TTL_MS;
+    const times = [now_ms, locked_until_ms, expires_at_ms, redis_ttl_ms];
+    const parameters = [fingerprint, holder, ...times, records_max, key.idempotency_key];
     const [outcome, first, second] = await this.call(() =>
-      this.connection.claimOperation(
-        ...this.redisKeys(key),
-        fingerprint,
-        holder,
-        now_ms,
-        locked_until_ms,
-        expires_at_ms,
-        redis_ttl_ms,
-        records_max,
-        key.idempotency_key,
-      ),
+      this.connection.claimOperation(...this.redisKeys(key), ...parameters),
     );
     switch (outcome) {
       case 'claimed':
@@ -206,18 +182,8 @@ export class RedisIdempotencyStore implements IdempotencyStore {
     command: 'HSET' | 'DEL',
     ...changes: (string | number)[]
   ): Promise<boolean> {
-    const held = await this.call(() =>
-      this.connection.ifHeld(
-        ...this.redisKeys(key),
-        holder,
-        key.idempotency_key,
-        expires_at_ms,
-        records,
-        command,
-        ...changes,
-      ),
-    );
-    return held === 1;
+    const parameters = [holder, key.idempotency_key, expires_at_ms, records, command, ...changes];
+    return (await this.call(() => this.connection.ifHeld(...this.redisKeys(key), ...parameters))) === 1;
   }
 
   /**

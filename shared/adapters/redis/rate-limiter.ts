@@ -1,16 +1,14 @@
 import type { Redis } from 'ioredis';
 import { Batcher } from '../../kernel/async';
-import type { OutageReport } from '../../kernel/outages';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, takeToken } from '../token-bucket';
-import { connectFailFast, toUnavailable, waitUntilReady } from './connection';
+import { openWithScripts, type RedisStoreOptions, toUnavailable } from './connection';
 
 /**
  * Default deadline of a command. It is the longest time by which the rate limiter delays a request: after it, the
  * caller counts the request in its own process.
  */
 const COMMAND_MS = 250;
-const OPENING_MS = 1_000;
 
 /**
  * Runs `takeToken` of shared/adapters/token-bucket.ts in Redis, once or several times for the same moment. The script
@@ -64,20 +62,14 @@ end
 return {stored or '', string.format('%.17g', now_ms)}
 `;
 
-export interface RedisRateLimiterOptions {
-  /** `redis://…` or `rediss://…` */
-  readonly url: string;
-  /** Prefix of the keys in Redis; `catalog` by default. */
-  readonly prefix?: string;
-  /** Receives the failures and successes of calls to the server. */
-  readonly report?: OutageReport;
+interface RedisRateLimiterOptions extends RedisStoreOptions {
   /** How long Redis may take to answer; 250 ms by default. */
   readonly command_ms?: number;
   /** Returns Unix milliseconds; the clock of Redis by default. Tests pass a clock that they can move. */
   readonly now?: () => number;
 }
 
-interface WithScript {
+interface Scripts {
   takeToken(
     key: string,
     burst: number,
@@ -97,30 +89,23 @@ const TAKES_MAX = 256;
  * answer. The connection recovers on its own.
  */
 export class RedisRateLimiter implements RateLimiter {
-  private readonly connection: Redis & WithScript;
-  private readonly prefix: string;
-  private readonly now: (() => number) | undefined;
   private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes), TAKES_MAX);
 
-  private constructor({
-    url,
+  private constructor(
+    private readonly connection: Redis & Scripts,
+    private readonly prefix: string,
+    private readonly now: (() => number) | undefined,
+  ) {}
+
+  static async open({
     prefix = 'catalog',
     command_ms = COMMAND_MS,
     now,
-    report,
-  }: RedisRateLimiterOptions) {
-    const connection = connectFailFast(url, command_ms, report);
-    connection.defineCommand('takeToken', { numberOfKeys: 1, lua: TAKE_TOKEN });
-    this.connection = connection as Redis & WithScript;
-    this.prefix = prefix;
-    this.now = now;
-  }
-
-  /** Waits at most one second for Redis. If Redis is unavailable, the limiter opens anyway and `take` fails. */
-  static async open(options: RedisRateLimiterOptions): Promise<RedisRateLimiter> {
-    const limiter = new RedisRateLimiter(options);
-    await waitUntilReady(limiter.connection, OPENING_MS).catch(() => undefined);
-    return limiter;
+    ...options
+  }: RedisRateLimiterOptions): Promise<RedisRateLimiter> {
+    const takeToken = { numberOfKeys: 1, lua: TAKE_TOKEN };
+    const connection = await openWithScripts<Scripts>(options, command_ms, { takeToken });
+    return new RedisRateLimiter(connection, prefix, now);
   }
 
   take(subject: string, tier: Tier): Promise<Verdict> {

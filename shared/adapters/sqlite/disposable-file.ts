@@ -31,6 +31,12 @@ export interface DisposableOptions extends Omit<SqliteOptions, 'remedy'> {
   readonly onRecreated?: OnRecreated | undefined;
 }
 
+/** The options of a store that keeps its data in a disposable file. */
+export interface DisposableStoreOptions
+  extends Pick<DisposableOptions, 'onDamage' | 'onRecreated' | 'wal_pages_max'> {
+  readonly file: string;
+}
+
 /**
  * Returns the name of a disposable file. Each format has a name of its own, so a release never meets the file of another
  * release, and finds its own file when an operator goes back to it. The first format has no number.

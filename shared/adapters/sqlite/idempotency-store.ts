@@ -7,8 +7,8 @@ import type {
   RenderedAnswer,
 } from '../../ports/idempotency-store';
 import { BYTES_PER_RECORD, decodeAnswer, encodeAnswer } from '../stored-answer';
-import type { OnDamage, SqliteConnection, SqlRow } from './connection';
-import { nameOfFormat, type OnRecreated, openDisposable } from './disposable-file';
+import type { SqliteConnection, SqlRow } from './connection';
+import { type DisposableStoreOptions, nameOfFormat, openDisposable } from './disposable-file';
 
 /** How many records a record counts as: more with a long answer. */
 const recordsOf = (row: 'new' | 'old' | 'operations'): string =>
@@ -57,23 +57,16 @@ const SWEEP_ROWS = 100;
 const BY_KEY = 'api_key_id = ? AND idempotency_key = ?';
 const HELD = `${BY_KEY} AND holder = ?`;
 
-export interface SqliteIdempotencyOptions {
-  readonly file: string;
-  /** Called each time that the open file turns out to be damaged. */
-  readonly onDamage?: OnDamage | undefined;
-  /** Called after a damaged file was replaced by an empty one: requests from before count as new ones. */
-  readonly onRecreated?: OnRecreated | undefined;
-  /** See `SqliteOptions`. */
-  readonly wal_pages_max?: number | undefined;
-}
-
-/** Stores operations in a SQLite file. Exact across all processes that have it open. */
+/**
+ * Stores operations in a SQLite file. Exact across all processes that have it open. After a damaged file was replaced by an
+ * empty one, requests from before count as new ones.
+ */
 export class SqliteIdempotencyStore implements IdempotencyStore {
   private swept_at_ms = Number.NEGATIVE_INFINITY;
 
   private constructor(private readonly operations: SqliteConnection) {}
 
-  static async open({ file, ...reports }: SqliteIdempotencyOptions): Promise<SqliteIdempotencyStore> {
+  static async open({ file, ...reports }: DisposableStoreOptions): Promise<SqliteIdempotencyStore> {
     // FULL: if a power failure undid a claim but not its write, a repeated request would write a second time.
     const options = { synchronous: 'FULL', schema: () => SCHEMA, format: FORMAT, ...reports } as const;
     return new SqliteIdempotencyStore(await openDisposable(file, options));

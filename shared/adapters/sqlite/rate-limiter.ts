@@ -2,8 +2,8 @@ import { Batcher } from '../../kernel/async';
 import { LRUCache } from '../../kernel/cache';
 import type { RateLimiter, Take, Tier, Verdict } from '../../ports/rate-limiter';
 import { type BucketState, endOfDayOf, idleFromMs, putBack, takeAhead, takeToken } from '../token-bucket';
-import type { OnDamage, SqliteConnection } from './connection';
-import { nameOfFormat, type OnRecreated, openDisposable } from './disposable-file';
+import type { SqliteConnection } from './connection';
+import { type DisposableStoreOptions, nameOfFormat, openDisposable } from './disposable-file';
 
 /** From `idle_from_ms` (Unix milliseconds) on, the row has the same effect as no row, so it can be deleted. */
 const SCHEMA = `
@@ -33,16 +33,10 @@ const LEASE_TOKENS_MAX = 1_024;
 const LEASE_SHARE = 1 / 8;
 const SUBJECTS_MAX = 10_000;
 
-export interface SqliteRateLimiterOptions {
-  readonly file: string;
+/** After a damaged file was replaced by an empty one, all limits start full. */
+interface SqliteRateLimiterOptions extends DisposableStoreOptions {
   /** Returns Unix milliseconds; the machine's clock by default. */
   readonly now?: () => number;
-  /** Called each time that the open file turns out to be damaged. */
-  readonly onDamage?: OnDamage | undefined;
-  /** Called after a damaged file was replaced by an empty one: all limits start full. */
-  readonly onRecreated?: OnRecreated | undefined;
-  /** See `SqliteOptions`. */
-  readonly wal_pages_max?: number | undefined;
 }
 
 /** Tokens in memory, for requests of a subject that sends many. They are already taken from the stored bucket. */
