@@ -31,6 +31,29 @@ export interface Field {
 
 export type Fields = Readonly<Record<string, Field>>;
 
+/** A text of a field that is an object of texts. */
+interface TextDeclaration {
+  /** The type in requests. */
+  readonly input: z.ZodType<string>;
+  readonly description: string;
+  readonly example?: string;
+}
+
+/** Returns the schemas of an object of texts: as it is stored, as a request sends it, and as a response contains it. */
+export function objectOfTexts<Name extends string>(texts: Readonly<Record<Name, TextDeclaration>>) {
+  const declarations = Object.entries<TextDeclaration>(texts);
+  const shapeOf = <Schema extends z.ZodType>(schemaOf: (input: z.ZodType<string>) => Schema) =>
+    Object.fromEntries(
+      declarations.map(([name, { input, ...meta }]) => [name, schemaOf(input).meta(meta)]),
+    ) as Record<Name, Schema>;
+  const stored = shapeOf(() => z.string());
+  return {
+    stored: z.object(stored),
+    input: z.strictObject(shapeOf((input) => input)),
+    answer: z.strictObject(stored),
+  };
+}
+
 /** The properties of a field other than `stored`, typed by it. */
 interface Rules<Value> extends Omit<Field, 'stored'> {
   readonly input: z.ZodType<Value>;

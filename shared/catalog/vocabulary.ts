@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-/** The enumerations in events and responses (docs/interface/README.md). */
+/* The enumerations in events and responses (docs/interface/README.md). */
+
 export const visibilitySchema = z.enum(['public', 'private']);
 export type Visibility = z.infer<typeof visibilitySchema>;
 

@@ -12,8 +12,13 @@ export type StreamName = string & { readonly __stream: unique symbol };
 
 /** `views` are the page views of a store's publications. They are the only category without an aggregate. */
 export type Category =
-  | ('account' | 'api_key')
-  | ('store' | 'listing' | 'publication' | 'review' | 'media')
+  | 'account'
+  | 'api_key'
+  | 'store'
+  | 'listing'
+  | 'publication'
+  | 'review'
+  | 'media'
   | 'name'
   | 'webhook'
   | 'views';
@@ -76,11 +81,12 @@ export interface StoredEvent extends Omit<RecordedEvent, 'data' | 'metadata'> {
   readonly metadata: unknown;
 }
 
-/** Stands before the type of an event that cannot be read. No event of this service has such a type. */
-const UNREADABLE = 'unreadable ';
+/** Marks the type of an event that cannot be read. No type of an event contains a space. */
+const UNREADABLE_PREFIX = 'unreadable ';
 
 /** Whether `recordedEvent` has replaced the event, because it was damaged. */
-export const isUnreadable = ({ type }: Pick<EncodedEvent, 'type'>): boolean => type.startsWith(UNREADABLE);
+export const isUnreadable = ({ type }: Pick<EncodedEvent, 'type'>): boolean =>
+  type.startsWith(UNREADABLE_PREFIX);
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -88,8 +94,8 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
  * Validates a stored event. Returns a damaged event with an unknown type, so that its stream moves to the dead-letter
  * list. Throwing here would stop the projection of every stream.
  *
- * If the metadata is damaged, the partition key is unknown. Any partition can then move the stream to the dead-letter
- * list, so the stream name serves as the partition key, and `stored_at` (ISO 8601) as the event's time.
+ * If the metadata is damaged, the store of the event is unknown. Then the stream name is the partition key, because any
+ * partition can move the stream to the dead-letter list. `stored_at` (ISO 8601) is the time of the event.
  */
 export function recordedEvent(stored: StoredEvent, stored_at: string): RecordedEvent {
   const { position, stream, revision, id, type, schema_version, data, metadata } = stored;
@@ -102,7 +108,7 @@ export function recordedEvent(stored: StoredEvent, stored_at: string): RecordedE
     stream,
     revision,
     id,
-    type: UNREADABLE + type,
+    type: UNREADABLE_PREFIX + type,
     schema_version: 1,
     data: {},
     metadata: has_valid_metadata

@@ -1,29 +1,36 @@
 import { z } from 'zod';
-import { field } from '../fields';
+import { field, objectOfTexts } from '../fields';
 import { currencyField, lineField, textField } from '../input-rules';
 import { reviewStatusSchema } from '../vocabulary';
 
-const hours = {
-  day: z.string().describe('A day or several, as free text.'),
-  hours: z.string().describe('The opening hours on these days, as free text.'),
-};
-const contact = {
-  address: z.string().describe('Postal address, on one line.'),
-  phone: z.string().describe('Telephone number, as the store writes it.'),
-  email: z.string().describe('E-mail address for customers.'),
-};
-const policies = {
-  shipping: z.string().describe('How, where and for how much the store ships.'),
-  returns: z.string().describe('When and how customers can return a product.'),
-  satisfaction: z.string().describe('What the store promises if a customer is not satisfied.'),
-};
+const hours = objectOfTexts({
+  day: { input: lineField(40), description: 'A day or several, as free text.' },
+  hours: { input: lineField(80), description: 'The opening hours on these days, as free text.' },
+});
+const EMAIL = 'E-mail address for customers.';
+const contact = objectOfTexts({
+  address: { input: lineField(300), description: 'Postal address, on one line.' },
+  phone: { input: lineField(40), description: 'Telephone number, as the store writes it.' },
+  email: {
+    input: lineField(254).pipe(z.email()).meta({ description: EMAIL, format: 'email' }),
+    description: EMAIL,
+  },
+});
+const policies = objectOfTexts({
+  shipping: { input: textField(5_000), description: 'How, where and for how much the store ships.' },
+  returns: { input: textField(5_000), description: 'When and how customers can return a product.' },
+  satisfaction: {
+    input: textField(5_000),
+    description: 'What the store promises if a customer is not satisfied.',
+  },
+});
 
 /** The events that change fields of a store. */
 export const STORE_CHANGES = ['StoreDescribed', 'StoreReviewsConfigured', 'StoreCurrencySet'] as const;
 
 const newReviewStatus = reviewStatusSchema.exclude(['rejected']).nullable();
 
-/** The writable fields of a store (docs/interface/stores.md#store). Name and description have the limits of listings. */
+/** The writable fields of a store (docs/interface/stores.md#store). */
 export const storeFields = {
   name: field(z.string(), {
     event: 'StoreDescribed',
@@ -38,50 +45,26 @@ export const storeFields = {
     doc: 'A description of the store, in plain text.',
     example: 'Beans from small growers, and the cups to go with them.',
   }),
-  businessHours: field(z.array(z.object(hours)).nullable(), {
+  businessHours: field(z.array(hours.stored).nullable(), {
     event: 'StoreDescribed',
-    input: z
-      .array(
-        z.strictObject({
-          day: lineField(40).describe(hours.day.description!),
-          hours: lineField(80).describe(hours.hours.description!),
-        }),
-      )
-      .max(50)
-      .nullable(),
-    answer: z.array(z.strictObject(hours)),
+    input: z.array(hours.input).max(50).nullable(),
+    answer: z.array(hours.answer),
     initial: null,
     doc: "The store's opening hours, in the order in which to show them.",
     example: [{ day: 'Monday to Friday', hours: '9:00–18:00' }],
   }),
-  contact: field(z.object(contact).partial().nullable(), {
+  contact: field(contact.stored.partial().nullable(), {
     event: 'StoreDescribed',
-    input: z
-      .strictObject({
-        address: lineField(300).describe(contact.address.description!).optional(),
-        phone: lineField(40).describe(contact.phone.description!).optional(),
-        email: lineField(254)
-          .pipe(z.email())
-          .meta({ description: contact.email.description!, format: 'email' })
-          .optional(),
-      })
-      .nullable(),
-    answer: z.strictObject(contact).partial(),
+    input: contact.input.partial().nullable(),
+    answer: contact.answer.partial(),
     initial: null,
     doc: "The store's contact details.",
     example: { address: 'Jr. Unión 100, Lima', phone: '+51 1 555 0100', email: 'hello@example.com' },
   }),
-  policies: field(z.object(policies).partial().nullable(), {
+  policies: field(policies.stored.partial().nullable(), {
     event: 'StoreDescribed',
-    input: z
-      .strictObject({
-        shipping: textField(5_000).describe(policies.shipping.description!),
-        returns: textField(5_000).describe(policies.returns.description!),
-        satisfaction: textField(5_000).describe(policies.satisfaction.description!),
-      })
-      .partial()
-      .nullable(),
-    answer: z.strictObject(policies).partial(),
+    input: policies.input.partial().nullable(),
+    answer: policies.answer.partial(),
     initial: null,
     doc: "The store's shipping, returns and satisfaction policies, in plain text.",
     example: {
