@@ -97,31 +97,20 @@ async function importDemo(
   store: Store,
   items: readonly ImportItem[],
 ): Promise<void> {
-  const isListing = ({ kind }: ImportItem): boolean => kind === 'listing';
-  for (const part of [items.filter(isListing), items.filter((item) => !isListing(item))])
-    await importItems(deps, context, store, part);
-}
-
-async function importItems(
-  deps: DemoDeps,
-  context: WriteContext,
-  store: Store,
-  items: readonly ImportItem[],
-): Promise<void> {
-  const steps = async function* () {
-    for (const item of items) yield [item];
-  };
-  const report = await runImport(
-    { total: items.length, items: steps },
-    {
-      store,
-      writer: writerTo(deps, context, { environment: store.environment, store_id: store.id }),
-      findListing: async () => undefined,
-      dry_run: false,
-    },
-  );
-  const fault = report.failed[0];
-  if (fault) throw new Error(`invalid demo catalog: ${fault.external_id}: ${fault.reason}`);
+  const listings = items.filter(({ kind }) => kind === 'listing');
+  const others = items.filter(({ kind }) => kind !== 'listing');
+  for (const part of [listings, others]) {
+    const writer = writerTo(deps, context, { environment: store.environment, store_id: store.id });
+    const steps = async function* () {
+      for (const item of part) yield [item];
+    };
+    const report = await runImport(
+      { total: part.length, items: steps },
+      { store, writer, findListing: async () => undefined, dry_run: false },
+    );
+    const fault = report.failed[0];
+    if (fault) throw new Error(`invalid demo catalog: ${fault.external_id}: ${fault.reason}`);
+  }
 }
 
 /** All visitors of the shop share the key, and a demo is there to be tried: limits that nobody reaches. */

@@ -1,10 +1,9 @@
-import { mediaAggregate } from '../../shared/catalog/media/media';
 import { pause } from '../../shared/kernel/async';
 import type { Config } from '../../shared/kernel/config';
 import { isOutage } from '../../shared/kernel/errors';
 import type { Logger } from '../../shared/kernel/log';
 import { localUrl } from '../../shared/kernel/server-url';
-import { load } from '../../shared/ports/stream-state';
+import { findMedia } from '../command/references';
 import { type DemoDeps, ensureDemo, type ReadyDemo } from './ensure';
 import { uploadDemoPictures, type WaitForPictures } from './upload-pictures';
 
@@ -48,17 +47,10 @@ export async function startDemo(host: DemoHost, signal: AbortSignal, onReady: ()
 }
 
 /** Returns a function that waits until the pictures of an upload are made or have failed, at most `RENDER_MS_MAX`. */
-function untilRendered({ events }: DemoDeps, signal: AbortSignal): WaitForPictures {
+function untilRendered(deps: DemoDeps, signal: AbortSignal): WaitForPictures {
   return async (environment, id) => {
-    const isProcessing = async (): Promise<boolean> => {
-      const { state } = await load({
-        events: events[environment],
-        realm: environment,
-        aggregate: mediaAggregate,
-        id,
-      });
-      return state.tag === 'present' && state.resource.progress.status === 'processing';
-    };
+    const isProcessing = async (): Promise<boolean> =>
+      (await findMedia(deps, environment, id))?.progress.status === 'processing';
     const deadline_ms = performance.now() + RENDER_MS_MAX;
     while (!signal.aborted && performance.now() < deadline_ms && (await isProcessing()))
       await pause(LOOK_EVERY_MS, signal);

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { MediaFailure, MediaPictures } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
 import { ImageRejectedError, type ImageRejectionReason } from '../../shared/images/inspect';
@@ -39,23 +40,24 @@ export async function makePictures(
   // configured with another blob store than the one that received it.
   if (!original) throw new Error(`the original ${media.hash} is not in the blob store`);
   const context: WriteContext = { source: 'system', request_id: `media-${media_id}` };
-  let rendered: MediaPictures;
+  const result = await resultOf(original, render, pictures);
+  const { changed } = await recordResult(deps, context, environment, media_id, result);
+  if (!changed) return 'nothing';
+  return result.type === 'RecordPictures' ? 'ready' : 'failed';
+}
+
+/** Renders and stores the pictures. Returns the command that records the pictures, or why there are none. */
+async function resultOf(
+  original: Buffer,
+  render: Render,
+  blobs: BlobStore,
+): Promise<Parameters<typeof recordResult>[4]> {
   try {
-    rendered = await putPictures(pictures, await render(original));
+    return { type: 'RecordPictures', pictures: await putPictures(blobs, await render(original)) };
   } catch (error) {
     if (!(error instanceof ImageRejectedError)) throw error;
-    const reason = failureOf(error.reason);
-    const { changed } = await recordResult(deps, context, environment, media_id, {
-      type: 'RecordFailure',
-      reason,
-    });
-    return changed ? 'failed' : 'nothing';
+    return { type: 'RecordFailure', reason: failureOf(error.reason) };
   }
-  const { changed } = await recordResult(deps, context, environment, media_id, {
-    type: 'RecordPictures',
-    pictures: rendered,
-  });
-  return changed ? 'ready' : 'nothing';
 }
 
 async function putPictures(blobs: BlobStore, rendered: RenderedImage): Promise<MediaPictures> {
@@ -68,12 +70,8 @@ async function putPictures(blobs: BlobStore, rendered: RenderedImage): Promise<M
 
 async function put(blobs: BlobStore, rendition: Rendition) {
   const { bytes, mime_type, width, height } = rendition;
-  const { hash, size_bytes } = await blobs.put(oneChunk(bytes));
+  const { hash, size_bytes } = await blobs.put(Readable.from([bytes]));
   return { hash, mime_type, size_bytes, width, height };
-}
-
-async function* oneChunk(bytes: Buffer): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }
 
 function failureOf(reason: ImageRejectionReason): MediaFailure {

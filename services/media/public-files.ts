@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import { service } from '../../shared/api/operations/service';
 import { SNIFF_BYTES, sniffImage, typeOfExtension } from '../../shared/catalog/media/image-types';
 import { ENVIRONMENTS } from '../../shared/catalog/realm';
@@ -64,8 +65,5 @@ async function readHead(blobs: Blobs, hash: BlobHash): Promise<Buffer | undefine
   const size_bytes = await blobs.size(hash);
   if (!size_bytes) return undefined;
   const reading = await blobs.read(hash, { first: 0, last: Math.min(SNIFF_BYTES, size_bytes) - 1 });
-  if (!reading) return undefined;
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of reading.bytes) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return reading && buffer(reading.bytes);
 }

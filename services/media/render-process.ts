@@ -1,3 +1,4 @@
+import type { StdioOptions } from 'node:child_process';
 import { ImageRejectedError } from '../../shared/images/inspect';
 import type { RenderedImage } from '../../shared/images/render';
 import { ImageLibraryUnavailable, loadSharp } from '../../shared/images/sharp';
@@ -44,15 +45,9 @@ export async function renderInProcess(
   limits: Partial<RenderLimits> = {},
 ): Promise<RenderedImage> {
   signal.throwIfAborted();
-  const child = Child.start<RenderCalls>(
-    'render',
-    {},
-    {
-      execArgv: [],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: variablesFrom(process.env),
-    },
-  );
+  const stdio: StdioOptions = ['ignore', 'ignore', 'inherit', 'ipc'];
+  const options = { execArgv: [], stdio, env: variablesFrom(process.env) };
+  const child = Child.start<RenderCalls>('render', {}, options);
   const end = (): void => void child.process.kill('SIGKILL');
   signal.addEventListener('abort', end);
   try {
