@@ -19,7 +19,9 @@ export interface FormField {
 }
 
 export const VISIBILITY: FormField = {
-  ...{ name: 'visibility', label: 'Visibility', kind: 'choice' },
+  name: 'visibility',
+  label: 'Visibility',
+  kind: 'choice',
   options: [
     ['public', 'Public'],
     ['private', 'Private'],
@@ -42,7 +44,7 @@ export const PRODUCT_FIELDS: readonly FormField[] = [
   { name: 'external_id', label: 'External id', kind: 'line' },
 ];
 
-/** Fields that follow from the variants, if there are any. */
+/** The fields of a product that follow from its variants, if it has variants. */
 export const OF_VARIANTS: readonly string[] = ['price_amount', 'quantity_available', 'compare_at_amount'];
 
 export const VARIANT_FIELDS: readonly FormField[] = [
@@ -142,7 +144,10 @@ function parseMoney({ name, label, currency }: FormField, text: string): number 
 /** The name of the form's hidden field with the text that the page has shown. */
 export const shownName = (name: string): string => `shown:${name}`;
 
-/** Makes a write of a form fail if somebody has changed what the page has shown. Throws `InvalidText` without its ETag. */
+/**
+ * Returns the condition of a form's write: it fails if the resource has changed since the page was shown. Throws `InvalidText`
+ * if the form has no ETag.
+ */
 export function ifMatchOf(form: URLSearchParams): { readonly ifMatch: string } {
   const etag = form.get('etag') ?? '';
   if (!/^(W\/)?"[!-~]+"$/.test(etag))
@@ -151,8 +156,8 @@ export function ifMatchOf(form: URLSearchParams): { readonly ifMatch: string } {
 }
 
 /**
- * Returns the values of the texts that differ from those that the page has shown. Fields that were not changed are not
- * sent, so that two people can change different fields. `prefix` stands before the names in the form.
+ * Returns the values of the fields whose texts differ from the texts that the page has shown. The other fields are not sent, so
+ * that two people can change different fields. `prefix` stands before the names in the form.
  */
 export function changesIn(
   form: URLSearchParams,

@@ -5,10 +5,10 @@ import type { Answer, PublicAnswer, TextAnswer } from '../../../shared/http/rout
 import type { Verdict } from '../../../shared/ports/rate-limiter';
 import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
 import type { Notice } from './fields';
-import { Layout, Message, type Site } from './layout';
+import { Layout, Message, type MessageProps, type Site } from './layout';
 import { STYLE } from './style';
 
-/** What the pages of merchants and of operators share: cookies, forms, redirects and rendering. */
+/* The pages of merchants and of operators share this: cookies, forms, redirects and rendering. */
 
 export const STYLE_ROUTE = assetRoute('console', 'css', STYLE);
 export const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' };
@@ -20,11 +20,11 @@ export interface ShownPage {
   readonly notice?: Notice | undefined;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The page is loaded again soon, because it shows work that goes on. */
+  /** Whether browsers load the page again after `REFRESH_S`, because it shows work that goes on. */
   readonly refreshes?: boolean;
 }
 
-/** What a page answers. */
+/** The answer of a page: HTML, a redirect or a file. */
 export type Shown =
   | ShownPage
   /** Redirects. The next page shows `saved`. */
@@ -99,9 +99,17 @@ export const tooManyAttempts = ({ retry_after_s }: Verdict) => ({
 });
 
 /** Answers a form of another site. */
-export const refuse = (site: Site): TextAnswer =>
-  render(site, {
-    title: 'Refused',
-    body: <Message heading="Refused" hint="The form is not of this page." back={[site.home, 'Console']} />,
-    status: 403,
-  });
+export function refuse(site: Site): TextAnswer {
+  const hint = 'The form is not of this page.';
+  return render(
+    site,
+    messagePage('Refused', 403, { heading: 'Refused', hint, back: [site.home, 'Console'] }),
+  );
+}
+
+/** Returns a page that only says why there is nothing else to show. */
+export const messagePage = (title: string, status: number, message: MessageProps): ShownPage => ({
+  title,
+  status,
+  body: <Message {...message} />,
+});

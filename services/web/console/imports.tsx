@@ -21,9 +21,8 @@ import {
 } from '../../import/report';
 import { DEFAULT_CURRENCY } from '../../import/writer';
 import { InvalidText, PRODUCT_FIELDS } from './fields';
-import type { Shown } from './frame';
-import { Message } from './layout';
-import { Button, Select, secondOf, Table, WideTable } from './parts';
+import { messagePage } from './frame';
+import { Button, Select, Submit, secondOf, Table, WideTable } from './parts';
 import { type Page, unlessInvalid } from './visit';
 
 const HOME = '/console/imports';
@@ -92,7 +91,7 @@ const guarded =
     const missing = PERMISSIONS.filter((each) => !visit.principal.permissions.includes(each));
     if (missing.length === 0) return page(visit);
     const hint = `The key of the session lacks the permissions ${missing.join(', ')}.`;
-    return { title: 'Imports', status: 403, body: <Message heading="Not allowed" hint={hint} /> };
+    return messagePage('Imports', 403, { heading: 'Not allowed', hint });
   };
 
 function settingsOf(fields: URLSearchParams): Omit<ImportSettings, 'file'> {
@@ -106,10 +105,11 @@ function settingsOf(fields: URLSearchParams): Omit<ImportSettings, 'file'> {
   };
 }
 
-const NOT_KEPT: Shown = {
-  ...{ title: 'Imports', status: 404 },
-  body: <Message heading="Not found" hint="Files are kept for 7 days." back={[HOME, 'Imports']} />,
-};
+const NOT_KEPT = messagePage('Imports', 404, {
+  heading: 'Not found',
+  hint: 'Files are kept for 7 days.',
+  back: [HOME, 'Imports'],
+});
 
 interface ImportsProps {
   readonly jobs: readonly ImportJob[];
@@ -152,9 +152,7 @@ function Imports({ jobs, currency = DEFAULT_CURRENCY }: ImportsProps) {
             <input type="checkbox" name="overwrite" /> Overwrite what was changed by hand
           </label>
         </p>
-        <p>
-          <button type="submit">Preview</button>
-        </p>
+        <Submit label="Preview" />
       </form>
       <p>
         Download the catalog: <a href="/console/export?format=jsonl">products and listings (JSON Lines)</a>,{' '}

@@ -16,9 +16,8 @@ import {
 } from '../../command/api-key';
 import type { ControlDeps, WriteContext } from '../../command/execute';
 import { InvalidText } from './fields';
-import type { Shown } from './frame';
-import { Message } from './layout';
-import { Button, Select, secondOf, WideTable } from './parts';
+import { messagePage, type Shown } from './frame';
+import { Button, NewSecret, Select, Submit, secondOf, WideTable } from './parts';
 import { type Page, unlessInvalid, type Visit } from './visit';
 
 export interface KeyDeps extends ControlDeps {
@@ -91,7 +90,7 @@ export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'ch
         return { location: HOME, saved: `${key.name} does not work any more.` };
       if (action === 'revoke' && key.id === principal.api_key_id)
         return { location: HOME, saved: 'This is the key of your session. Replace it instead.' };
-      // Sent again, as by a reload of the answer, it is asked again: the first time has set the expiry of the old key.
+      // If the form is sent again, as by a reload of the answer, the page asks again: the expiry of the old key has changed.
       if (form.get('confirmed') !== expiryOf(key))
         return { title: 'Keys', body: <Confirm apiKey={key} action={action} /> };
       const context = contextOf(principal);
@@ -108,7 +107,7 @@ export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'ch
       try {
         await rotateApiKey(deps, context, key.id, { old_valid_until, ...expires_at }, onCreated);
       } catch (error) {
-        // The new key can be shown only now. The list shows that the old one does not expire yet.
+        // The new key can be shown only now. The list shows that the old key does not expire yet.
         if (!created) throw error;
       }
       return list(visit, created);
@@ -117,7 +116,10 @@ export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'ch
 }
 
 const contextOf = ({ account_id, api_key_id }: Principal): WriteContext => ({
-  ...{ source: 'api', request_id: randomUUID(), account_id, api_key_id },
+  source: 'api',
+  request_id: randomUUID(),
+  account_id,
+  api_key_id,
 });
 
 const expiryOf = ({ expires_at }: ApiKey): string => expires_at ?? 'never';
@@ -125,19 +127,15 @@ const expiryOf = ({ expires_at }: ApiKey): string => expires_at ?? 'never';
 const isWithin = (key: ApiKey, { account_id, stores }: Principal): boolean =>
   key.account_id === account_id && key.stores.length > 0 && key.stores.every((id) => stores.includes(id));
 
-const NOT_FOUND: Shown = {
-  ...{ title: 'Keys', status: 404 },
-  body: <Message heading="Not found" hint="The store has no such key." back={[HOME, 'Keys']} />,
-};
-const NOT_ALLOWED: Shown = {
-  ...{ title: 'Keys', status: 403 },
-  body: (
-    <Message
-      heading="Not allowed"
-      hint="Sign in with a secret key that has all permissions, no limits of its own and no expiry."
-    />
-  ),
-};
+const NOT_FOUND = messagePage('Keys', 404, {
+  heading: 'Not found',
+  hint: 'The store has no such key.',
+  back: [HOME, 'Keys'],
+});
+const NOT_ALLOWED = messagePage('Keys', 403, {
+  heading: 'Not allowed',
+  hint: 'Sign in with a secret key that has all permissions, no limits of its own and no expiry.',
+});
 
 interface KeysProps {
   readonly keys: readonly ApiKey[];
@@ -151,13 +149,7 @@ function Keys({ keys, now_ms, own_id, secret }: KeysProps) {
   return (
     <>
       <h1>Keys</h1>
-      {secret && (
-        <div class="panel">
-          <h2>New key</h2>
-          <p class="note">Copy it now: it is not shown again.</p>
-          <code>{secret}</code>
-        </div>
-      )}
+      {secret && <NewSecret heading="New key" note="Copy it now: it is not shown again." secret={secret} />}
       <WideTable
         class="rows"
         columns={['Name', 'Key', 'Status', 'Last used', 'Expires', { label: 'Change', is_hidden: true }]}
@@ -189,9 +181,7 @@ function Keys({ keys, now_ms, own_id, secret }: KeysProps) {
             <Select name="type" options={Object.entries(TYPES)} />
           </label>
         </div>
-        <p>
-          <button type="submit">Create</button>
-        </p>
+        <Submit label="Create" />
       </form>
     </>
   );

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Store } from '../../../shared/client';
 import type { Notice } from './fields';
-import { Button } from './parts';
+import { Button, Submit } from './parts';
 
 /** What the header of a page shows. */
 export interface Site {
@@ -104,25 +104,21 @@ export const SignIn = ({ heading, note, label, name, action }: Record<SignInText
       <span>{label}</span>
       <input name={name} type="password" autocomplete="current-password" required />
     </label>
-    <p>
-      <button type="submit">Sign in</button>
-    </p>
+    <Submit label="Sign in" />
   </form>
 );
 
-/** `back`: where to go on. */
-export function Message({ heading, hint, back = SECTIONS[0] }: MessageProps) {
-  return (
-    <div class="empty">
-      <h1>{heading}</h1>
-      <p>{hint}</p>
-      <a href={back[0]}>{back[1]}</a>
-    </div>
-  );
-}
-
-interface MessageProps {
+export interface MessageProps {
   readonly heading: string;
   readonly hint: string;
+  /** A link to another page. */
   readonly back?: readonly [path: string, label: string];
 }
+
+export const Message = ({ heading, hint, back = SECTIONS[0] }: MessageProps) => (
+  <div class="empty">
+    <h1>{heading}</h1>
+    <p>{hint}</p>
+    <a href={back[0]}>{back[1]}</a>
+  </div>
+);

@@ -3,7 +3,7 @@ import { FEATURED_MAX } from '../../../shared/api/requests/writes';
 import type { CatalogClient, Listing, Publication } from '../../../shared/client';
 import { changesIn, type FormField, InvalidText, ifMatchOf, VISIBILITY } from './fields';
 import { arranged, MoveButton, OrderScript } from './order';
-import { Button, Deleted, Fields, Select, WideTable } from './parts';
+import { Button, Deleted, Fields, Select, Submit, WideTable } from './parts';
 import { type Page, take, unlessInvalid } from './visit';
 
 const HOME = '/console/listings';
@@ -78,9 +78,7 @@ function Listings({ listings }: { listings: readonly Listing[] }) {
             <Select name="parent_id" options={[['', 'at the top'], ...parents]} />
           </label>
         </div>
-        <p>
-          <button type="submit">Create</button>
-        </p>
+        <Submit label="Create" />
       </form>
     </>
   );

@@ -141,8 +141,11 @@ function Verified({ clean, version, documents, differences, truncated, undecided
     ...(undecided ? [`Changed too often to be compared: ${count(undecided)}. Start it again.`] : []),
   ];
   const rows = differences.map(({ collection, id, field, expected, actual }) => [
-    ...[collection, <code key={id}>{id}</code>, field],
-    ...[expected, actual].map((value) => valueText(field, value)),
+    collection,
+    <code key="id">{id}</code>,
+    field,
+    valueText(field, expected),
+    valueText(field, actual),
   ]);
   return (
     <>

@@ -7,8 +7,8 @@ import type { System } from '../../../shared/kernel/system';
 import type { ActiveView } from '../../../shared/ports/document-reader';
 import type { EventStore } from '../../../shared/ports/event-store';
 import type { ViewStore } from '../../../shared/ports/view-store';
-import type { Shown } from './frame';
-import { Message, type Site } from './layout';
+import { messagePage, type Shown } from './frame';
+import type { Site } from './layout';
 import { secondOf, Table } from './parts';
 
 /** What the pages read and change, by the functions of the command line: the stores of the process. */
@@ -46,11 +46,8 @@ export const OPERATOR: Site = {
 /** How many rows a table shows. */
 const ROWS_MAX = 500;
 
-export const messageOf = (heading: string, hint: string, status: number): Shown => ({
-  title: heading,
-  status,
-  body: <Message heading={heading} hint={hint} back={OPERATOR.sections[0]!} />,
-});
+export const messageOf = (heading: string, hint: string, status: number): Shown =>
+  messagePage(heading, status, { heading, hint, back: OPERATOR.sections[0]! });
 
 export const link = (path: string, parameters: Record<string, string>): string =>
   `${HOME}${path}?${new URLSearchParams(parameters)}`;

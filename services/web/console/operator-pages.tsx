@@ -29,13 +29,18 @@ import {
 import { secondOf } from './parts';
 import { PlotScript, Plots } from './plots';
 
-/** Events on a page, and how many a page looks at to find them: older ones are a page further. */
+/** How many events a page shows. */
 const EVENTS = 50;
+/** How many events a page examines to find the events that it shows. Older events are a page further. */
 const EXAMINED_MAX = 5_000;
 const REASON_LENGTH = 160;
 
 const partsOf = ({ events, viewStores, system, log }: PageDeps, realm: Realm) => ({
-  ...{ realm, events: events[realm], views: viewStores[realm], system, log },
+  realm,
+  events: events[realm],
+  views: viewStores[realm],
+  system,
+  log,
 });
 
 // --- Health ---
@@ -87,7 +92,7 @@ const healthPage: Page = async ({ deps }) => {
   return { title: 'Health', body };
 };
 
-/** The links to the pages that ask before a task, and to the last one. */
+/** The links to the pages that ask before a task, and to the last task. */
 const Tasks = ({ realm, state }: { realm: Realm; state: TaskState | undefined }) => (
   <div class="tags tasks">
     {TASKS.map((task) => (
@@ -148,7 +153,8 @@ function Versions(status: PipelineStatus) {
           `v${version}`,
           [status, damaged && 'damaged', mismatch].filter(Boolean).join(', '),
           <Time key={version} at={each.created_at} />,
-          ...[each.schema, each.dead_letters.length],
+          each.schema,
+          each.dead_letters.length,
         ])}
       />
       <p class="note">
@@ -171,7 +177,7 @@ function Versions(status: PipelineStatus) {
 
 // --- Dead letters ---
 
-/** A dead letter with where it is, and which others are like it. */
+/** A dead letter with its realm, and the group of the dead letters with the same error. */
 interface WaitingStream extends letters.DeadLetterInVersion {
   readonly realm: Realm;
   readonly group: string;
@@ -231,7 +237,9 @@ const StreamTable = ({ streams }: { streams: readonly WaitingStream[] }) => (
         <StreamLink stream={stream} />
         <Actions waiting={{ stream }} />
       </>,
-      ...[`v${version}`, revision, shortenText(reason, REASON_LENGTH)],
+      `v${version}`,
+      revision,
+      shortenText(reason, REASON_LENGTH),
       <Time key={stream} at={failed_at} />,
     ])}
   />
@@ -340,7 +348,9 @@ const eventsPage: Page = async ({ deps, query }) => {
           <Time key={event.id} at={event.metadata.occurred_at} />,
           event.type,
           <StreamLink key={event.id} stream={event.stream} />,
-          ...[event.revision, byOf(event), event.position],
+          event.revision,
+          byOf(event),
+          event.position,
         ])}
       />
       {before !== undefined && (

@@ -20,15 +20,17 @@ export interface OperatorDeps extends PageDeps {
 const COOKIE = { name: 'catalog_operator', path: HOME };
 
 /**
- * Builds the pages for operators; none without a `token`. The session is a cookie of its own, signed with the token, so it
- * ends when the token changes. It is not sent to the pages of merchants, and theirs is
- * not read here.
+ * Builds the pages for operators; none without a `token`. The cookie of an operator's session is signed with the token, so the
+ * session ends when the token changes. Browsers do not send the cookie to the pages of merchants. The pages of operators do
+ * not read the cookie of merchants.
  */
 export function operatorRoutes(deps: OperatorDeps, token: string | undefined): PublicRoute[] {
   if (token === undefined) return [];
   const session = new Session(token, deps);
   const route = (path: string, serve: PublicRoute['serve']): PublicRoute => ({
-    ...{ path: HOME + path, takes_forms: true, serve },
+    path: HOME + path,
+    takes_forms: true,
+    serve,
   });
   const open = (path: string, serve: (req: HttpRequest) => Promise<TextAnswer>) =>
     route(path, async (req) =>
@@ -66,7 +68,10 @@ export function operatorRoutes(deps: OperatorDeps, token: string | undefined): P
 
 function signInPage(shown: Partial<frame.ShownPage> = {}): TextAnswer {
   const texts = {
-    ...{ heading: 'Operator', label: 'Token', name: 'token', action: `${HOME}/sign-in` },
+    heading: 'Operator',
+    label: 'Token',
+    name: 'token',
+    action: `${HOME}/sign-in`,
     note: 'Sign in with the token of CONSOLE_OPERATOR_TOKEN.',
   };
   const body = <SignIn {...texts} />;

@@ -17,7 +17,7 @@ interface MoveProps {
   readonly move: Move;
   readonly id: string;
   readonly label: string;
-  /** What is moved, for screen readers. */
+  /** The name of the moved item, for screen readers. */
   readonly name: string;
 }
 
@@ -28,7 +28,7 @@ export const MoveButton = ({ move, id, label, name }: MoveProps) => (
   </button>
 );
 
-/** Returns the ids in the order that the pressed `MoveButton` asks for, if one was pressed. */
+/** Returns the ids in the order that the pressed `MoveButton` makes. Returns them as they are if no button was pressed. */
 export function arranged(ids: readonly string[], form: URLSearchParams): string[] {
   const [move, id = ''] = (form.get('move') ?? '').split(' ');
   const others = ids.filter((each) => each !== id);

@@ -23,6 +23,22 @@ export const Button = ({ action, label, values = {}, name, is_main = false }: Bu
   </form>
 );
 
+/** The button of a form with inputs. */
+export const Submit = ({ label }: { label: string }) => (
+  <p>
+    <button type="submit">{label}</button>
+  </p>
+);
+
+/** Shows a secret of something that was just created. */
+export const NewSecret = ({ heading, note, secret }: Record<'heading' | 'note' | 'secret', string>) => (
+  <div class="panel">
+    <h2>{heading}</h2>
+    <p class="note">{note}</p>
+    <code>{secret}</code>
+  </div>
+);
+
 interface SelectProps {
   readonly name: string;
   /** Values with their labels. A value without a label is its own label. */

@@ -6,9 +6,10 @@ import { receiveForm } from '../../../shared/http/upload';
 import { Picture } from '../shop/parts';
 import { InvalidText, ifMatchOf } from './fields';
 import { arranged, MoveButton, OrderScript } from './order';
+import { Submit } from './parts';
 import { noticeOf, type Page } from './visit';
 
-/** Reads all pictures of a product that was read with some of them. */
+/** Returns all pictures of a product. The product was read with the first pictures. */
 export async function picturesOf(
   client: CatalogClient,
   { id, media }: Publication,
@@ -51,9 +52,7 @@ export function Pictures({ id, etag, pictures }: PicturesProps) {
           </span>
           <input type="file" name="file" accept="image/*" multiple required />
         </label>
-        <p>
-          <button type="submit">Upload</button>
-        </p>
+        <Submit label="Upload" />
       </form>
     </section>
   );
@@ -65,17 +64,18 @@ interface PicturesProps {
   readonly pictures: readonly Media[];
 }
 
-/** Gives the pictures that the page has shown another order, or removes one. */
+/** Changes the order of the pictures that the page has shown, or removes one picture. */
 export const arrangePictures: Page = async ({ client, id, form }) => {
   const media_ids = arranged(form.getAll('media_id'), form);
   await client.publications.update(id, { media_ids }, ifMatchOf(form));
   return { location: `/console/product/${id}`, saved: 'The pictures are saved.' };
 };
 
-/** Adds the files to the product, one after the other. Those before one that is refused stay. */
+/** Adds the files to the product, one after the other. If a file is refused, the files before it stay. */
 export const addPictures: Page = async ({ client, id, req }) => {
   const { files } = await receiveForm(req, {
-    ...{ bytes_max: UPLOAD_BYTES_MAX, files_max: PUBLICATION_MEDIA_MAX },
+    bytes_max: UPLOAD_BYTES_MAX,
+    files_max: PUBLICATION_MEDIA_MAX,
     keep: async (bytes, file_name) => {
       try {
         return await client.media.upload(new Blob([await arrayBuffer(bytes)]), { publication_id: id });

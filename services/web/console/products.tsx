@@ -6,7 +6,7 @@ import { TEXTS } from '../shop/texts';
 import { planBulk } from './bulk';
 import type { Notice } from './fields';
 import type { Shown } from './frame';
-import { Deleted, Select, WideTable } from './parts';
+import { Deleted, Select, Submit, WideTable } from './parts';
 import { HOME, noticeOf, type Page } from './visit';
 
 const PAGE_SIZE = 50;
@@ -76,9 +76,7 @@ export const productsPage: Page = async ({ client, query }) => {
           <div class="panel">
             <h2>Change the selected products</h2>
             <BulkFields form={new URLSearchParams()} notice={undefined} />
-            <p>
-              <button type="submit">Preview</button>
-            </p>
+            <Submit label="Preview" />
           </div>
         </form>
       )}

@@ -1,6 +1,6 @@
 import type { Store } from '../../../shared/client';
 import { changesIn, type FormField, ifMatchOf } from './fields';
-import { Fields } from './parts';
+import { Fields, Submit } from './parts';
 import { type Page, unlessInvalid } from './visit';
 
 /** The fields of a store. A dot leads to a field of an object. */
@@ -9,7 +9,9 @@ const FIELDS: readonly FormField[] = [
   { name: 'ruc', label: 'Taxpayer number', kind: 'line' },
   { name: 'currency', label: 'Currency', kind: 'line', hint: 'of new products, such as PEN' },
   {
-    ...{ name: 'new_review_status', label: 'New reviews', kind: 'choice' },
+    name: 'new_review_status',
+    label: 'New reviews',
+    kind: 'choice',
     options: [
       ['published', 'are published at once'],
       ['pending', 'wait for a decision'],
@@ -20,7 +22,10 @@ const FIELDS: readonly FormField[] = [
   { name: 'contact.email', label: 'E-mail', kind: 'line' },
   { name: 'contact.address', label: 'Address', kind: 'line' },
   {
-    ...{ name: 'businessHours', label: 'Opening hours', kind: 'hours', is_wide: true },
+    name: 'businessHours',
+    label: 'Opening hours',
+    kind: 'hours',
+    is_wide: true,
     hint: 'a line each, such as Monday to Friday: 9:00–18:00',
   },
   { name: 'policies.shipping', label: 'Shipping', kind: 'text', is_wide: true },
@@ -42,9 +47,7 @@ export const page: Page = async ({ client, store, form }, notice) => ({
       <form class="panel" method="post">
         <input type="hidden" name="etag" value={client.answerOf(store)?.etag} />
         <Fields {...{ form, notice }} fields={FIELDS} of={withDefaults(store)} />
-        <p>
-          <button type="submit">Save</button>
-        </p>
+        <Submit label="Save" />
       </form>
     </>
   ),

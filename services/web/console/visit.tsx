@@ -11,6 +11,7 @@ import {
   cookieIn,
   cookieOf,
   isOwnForm,
+  messagePage,
   redirect,
   refuse,
   render,
@@ -19,7 +20,7 @@ import {
   show,
   tooManyAttempts,
 } from './frame';
-import { Message, SignIn, siteOf } from './layout';
+import { SignIn, siteOf } from './layout';
 import { SESSION_MINUTES, type Sessions } from './sessions';
 
 export const HOME = '/console/products';
@@ -33,10 +34,10 @@ const SIGN_IN = (
 /** How long a page waits for a busy service. */
 const WAIT_MS = 3_000;
 
-/** A request of somebody who has signed in. */
+/** A request of a merchant who has signed in. */
 export interface Visit {
   readonly client: CatalogClient;
-  /** What the key of the session may do. */
+  /** The permissions and the stores of the key that began the session. */
   readonly principal: Principal;
   readonly store: Store;
   readonly id: string;
@@ -44,11 +45,11 @@ export interface Visit {
   /** Empty for a GET, and for a form with files, which `receiveForm` reads from `req`. */
   readonly form: URLSearchParams;
   readonly req: HttpRequest;
-  /** Reads the interface with the token of the session: by a HEAD, if the page is asked for by one. */
+  /** Sends a GET to the interface with the token of the session. Sends a HEAD if the request for the page is a HEAD. */
   readonly fetchApi: (path: string) => Promise<Response>;
 }
 
-/** `notice`: what was wrong with the form, if the page is shown again because of that. */
+/** `notice`: why the service has refused the form, if the page is shown again. */
 export type Page = (visit: Visit, notice?: Notice) => Promise<Shown>;
 
 export interface SignInDeps {
@@ -135,14 +136,12 @@ export async function visit(
     if (!(error instanceof CatalogApiError)) throw error;
     if (error.status === 401)
       return signInAgain({ text: 'The session has ended. Sign in again.', is_bad: true });
-    const hint = error.message;
     const heading = error.status === 404 ? 'Not found' : 'This did not work';
-    const body = <Message heading={heading} hint={hint} />;
-    return render(siteOf(store), { title: heading, body, status: error.status });
+    return render(siteOf(store), messagePage(heading, error.status, { heading, hint: error.message }));
   }
 }
 
-/** The service did not accept a form: it is invalid, in conflict, of an older version, too large, or has no picture. */
+/** The statuses of a refused form: it is invalid, in conflict, of an older version, too large, or has no picture. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 409, 412, 413, 415]);
 
 /** Returns an error of the services as the interface answers it. Returns other errors unchanged. */
@@ -151,7 +150,7 @@ const toApiError = (error: unknown): unknown =>
     ? new CatalogApiError(errorCatalogue[error.condition].status, new Headers(), errorBody(error))
     : error;
 
-/** Returns what is wrong with a form. Throws any other error. */
+/** Returns the notice that shows why the service has refused a form. Throws any other error. */
 export function noticeOf(thrown: unknown): Notice {
   const error = toApiError(thrown);
   if (error instanceof InvalidText) return { text: error.message, is_bad: true, fields: [error.field] };
@@ -169,7 +168,7 @@ export function noticeOf(thrown: unknown): Notice {
   };
 }
 
-/** Shows a page again, with what was wrong with its form. */
+/** Shows a page again, with the reason why its form was refused. */
 export const showAgain = async (page: Page, each: Visit, notice: Notice): Promise<Shown> =>
   ({ ...(await page(each, notice)), notice, status: 422 }) as Shown;
 
@@ -179,7 +178,7 @@ export const unlessInvalid =
   (each) =>
     write(each).catch((error: unknown) => showAgain(page, each, noticeOf(error)));
 
-/** Returns the first items of a list, whose pages are read one after another. */
+/** Returns the first items of a list. Reads its pages one after another. */
 export async function take<Item>(items: AsyncIterable<Item>, max: number): Promise<Item[]> {
   const found: Item[] = [];
   for await (const item of items) if (found.push(item) >= max) break;

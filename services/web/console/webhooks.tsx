@@ -1,6 +1,6 @@
 import type { Delivery, Webhook } from '../../../shared/client';
 import type { Shown } from './frame';
-import { Button, secondOf, WideTable } from './parts';
+import { Button, NewSecret, Submit, secondOf, WideTable } from './parts';
 import { type Page, unlessInvalid, type Visit } from './visit';
 
 const PATH = '/console/webhooks';
@@ -21,11 +21,11 @@ async function show({ client }: Visit, secret?: string): Promise<Shown> {
     <>
       <h1>Webhooks</h1>
       {secret && (
-        <div class="panel">
-          <h2>Secret</h2>
-          <p class="note">It signs the messages. Copy it now: it is not shown again.</p>
-          <code>{secret}</code>
-        </div>
+        <NewSecret
+          heading="Secret"
+          note="It signs the messages. Copy it now: it is not shown again."
+          secret={secret}
+        />
       )}
       {panels.length === 0 && <p class="empty">No address hears of changes yet.</p>}
       {panels}
@@ -35,9 +35,7 @@ async function show({ client }: Visit, secret?: string): Promise<Shown> {
           <span>Address that all changes are sent to</span>
           <input name="url" type="url" placeholder="https://" required />
         </label>
-        <p>
-          <button type="submit">Create</button>
-        </p>
+        <Submit label="Create" />
       </form>
     </>
   );
