@@ -201,10 +201,9 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
 
 /** Returns a warning for each variable whose name differs from that of a setting by one letter, such as `PROT`. */
 export function misspelledSettings(environment: Record<string, string | undefined>): string[] {
-  const settings = Object.keys(settingsSchema.shape);
-  const others = Object.keys(environment).filter((name) => !settings.includes(name));
+  const others = Object.keys(environment).filter((name) => !SETTING_NAMES.includes(name));
   return others.flatMap((name) => {
-    const setting = settings.find((known) => differsByOneLetter(name, known));
+    const setting = SETTING_NAMES.find((known) => differsByOneLetter(name, known));
     return setting === undefined ? [] : [`${name} is not a setting. Did you mean ${setting}?`];
   });
 }

@@ -14,17 +14,7 @@ export type ReviewId = Branded<'review'>;
 export type PaymentMethodId = Branded<'payment_method'>;
 export type NameId = Branded<'name'>;
 export type WebhookId = Branded<'webhook'>;
-export type AnyId =
-  | AccountId
-  | ApiKeyId
-  | StoreId
-  | WebhookId
-  | ListingId
-  | PublicationId
-  | MediaId
-  | ReviewId
-  | PaymentMethodId
-  | NameId;
+export type AnyId = Branded<string>;
 
 /** Returns `size` random bytes. Passed as an argument, so that tests can replay a run from a seed. */
 export type RandomBytes = (size: number) => Uint8Array;

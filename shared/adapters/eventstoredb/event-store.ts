@@ -62,6 +62,10 @@ export class EventStoreDbEventStore implements EventStore {
     return new EventStoreDbEventStore(connection, new StreamNames(options.namespace ?? '', options.realm));
   }
 
+  /**
+   * Appends, and retries with the same event ids at the same explicit revision. EventStoreDB makes this idempotent: if an
+   * earlier attempt was stored, the server returns the result of that attempt.
+   */
   async append(
     stream: StreamName,
     expected_revision: number,
@@ -69,7 +73,43 @@ export class EventStoreDbEventStore implements EventStore {
     beforeSend?: () => Promise<void>,
   ): Promise<AppendResult> {
     assertAppendable(stream, expected_revision, events);
-    return append(this.connection, this.names, stream, expected_revision, events, beforeSend);
+    const encoded = events.map(toEventData);
+    assertFits(encoded.reduce((sum, { bytes }) => sum + bytes, 0));
+    const options: AppendToStreamOptions = {
+      expectedRevision: expected_revision === NO_STREAM ? SERVERS_NO_STREAM : BigInt(expected_revision),
+      requiresLeader: true,
+    };
+    const data = encoded.map(({ event }) => event);
+    const readOwn = () => this.readStream(stream, expected_revision + 1, events.length);
+    try {
+      const name = this.names.stored(stream);
+      const send = ({ client }: CurrentClient) => client.appendToStream(name, data, options);
+      const result = await this.connection.call(send, { beforeSend });
+      const revision = Number(result.nextExpectedRevision);
+      if (result.position) return { outcome: 'appended', revision, position: result.position.commit };
+      return { outcome: 'appended', revision, ...(await this.readLastPosition(result, readOwn)) };
+    } catch (error) {
+      if (error instanceof MaxAppendSizeExceededError || codeOf(error) === RESOURCE_EXHAUSTED)
+        throw new CatalogError('too_large', { cause: error });
+      if (error instanceof StreamDeletedError)
+        throw new DeletedStreamError(`an operator has deleted the stream ${stream}`, { cause: error });
+      if (!(error instanceof WrongExpectedVersionError)) throw error;
+      const actual = typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : NO_STREAM;
+      return resultOfEarlierAppend(await readOwn(), events) ?? { outcome: 'wrong_revision', actual };
+    }
+  }
+
+  /**
+   * Returns the position of the last appended event. If the server recognises a repeated append but cannot read its events,
+   * its result has no position; then this function reads the stream. If an operator has truncated the stream since, the
+   * event is gone, and this function returns the head, a position after it.
+   */
+  private async readLastPosition(
+    { nextExpectedRevision }: ServersResult,
+    readOwn: () => Promise<RecordedEvent[]>,
+  ): Promise<{ readonly position: Position; readonly is_removed?: true }> {
+    const last = (await readOwn()).find(({ revision }) => BigInt(revision) === nextExpectedRevision);
+    return last ? { position: last.position } : { position: await this.head(), is_removed: true };
   }
 
   async readStream(stream: StreamName, from = 0, count?: number): Promise<RecordedEvent[]> {
@@ -92,20 +132,14 @@ export class EventStoreDbEventStore implements EventStore {
     await this.snapshots.delete(stream);
   }
 
-  subscribe(options: {
-    after: Position;
-    signal: AbortSignal;
-    batch_size?: number;
-  }): AsyncGenerator<LogBatch, void, undefined> {
+  subscribe({
+    after,
+    signal,
+    batch_size = BATCH_SIZE,
+  }: Parameters<EventStore['subscribe']>[0]): AsyncGenerator<LogBatch, void, undefined> {
     const { connection, names } = this;
-    const { after, signal, batch_size = BATCH_SIZE } = options;
-    return followRealm({
-      connection,
-      names,
-      after,
-      batch_size,
-      signal: AbortSignal.any([signal, connection.closed]),
-    });
+    const ending = AbortSignal.any([signal, connection.closed]);
+    return followRealm({ connection, names, after, batch_size, signal: ending });
   }
 
   async head(max_age_ms?: number): Promise<Position> {
@@ -124,57 +158,6 @@ export class EventStoreDbEventStore implements EventStore {
   async close(): Promise<void> {
     await this.connection.close();
   }
-}
-
-/**
- * Appends, and retries with the same event ids at the same explicit revision. EventStoreDB makes this idempotent: if an
- * earlier attempt was stored, the server returns the result of that attempt.
- */
-async function append(
-  connection: EventStoreDbConnection,
-  names: StreamNames,
-  stream: StreamName,
-  expected_revision: number,
-  events: readonly EncodedEvent[],
-  beforeSend?: () => Promise<void>,
-): Promise<AppendResult> {
-  const encoded = events.map(toEventData);
-  assertFits(encoded.reduce((sum, { bytes }) => sum + bytes, 0));
-  const options: AppendToStreamOptions = {
-    expectedRevision: expected_revision === NO_STREAM ? SERVERS_NO_STREAM : BigInt(expected_revision),
-    requiresLeader: true,
-  };
-  const data = encoded.map(({ event }) => event);
-  const readOwn = () => readStream(connection, names, stream, expected_revision + 1, events.length);
-  try {
-    const send = ({ client }: CurrentClient) => client.appendToStream(names.stored(stream), data, options);
-    const result = await connection.call(send, { beforeSend });
-    const revision = Number(result.nextExpectedRevision);
-    if (result.position) return { outcome: 'appended', revision, position: result.position.commit };
-    return { outcome: 'appended', revision, ...(await readLastPosition(connection, result, readOwn)) };
-  } catch (error) {
-    if (error instanceof MaxAppendSizeExceededError || codeOf(error) === RESOURCE_EXHAUSTED)
-      throw new CatalogError('too_large', { cause: error });
-    if (error instanceof StreamDeletedError)
-      throw new DeletedStreamError(`an operator has deleted the stream ${stream}`, { cause: error });
-    if (!(error instanceof WrongExpectedVersionError)) throw error;
-    const actual = typeof error.actualVersion === 'bigint' ? Number(error.actualVersion) : NO_STREAM;
-    return resultOfEarlierAppend(await readOwn(), events) ?? { outcome: 'wrong_revision', actual };
-  }
-}
-
-/**
- * Returns the position of the last appended event. If the server recognises a repeated append but cannot read its events,
- * its result has no position; then this function reads the stream. If an operator has truncated the stream since, the
- * event is gone, and this function returns the head, a position after it.
- */
-async function readLastPosition(
-  connection: EventStoreDbConnection,
-  { nextExpectedRevision }: ServersResult,
-  readOwn: () => Promise<RecordedEvent[]>,
-): Promise<{ readonly position: Position; readonly is_removed?: true }> {
-  const last = (await readOwn()).find(({ revision }) => BigInt(revision) === nextExpectedRevision);
-  return last ? { position: last.position } : { position: await readHead(connection), is_removed: true };
 }
 
 /** Returns the result of the earlier append if `later_events`, those after the expected revision, begin with `events`. */

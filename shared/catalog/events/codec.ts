@@ -1,32 +1,19 @@
-import { type AccountEvent, accountEvents } from '../account/account';
-import { type ApiKeyEvent, apiKeyEvents } from '../api-key/api-key';
-import { type ListingEvent, listingEvents } from '../listing/listing';
-import { type MediaEvent, mediaEvents } from '../media/media';
-import { type NameEvent, nameEvents } from '../name/name';
-import { type PageViewEvent, pageViewEvents } from '../publication/page-views';
-import { type PublicationEvent, publicationEvents } from '../publication/publication';
-import { type ReviewEvent, reviewEvents } from '../review/review';
-import { type StoreEvent, storeEvents } from '../store/store';
-import { type WebhookEvent, webhookEvents } from '../webhook/webhook';
+import { accountEvents } from '../account/account';
+import { apiKeyEvents } from '../api-key/api-key';
+import { listingEvents } from '../listing/listing';
+import { mediaEvents } from '../media/media';
+import { nameEvents } from '../name/name';
+import { pageViewEvents } from '../publication/page-views';
+import { publicationEvents } from '../publication/publication';
+import { reviewEvents } from '../review/review';
+import { storeEvents } from '../store/store';
+import { webhookEvents } from '../webhook/webhook';
 import { type CorrectionEvent, correctionEvents } from './correction';
 import type { Category, EncodedEvent, JsonObject, RecordedEvent } from './envelope';
-import type { EventDefinition } from './event-definition';
-
-export type DomainEvent =
-  | AccountEvent
-  | ApiKeyEvent
-  | StoreEvent
-  | ListingEvent
-  | PublicationEvent
-  | PageViewEvent
-  | MediaEvent
-  | ReviewEvent
-  | NameEvent
-  | WebhookEvent
-  | CorrectionEvent;
+import type { EventDefinition, EventOf } from './event-definition';
 
 /** The events of each kind of stream. Any stream may have corrections. */
-const eventDefinitions: Readonly<Record<Category, readonly EventDefinition[]>> = {
+const eventDefinitions = {
   account: accountEvents,
   api_key: apiKeyEvents,
   store: storeEvents,
@@ -37,7 +24,9 @@ const eventDefinitions: Readonly<Record<Category, readonly EventDefinition[]>> =
   review: reviewEvents,
   name: nameEvents,
   webhook: webhookEvents,
-};
+} as const satisfies Record<Category, readonly EventDefinition[]>;
+
+export type DomainEvent = EventOf<(typeof eventDefinitions)[Category]> | CorrectionEvent;
 
 /** The events that this code reads and writes. */
 export const allEventDefinitions: readonly EventDefinition[] = [

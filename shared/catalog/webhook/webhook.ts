@@ -6,7 +6,7 @@ import { isSameValue } from '../../kernel/same-value';
 import { type Aggregate, present, type State } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
-import { withoutNulls } from '../fields';
+import { resourceOf } from '../fields';
 
 /** A kind of change that a webhook sends, or only its changes of one of the fields. */
 const wantedSchema = z.object({ type: z.string(), fields: z.array(z.string()).exactOptional() });
@@ -91,11 +91,11 @@ export interface Webhook extends Omit<WebhookFields, 'store_id' | 'secret'> {
   /** `disabled`: the receiver has answered 410. */
   readonly status: 'active' | 'paused' | 'disabled';
   readonly status_reason: string | null;
-  /** The newest first. */
+  /** The newest secret comes first. */
   readonly secrets: readonly { readonly value: string; readonly until: string | null }[];
-  /** Those of a stream in its order. At most one is a ping. */
+  /** The messages of a stream are in the order of its events. At most one message is a ping. */
   readonly pending: readonly PendingMessage[];
-  /** The newest last. */
+  /** The newest attempt comes last. */
   readonly attempts: readonly Attempt[];
   /** Grows with each update and replay. A round of an earlier generation only says what was delivered. */
   readonly generation: number;
@@ -114,9 +114,18 @@ function evolve(
   if (event.type === 'WebhookCreated') {
     const { secret, store_id, ...fields } = event.data;
     return present({
-      ...{ ...fields, id, store_id: store_id as StoreId, status: 'active', status_reason: null },
-      ...{ secrets: [{ value: secret, until: null }], pending: [], attempts: [], generation: 0 },
-      ...{ version: 1, created_at: occurred_at, updated_at: occurred_at },
+      ...fields,
+      id,
+      store_id: store_id as StoreId,
+      status: 'active',
+      status_reason: null,
+      secrets: [{ value: secret, until: null }],
+      pending: [],
+      attempts: [],
+      generation: 0,
+      version: 1,
+      created_at: occurred_at,
+      updated_at: occurred_at,
     });
   }
   if (state.tag !== 'present') return state;
@@ -217,7 +226,7 @@ function decide(state: State<Webhook>, command: WebhookCommand): Decision<Webhoo
       return accept({ type: 'WebhookReplayed', data: { after: command.after } });
     case 'Record': {
       const { generation, stop, ...round } = command.round;
-      // What was not delivered is pending as before, or is read again.
+      // Messages that were not delivered are pending as before, or their changes are read again.
       if (generation !== before.generation)
         return accept({ type: 'WebhookDelivered', data: { ...round, after: null, pending: [] } });
       return accept(
@@ -242,12 +251,18 @@ export const webhookAggregate: Aggregate<Webhook, WebhookEvent, WebhookId, Webho
   owner: ({ store_id }) => ({ store_id }),
 };
 
+const RESPONSE_NAMES = [
+  'url',
+  'description',
+  'events',
+  'status',
+  'status_reason',
+  'after',
+  'pending_count',
+] as const;
+
 /** Returns the resource, without its secrets. */
 export function webhookResource(webhook: Webhook): JsonObject {
-  return withoutNulls({
-    ...{ id: webhook.id, object: 'webhook', url: webhook.url, description: webhook.description },
-    ...{ events: webhook.events, status: webhook.status, status_reason: webhook.status_reason },
-    ...{ after: webhook.after, pending_count: webhook.pending.length },
-    ...{ created_at: webhook.created_at, updated_at: webhook.updated_at },
-  });
+  const shown = { ...webhook, pending_count: webhook.pending.length };
+  return resourceOf('webhook', RESPONSE_NAMES, shown);
 }
