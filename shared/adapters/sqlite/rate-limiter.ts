@@ -25,11 +25,11 @@ const DEADLINE_MS = 100;
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 1_000;
 
-/** How long a process may use the tokens of a lease. Then it puts the unused ones back. */
+/** How long a process may use the tokens of a lease. Then it puts the unused tokens back. */
 const LEASE_MS = 200;
 const LEASE_TOKENS_MIN = 2;
 const LEASE_TOKENS_MAX = 1_024;
-/** A lease takes at most this part of what the bucket has, and of what is left of the day. */
+/** A lease takes at most this part of the tokens of the bucket, and of the requests that are left of the day. */
 const LEASE_SHARE = 1 / 8;
 const SUBJECTS_MAX = 10_000;
 
@@ -43,7 +43,7 @@ interface SqliteRateLimiterOptions extends DisposableStoreOptions {
 interface Lease {
   readonly tier: Tier;
   readonly granted_ms: number;
-  /** How many tokens the bucket lacked then. */
+  /** How many tokens the bucket lacked when the lease was granted. */
   readonly room: number;
   readonly expires_ms: number;
   readonly tokens: number;
@@ -52,7 +52,7 @@ interface Lease {
   state: BucketState;
 }
 
-/** What a transaction has done. Memory changes only after it was committed, because it may run several times. */
+/** The result of a transaction. Memory changes only after the commit, because a transaction may run several times. */
 interface Taken {
   readonly verdicts: Verdict[];
   readonly leases: ReadonlyMap<string, Lease>;
@@ -69,10 +69,11 @@ interface Bucket {
  * bucket has tokens.
  *
  * A transaction per request would be a large part of the cost of a read. Therefore a subject that sends many requests gets
- * a lease: at most an eighth of the tokens of its bucket, for 200 ms, for this process alone. As many as the bucket regains in
- * this time are taken with them, and put back in the end, so that it does not fill up in place of the lease. Until tokens
- * are used or put back, another process may refuse a request for which the bucket would have had a token, and shows a
- * `remaining` that is lower by as much. A kill loses them. With fewer than 16 tokens in a bucket there are no leases.
+ * a lease: at most an eighth of the tokens of its bucket, for 200 ms, for this process alone. With the lease, the process takes
+ * as many tokens as the bucket regains in this time (the reserve), and puts the reserve back in the end. Without the reserve,
+ * the bucket would fill up in place of the lease. Until the tokens are used or put back, another process may refuse a request
+ * for which the bucket would have had a token, and shows a lower `remaining`. A kill loses the tokens of the lease. A bucket
+ * with fewer than 16 tokens gives no lease.
  */
 export class SqliteRateLimiter implements RateLimiter {
   private readonly batcher = new Batcher((takes: readonly Take[]) => this.takeTogether(takes));
@@ -118,24 +119,33 @@ export class SqliteRateLimiter implements RateLimiter {
   /** Takes tokens for all requests of one turn of the event loop in one transaction, one after the other. */
   private async takeTogether(takes: readonly Take[]): Promise<Verdict[]> {
     const returned = this.removeLeases(takes.map(({ subject }) => subject));
-    this.transactions++;
+    let kept = returned;
     try {
-      const { verdicts, leases } = await this.buckets.attempt(
-        (connection) => connection.transaction(() => this.takeAll(connection, takes, returned)),
-        DEADLINE_MS,
+      const { verdicts, leases } = await this.transact((connection) =>
+        this.takeAll(connection, takes, returned),
       );
-      for (const [subject, lease] of leases) this.leases.set(subject, lease);
+      kept = leases;
       return verdicts;
-    } catch (error) {
-      for (const [subject, lease] of returned) this.leases.set(subject, lease);
-      throw error;
     } finally {
-      this.transactions--;
+      for (const [subject, lease] of kept) this.leases.set(subject, lease);
       this.returnLater();
     }
   }
 
-  /** Removes leases from memory, so that nobody uses them while they are put back. */
+  /** Runs `work` in a transaction, perhaps several times. Gives up after `DEADLINE_MS`. */
+  private async transact<Result>(work: (connection: SqliteConnection) => Result): Promise<Result> {
+    this.transactions++;
+    try {
+      return await this.buckets.attempt(
+        (connection) => connection.transaction(() => work(connection)),
+        DEADLINE_MS,
+      );
+    } finally {
+      this.transactions--;
+    }
+  }
+
+  /** Removes leases from memory, so that no request uses their tokens while they are put back. */
   private removeLeases(subjects: Iterable<string>): ReadonlyMap<string, Lease> {
     const removed = new Map<string, Lease>();
     for (const subject of subjects) {
@@ -155,7 +165,7 @@ export class SqliteRateLimiter implements RateLimiter {
     const now_ms = this.now();
     const verdicts = takes.map(({ subject, tier }) => {
       const known = buckets.get(subject);
-      const before = known ? known.state : this.read(connection, subject, returned.get(subject));
+      const before = known ? known.state : this.bucketOf(connection, subject, returned.get(subject));
       const { state, verdict } = takeToken(before, tier, now_ms);
       const is_changed = state !== before || known?.is_changed === true || returned.has(subject);
       buckets.set(subject, { tier, state, is_changed });
@@ -166,19 +176,19 @@ export class SqliteRateLimiter implements RateLimiter {
       const lease = this.leaseFor(subject, bucket, now_ms);
       if (lease) leases.set(subject, lease);
       const state = lease ? takeAhead(bucket.state, lease.tokens, reserveOf(lease.tier)) : bucket.state;
-      if (bucket.is_changed || lease) write(connection, subject, state, idleFromMs(state, bucket.tier));
+      if (bucket.is_changed || lease) writeBucket(connection, subject, state, bucket.tier);
     }
     this.sweep(connection, now_ms);
     return { verdicts, leases };
   }
 
   /** Returns the stored bucket with the unused tokens of this process. */
-  private read(
+  private bucketOf(
     connection: SqliteConnection,
     subject: string,
     lease: Lease | undefined,
   ): BucketState | undefined {
-    const stored = read(connection, subject);
+    const stored = readBucket(connection, subject);
     if (!stored || !lease) return stored;
     return putBack(stored, lease.tier, this.now(), {
       count: lease.left,
@@ -221,24 +231,14 @@ export class SqliteRateLimiter implements RateLimiter {
   private async returnLeases(subjects: Iterable<string>): Promise<void> {
     const returned = this.removeLeases(subjects);
     if (returned.size === 0) return;
-    this.transactions++;
-    try {
-      await this.buckets.attempt(
-        (connection) => connection.transaction(() => this.putAllBack(connection, returned)),
-        DEADLINE_MS,
-      );
-    } catch {
-      // The tokens are lost. The bucket refills.
-    } finally {
-      this.transactions--;
-    }
-  }
-
-  private putAllBack(connection: SqliteConnection, returned: ReadonlyMap<string, Lease>): void {
-    for (const [subject, lease] of returned) {
-      const state = this.read(connection, subject, lease);
-      if (state) write(connection, subject, state, idleFromMs(state, lease.tier));
-    }
+    const putAllBack = (connection: SqliteConnection): void => {
+      for (const [subject, lease] of returned) {
+        const state = this.bucketOf(connection, subject, lease);
+        if (state) writeBucket(connection, subject, state, lease.tier);
+      }
+    };
+    // If it fails, the tokens are lost, and the bucket refills.
+    await this.transact(putAllBack).catch(() => undefined);
   }
 
   /** Deletes some rows whose `idle_from_ms` has passed, at most every 10 s. */
@@ -270,7 +270,7 @@ function isSameTier(a: Tier, b: Tier): boolean {
   return has_same_rate && a.burst === b.burst && a.per_day === b.per_day;
 }
 
-function read(connection: SqliteConnection, subject: string): BucketState | undefined {
+function readBucket(connection: SqliteConnection, subject: string): BucketState | undefined {
   const sql = 'SELECT tokens, at_ms, day, day_count FROM buckets WHERE subject = ?';
   const [row] = connection.all(sql, [subject]);
   if (!row) return undefined;
@@ -278,13 +278,9 @@ function read(connection: SqliteConnection, subject: string): BucketState | unde
   return { tokens, at_ms, day, day_count };
 }
 
-function write(
-  connection: SqliteConnection,
-  subject: string,
-  state: BucketState,
-  idle_from_ms: number,
-): void {
-  const values = [state.tokens, state.at_ms, state.day, state.day_count, Math.ceil(idle_from_ms)];
+function writeBucket(connection: SqliteConnection, subject: string, state: BucketState, tier: Tier): void {
+  const { tokens, at_ms, day, day_count } = state;
+  const values = [tokens, at_ms, day, day_count, Math.ceil(idleFromMs(state, tier))];
   connection.run(
     'INSERT OR REPLACE INTO buckets (subject, tokens, at_ms, day, day_count, idle_from_ms) VALUES (?, ?, ?, ?, ?, ?)',
     [subject, ...values],
