@@ -41,10 +41,10 @@ type LoggedChange<Event> = Change<Event> & { readonly position: Position };
 /**
  * Follows the log of the `control` realm, so that a revocation reaches this process although no worker projects it
  * (docs/decisions/0019-every-process-follows-the-control-log.md).
- * Keeps in memory what the documents may not contain yet: it starts at their checkpoints and with the events of
- * dead letters, and drops changes that they contain.
+ * Keeps the changes in memory that the documents may not contain yet: it starts at their checkpoints and with the events of
+ * dead letters, and drops changes that the documents contain.
  *
- * While the event store cannot be reached, nothing is added; the documents alone decide then.
+ * While the event store cannot be reached, no change is added, and the documents alone decide which tokens are valid.
  */
 export class ControlLog implements ControlChanges {
   readonly api_keys = new Map<string, LoggedChange<ApiKeyEvent>[]>();
@@ -86,7 +86,7 @@ export class ControlLog implements ControlChanges {
       try {
         const { checkpoint, dead_letters } = await this.readProgress();
         for (const dead_letter of dead_letters) await this.takeDeadLetter(dead_letter);
-        // Not before the first event of a dead letter: a log knows only the positions of its events.
+        // The subscription does not start just before the first dead letter: a log knows only the positions of its events.
         for await (const batch of events.subscribe({ after: checkpoint, signal })) {
           for (const event of batch.events) this.take(event);
           if (batch.caught_up) this.reportCaughtUp();
@@ -104,7 +104,7 @@ export class ControlLog implements ControlChanges {
     }
   }
 
-  /** Takes the events of a stream that its document lacks. Those after the checkpoint are taken again later. */
+  /** Takes the events of a stream that its document lacks. The subscription yields the events after the checkpoint again. */
   private async takeDeadLetter({ stream, revision }: DeadLetter): Promise<void> {
     for (let from = revision, read = DEAD_LETTER_PAGE; read === DEAD_LETTER_PAGE; from += read) {
       if (this.stopping.signal.aborted) return;
@@ -169,7 +169,7 @@ export class ControlLog implements ControlChanges {
   }
 }
 
-/** Adds the change to those of its stream, unless it is already there: a subscription may start again before it. */
+/** Adds a change to the changes of its stream, unless it is already there: a subscription may start again before it. */
 function add<Event>(
   changes: Map<string, LoggedChange<Event>[]>,
   id: string,

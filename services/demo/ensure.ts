@@ -88,8 +88,8 @@ async function makeDemo(deps: DemoDeps, files: DemoFiles, pending: PendingDemo):
 }
 
 /**
- * Imports the listings first. In one import, a product that names a listing before its row is written creates it with only
- * a name, so that two demos would have different events.
+ * Imports the listings before the products. In a single import, a product may create its listing with only a name before the
+ * row of the listing is written, so that two demos would have different events.
  */
 async function importDemo(
   deps: DemoDeps,
@@ -113,10 +113,10 @@ async function importDemo(
   }
 }
 
-/** All visitors of the shop share the key, and a demo is there to be tried: limits that nobody reaches. */
+/** Limits that visitors of the demo do not reach, although all of them share one key. */
 const SHOP_LIMITS: KeyLimits = { per_minute: 1_000_000, per_day: 100_000_000, burst: 1_000_000 };
 
-/** Creates the keys. If the process stops before `demo.json` has them, nobody knows them, and the next start creates others. */
+/** Creates the keys. If the process stops before they are in `demo.json`, the keys are lost, and the next start creates others. */
 async function makeKeys(deps: DemoDeps, context: WriteContext, pending: PendingDemo): Promise<Demo> {
   const { account_id, store_id, test_store_id } = pending;
   const keyOf = async (type: KeyType, store: string, name: string, limits?: KeyLimits): Promise<string> =>

@@ -27,13 +27,13 @@ interface Upload {
   readonly waitForPictures: WaitForPictures;
 }
 
-/** Resolves when the pictures of an upload are made, or at once if nobody waits for them. */
+/** Resolves when the pictures of an upload are made. */
 export type WaitForPictures = (environment: Environment, id: MediaId) => Promise<void>;
 
 /**
  * Uploads a picture of every product and listing of a new demo. Continues an upload that was interrupted. Does nothing
  * once all pictures have been uploaded, even if some were deleted since. Waits for the pictures of each upload before the
- * next one, so that an upload of a merchant waits behind one of these at most.
+ * next upload, so that an upload of a merchant waits behind at most one upload of the demo.
  */
 export async function uploadDemoPictures(
   deps: ImportDeps,

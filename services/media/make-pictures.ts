@@ -36,8 +36,8 @@ export async function makePictures(
   if (media?.progress.status !== 'processing') return 'nothing';
   const { originals, pictures } = deps.blobs[environment];
   const original = await readIntoMemory(originals, media.hash);
-  // An upload is stored before its event is appended. If it is missing now, it was removed since, or this process is
-  // configured with another blob store than the one that received it.
+  // An upload is stored before its event is appended. If it is missing now, it was removed since, or this process has another
+  // blob store than the process that received it.
   if (!original) throw new Error(`the original ${media.hash} is not in the blob store`);
   const context: WriteContext = { source: 'system', request_id: `media-${media_id}` };
   const result = await resultOf(original, render, pictures);

@@ -71,7 +71,7 @@ async function exchange(
   const reply = has_started && (await child.ask('render', request, clock_ms));
   if (reply) return reply;
   const reason = await Promise.race([child.ended, undefined]);
-  // Without CPU time, the machine stalls. That is not the fault of the file.
+  // If the process got no CPU time, the machine stalls, which is not the fault of the file.
   if (reason === undefined) throw new TaskCrashError(`no picture after ${clock_ms} ms`);
   const message = `the rendering process ended unexpectedly (${reason})`;
   // A process that ended before it had the file says nothing about the file.

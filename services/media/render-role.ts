@@ -4,7 +4,7 @@ import { type RenderedImage, renderImage } from '../../shared/images/render';
 import { ImageLibraryUnavailable } from '../../shared/images/sharp';
 import { Channel, endWithParent } from '../../shared/kernel/processes';
 
-/** What the rendering process answers. */
+/** The calls of the rendering process that the service can make. */
 export interface RenderCalls {
   /** Shows that the process has started. */
   started(): true;

@@ -50,8 +50,8 @@ interface SweepOptions {
  * Deletes the files of an environment that were stored more than 24 hours ago and that no media has used for 24 hours.
  *
  * Concurrent uploads are safe. An upload of the same bytes stores them again, which resets their age, and
- * `deleteIfOlder` checks the age at the deletion. The log is read after the time is taken. So if a file is
- * a day old then, the event of its upload is in what is read.
+ * `deleteIfOlder` checks the age at the deletion. The log is read after the time is taken. So if a file is a day old at that
+ * time, the log contains the event of its upload.
  */
 export async function sweepUnusedFiles(
   { events, blobs, system }: SweepParts,
@@ -78,9 +78,8 @@ export async function sweepUnusedFiles(
 }
 
 /**
- * Returns a function that returns whether a file is used: by a media that exists, or by a media that was deleted at
- * `before_ms` (Unix time) or later.
- * Reads the log, because the documents may be behind or miss a dead letter, and a deleted file cannot be restored.
+ * Finds the files that are used: by a media that exists, or by a media that was deleted at `before_ms` (Unix time) or later.
+ * The result tells whether a file is among them. Reads the log, because the documents may be behind or miss a dead letter, and a deleted file cannot be restored.
  * Throws if an event of a media cannot be decoded, or `signal` aborts.
  */
 async function readUsedFiles(
@@ -172,7 +171,7 @@ export interface MissingFile {
 
 const PAGE_SIZE = 500;
 
-/** Looks for the files of all media of an environment. Returns those that are not stored. */
+/** Looks for the files of all media of an environment. Returns the files that are not stored. */
 export async function findMissingFiles(
   { views, blobs }: Pick<SweepParts, 'blobs'> & { readonly views: Readonly<Record<Environment, ActiveView>> },
   environment: Environment,

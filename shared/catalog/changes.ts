@@ -10,19 +10,18 @@ import type { Variant } from './publication/variants';
 import { reviewAggregate } from './review/review';
 import { storeAggregate } from './store/store';
 
-/** The resources whose changes a store can follow. The events of a variant are those of its publication. */
+/** The resources whose changes a store can follow. The changes of a variant are events of its publication. */
 export const CHANGED_RESOURCES = ['store', 'listing', 'publication', 'variant', 'media', 'review'] as const;
 export type ChangedResource = (typeof CHANGED_RESOURCES)[number];
 
 /** Where a reader begins: with the first change of the log (`-1`), with the next one (`now`), or after a change. */
 export const CHANGE_OFFSET = /^(-1|now|\d{20}-[0-9a-f]{8})$/;
-/** As `CHANGE_OFFSET`, or among the resources that exist: with the first one (`snapshot`), or after one (behind the `~`). */
+/** As `CHANGE_OFFSET`, or among the existing resources: with the first resource (`snapshot`), or after the one behind the `~`. */
 export const OFFSET = /^(-1|now|snapshot|\d{20}-[0-9a-f]{8}(~\d[0-9a-f-]{0,36})?)$/;
 
-/** What can happen to a resource. */
 export const CHANGE_VERBS = ['created', 'updated', 'deleted', 'restored'] as const;
 
-/** What changes can be, such as `publication.updated`. */
+/** The types of changes, such as `publication.updated`. */
 export const CHANGE_TYPES = CHANGED_RESOURCES.flatMap((resource) =>
   CHANGE_VERBS.map((verb) => `${resource}.${verb}` as const),
 );
@@ -62,7 +61,7 @@ const NOT_SHOWN = new Set(
   ),
 );
 
-/** What an event has changed. `changed` has the values before and after by field, null for none. */
+/** The change that an event has made. `changed` has the values before and after by field, null for none. */
 export interface Change {
   readonly resource: ChangedResource;
   readonly resource_id: string;
@@ -71,8 +70,8 @@ export interface Change {
 }
 
 /**
- * Returns what an event has changed between two states of its stream. Undefined if that is nothing, as for an event that
- * only interrupts another write. A deletion and a restoration name no fields.
+ * Returns the change that an event has made between two states of its stream. Returns undefined if the event has changed
+ * nothing, for example if it only interrupts another write. The change of a deletion or a restoration names no fields.
  */
 export function changeOf(
   category: ChangedCategory,
@@ -119,7 +118,7 @@ function changedFields(before: Values, after: Values): Change['changed'] {
   );
 }
 
-/** Of a list of variants, returns only those that differ: it may have 2,048. */
+/** Returns both values of a field. Of a list of variants, returns only the variants that differ: a list may have 2,048. */
 function valuesOf(
   name: string,
   before: JsonValue,

@@ -17,11 +17,11 @@ import {
   isIdle,
 } from './fields';
 
-/** A resource of a store whose content are declared fields. */
+/** A resource of a store whose content is declared as fields. */
 export interface FieldResource<Id> {
   readonly id: Id;
   readonly store_id: StoreId;
-  /** Number of events so far, except views and idle ones. `If-Match` compares it with the version in the ETag. */
+  /** Number of events so far, except views and idle events. `If-Match` compares it with the version in the ETag. */
   readonly version: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -33,7 +33,7 @@ export type FieldCommand<F extends Fields> =
   /** Creates the resource if it does not exist, otherwise patches it. An import sends one per row. */
   | { readonly type: 'Put'; readonly store_id: string; readonly id?: string; readonly input: Input<F> }
   | { readonly type: 'Update'; readonly changes: Changes<F> }
-  /** Changes nothing, but appends an event, so that a write that is under way loses the race. `idle`: what it records. */
+  /** Appends an event that changes nothing, so that a write that is under way loses the race. `idle`: the data of the event. */
   | { readonly type: 'Interrupt'; readonly field: keyof F & string; readonly idle?: Idle }
   | { readonly type: 'Delete' }
   | EraseCommand
@@ -69,7 +69,7 @@ interface FieldAggregate<F extends Fields, Resource, Event extends { readonly ty
   readonly changes: readonly EventDefinition<string, z.ZodObject>[];
   /** Values of a new resource that are in no event. */
   readonly initial?: Partial<Resource>;
-  /** Applies an event that is none of the above. Undefined if the event is one of the above. */
+  /** Applies an event of another type. Returns undefined for the events above. */
   readonly evolveOther?: (before: Resource, event: Event) => Resource | undefined;
   /** Completes the fields that a command sends, or rejects them. `before`: undefined for a new resource. */
   readonly complete?: (sent: Changes<F>, id: string, before?: Resource) => Changes<F> | Rejection;

@@ -133,7 +133,7 @@ export function answerShape<F extends Fields>(fields: F, names = responseNames(f
   ) as AnswerShape<F>;
 }
 
-/** Returns the names of the fields in a response: first those in `first`, then the others in order of declaration. */
+/** Returns the names of the fields in a response: first the names in `first`, then the others in order of declaration. */
 export function responseNames<F extends Fields>(
   fields: F,
   first: readonly (keyof F & string)[] = [],
@@ -206,7 +206,7 @@ export function dataOfNew<Data extends object>(
   input: object,
 ): Data {
   const values = input as Record<string, unknown>;
-  // Not `{ ...own }`: V8 takes fifty times as long to add properties to an object made by spread.
+  // No `{ ...own }`: V8 takes fifty times as long to add properties to an object made by spread.
   const data: Record<string, unknown> = {};
   for (const name in own) data[name] = own[name];
   for (const name in initial) data[name] = values[name] ?? initial[name];

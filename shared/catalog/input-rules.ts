@@ -7,7 +7,7 @@ import { foldLatin } from '../kernel/text';
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 /** The same without tab and line breaks, which texts of several lines may contain. */
 const UNPRINTABLE_EXCEPT_BREAKS = /(?![\t\n\r])[\p{Cc}\p{Cs}]/u;
-/** Any character that is visible: no space and no formatting character. */
+/** A visible character: no space and no formatting character. */
 const VISIBLE = /[^\p{Z}\p{Cf}]/u;
 
 /**
@@ -50,7 +50,7 @@ const HANDLE_PATTERN =
 const isHandle = (text: string): boolean =>
   HANDLE.test(text) && text === text.toLowerCase() && text.search(INVISIBLE) < 0;
 
-/** Returns the one spelling of a handle whose letters can be composed in several ways. */
+/** Returns the spelling of a handle that is stored. Unicode can compose some letters in several ways. */
 export const handleSpelling = (text: string): string => text.normalize('NFC');
 
 /** A name in addresses. */
@@ -63,7 +63,7 @@ export const handleField = z
 
 /** Maximum length of a handle that is made from a title. A number or an id may follow it. */
 const SLUG_MAX = 100;
-/** How much of a title is read for a handle. A file may have longer ones than the interface. */
+/** How many characters of a title are read for a handle. The titles in a file may be longer than the interface allows. */
 const SLUG_READ_MAX = 1_000;
 
 /**

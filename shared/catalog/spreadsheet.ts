@@ -3,7 +3,7 @@
  * the text prevents both: it escapes the text. Exports escape texts, and imports remove the quotation mark.
  */
 
-/** The quotation mark that escapes a formula; further ones belong to the text. */
+/** The quotation mark that escapes a formula. Further quotation marks belong to the text. */
 const FORMULA_ESCAPE = /^'(?='*[=+\-@\t\r])/;
 /** A text that a spreadsheet would run. OWASP names these characters (https://owasp.org/www-community/attacks/CSV_Injection). */
 const FORMULA = /^'*[=+\-@\t\r]/;

@@ -16,9 +16,9 @@ export interface Document<Keys, State, Expansions, Body = JsonObject> {
   readonly body: Body;
   /** `body` as stored text, if the read asked for it and the view store has it as text. */
   readonly json?: JsonText;
-  /** What the projection needs for the next event, and the counts for totals. */
+  /** The state that the projection needs for the next event, and the counts for totals. */
   readonly state: State;
-  /** What `expand` adds to the resource. */
+  /** The resources that `expand` adds to the body. */
   readonly expansions: Expansions;
   /**
    * The search terms, in collections that declare `words`: lower-case letters and digits, and the prefixes of
@@ -118,7 +118,7 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
 export interface WordsSpec<KeyName extends string = string> {
   /** Text keys. Every search names one or more values for each of them. */
   readonly scope: readonly KeyName[];
-  /** The text key of a document's age: a search returns newer documents first, and equally new ones by descending id. */
+  /** The text key of a document's age. A search returns newer documents first, and documents of the same age by descending id. */
   readonly newest_by: KeyName;
   /** Keys by whose range a search filters, and by which it sorts, without reading documents. */
   readonly ranges: readonly KeyName[];
@@ -136,7 +136,7 @@ export interface ListsSpec<KeyName extends string = string> {
    * and all others. A document with a scope has a value that is in a group, and a value of each key that a list is sorted by.
    */
   readonly filters: { readonly [Name in KeyName]?: readonly Key[] | { readonly below: number } };
-  /** A view store stores the number of each order in this array, so add new ones at the end. */
+  /** A view store stores the index of each order in this array, so add new orders at the end. */
   readonly orders: readonly ListOrder<KeyName>[];
   /** Set if a document is in several lists of one scope key. */
   readonly shared?: SharedLists<KeyName>;

@@ -18,7 +18,7 @@ export const sortModeSchema = z.enum([
 ]);
 export type SortMode = z.infer<typeof sortModeSchema>;
 
-/** The orders that a read can ask for. Events store only those of `sortModeSchema`, because earlier releases read them. */
+/** The orders that a read can ask for. Events store only the orders of `sortModeSchema`, because earlier releases read them. */
 export const listSortModeSchema = z.enum([...sortModeSchema.options, 'rating_desc', 'rating_asc']);
 export type ListSortMode = z.infer<typeof listSortModeSchema>;
 

@@ -55,7 +55,7 @@ export async function inspectImage(bytes: Uint8Array): Promise<ImageHeader> {
   // For HEIF, sharp derives the type from the major brand, which may name only the container (`mif1`).
   const detected_type = metadata.format === 'heif' ? 'image/avif' : metadata.mediaType;
   if (detected_type !== mime_type) throw new ImageRejectedError('not_an_image');
-  // Of a HEIF file, only the primary picture is rendered.
+  // The service renders only the primary picture of a HEIF file.
   const frames = mime_type === 'image/avif' ? 1 : (metadata.pages ?? 1);
   const { width, height } = frames > 1 ? metadata : metadata.autoOrient;
   if (width * height * frames > PIXELS_MAX || Math.max(width, height) > SIDE_MAX)

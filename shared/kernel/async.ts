@@ -35,8 +35,8 @@ export async function endLongTurn(): Promise<void> {
 }
 
 /**
- * Returns undefined if the current turn is short, and otherwise what `endLongTurn` waits for. For work of which many run
- * at the same time: with `await endLongTurn()`, all of them find a short turn before the first continues.
+ * Returns undefined if the current turn is short, and otherwise the promise that `endLongTurn` waits for. Use it in
+ * work that runs many times at once: with `await endLongTurn()`, all runs find a short turn before the first continues.
  *
  * @example const turn = longTurn();
  *   if (turn) await turn;
@@ -156,8 +156,8 @@ export class SharedRead<Result> {
   private last: { readonly result: Result; readonly began_ms: number } | undefined;
 
   /**
-   * Returns what `read` returns, or what another call has read; of a read that began at most `max_age_ms` ago, too. If the
-   * read before it fails, rejects with the same error without a try, which would take as long again.
+   * Returns the result of `read`, or of a read of another call that began at most `max_age_ms` ago. If the read before it
+   * fails, rejects with the same error without another try, which would take as long again.
    */
   get(max_age_ms: number, read: () => Promise<Result>): Promise<Result> {
     if (this.last && performance.now() - this.last.began_ms < max_age_ms)

@@ -57,7 +57,7 @@ function serverUrl(schemes: readonly string[], example: string) {
     });
 }
 
-/** Returns what is expected of a URL's parts, or undefined if they are valid. */
+/** Returns which rule the parts of a URL break, in words that follow "expected". Returns undefined if they are valid. */
 function reasonOfRefusal(url: string): string | undefined {
   try {
     const { scheme, hosts, path } = splitUrl(url);
@@ -96,7 +96,7 @@ const settingsSchema = z.object({
   SHOP_KEY: z.string().startsWith('pk_', 'a public key, such as pk_live_…').optional(),
   /** Whether the console for merchants is served at `/console`. Default: like DEMO. */
   CONSOLE: oneOf(['on', 'off']).optional(),
-  /** What an operator signs in with at `/console/operator`. Without it, there are no pages for operators. */
+  /** The token with which operators sign in at `/console/operator`. Without a token, there are no pages for operators. */
   CONSOLE_OPERATOR_TOKEN: z.string().min(32, 'at least 32 characters').optional(),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Number of proxies in front of the service, or their addresses. The service trusts `X-Forwarded-For` only from them. */

@@ -81,12 +81,12 @@ export class Channel<Theirs extends object> {
   }
 }
 
-/** What a process answers to the one that has started it. */
+/** The calls of a process that its parent can make. */
 export interface ChildCalls {
   stop(): Promise<void>;
 }
 
-/** What `Child` answers to the process. */
+/** The calls of its parent that a process can make. */
 export type ParentCalls<Options> = {
   options(): Options;
   /** The process cannot start. */

@@ -29,7 +29,7 @@ export interface ServerUrl {
   readonly user: { readonly username: string; readonly password: string } | undefined;
   /** The port is undefined if the URL has none. The address of an IPv6 host has its brackets. */
   readonly hosts: readonly { readonly address: string; readonly port: number | undefined }[];
-  /** Without its first `/`; empty if there is none. Not decoded. */
+  /** The path without its first `/`, not decoded. Empty if the URL has no path. */
   readonly path: string;
   /** Names and decoded values, in order. */
   readonly options: readonly (readonly [name: string, value: string])[];

@@ -5,7 +5,7 @@ import { type FormField, InvalidText, parseText } from './fields';
 
 type Item = BodyOf<'batchPublications'>['items'][number];
 
-/** What a bulk edit does with one product. */
+/** The changes that a bulk edit makes in one product. */
 export interface Planned {
   readonly title: string;
   readonly rows: readonly { readonly what: string; readonly before: string; readonly after: string }[];

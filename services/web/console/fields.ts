@@ -10,11 +10,11 @@ export interface FormField {
   readonly label: string;
   readonly kind: Kind;
   readonly hint?: string;
-  /** Of an amount of money: its currency. */
+  /** The currency of an amount of money. */
   readonly currency?: string | undefined;
   /** Takes a row of the form. */
   readonly is_wide?: true;
-  /** Of a choice: value and label. */
+  /** The options of a choice. */
   readonly options?: readonly (readonly [value: string, label: string])[];
 }
 

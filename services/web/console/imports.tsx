@@ -28,7 +28,7 @@ import { type Page, unlessInvalid } from './visit';
 const HOME = '/console/imports';
 /** Larger files are for the command line. */
 const FILE_BYTES_MAX = 50_000_000;
-/** What an import writes. */
+/** The permissions that an import needs. */
 const PERMISSIONS = ['write:publications', 'write:listings', 'write:media', 'write:reviews'] as const;
 
 const FORMATS: Readonly<Record<ImportFormat, string>> = {
@@ -113,7 +113,7 @@ const NOT_KEPT = messagePage('Imports', 404, {
 
 interface ImportsProps {
   readonly jobs: readonly ImportJob[];
-  /** That of the store, if it has one. */
+  /** The currency of the store, if it has one. */
   readonly currency: string | undefined;
 }
 

@@ -3,12 +3,12 @@ import type { Store } from '../../../shared/client';
 import type { Notice } from './fields';
 import { Button, Submit } from './parts';
 
-/** What the header of a page shows. */
+/** The content of the header of a page. */
 export interface Site {
   readonly name: string;
   readonly home: string;
   readonly sign_out: string;
-  /** None before the sign-in. */
+  /** Empty before the sign-in. */
   readonly sections: readonly (readonly [path: string, label: string])[];
 }
 

@@ -11,7 +11,7 @@ import { messagePage, type Shown } from './frame';
 import type { Site } from './layout';
 import { secondOf, Table } from './parts';
 
-/** What the pages read and change, by the functions of the command line: the stores of the process. */
+/** The stores of the process, which the pages read and change with the functions of the command line. */
 export interface PageDeps {
   readonly events: Readonly<Record<Realm, EventStore>>;
   readonly viewStores: Readonly<Record<Realm, ViewStore>>;

@@ -5,7 +5,7 @@ interface ButtonProps {
   readonly action: string;
   readonly label: string;
   readonly values?: Readonly<Record<string, string>>;
-  /** What the button is about, for screen readers, if there are several with this label. */
+  /** The name of the item that the button changes, for screen readers, if several buttons have this label. */
   readonly name?: string;
   /** Whether the button is the main action of the page. */
   readonly is_main?: boolean;

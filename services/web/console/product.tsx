@@ -81,7 +81,7 @@ interface EditorProps {
   readonly product?: Publication;
   readonly etag?: string | undefined;
   readonly listings: readonly Listing[];
-  /** What was sent, if it could not be saved. */
+  /** The form that was sent, if it could not be saved. */
   readonly form?: URLSearchParams;
   readonly notice?: Notice;
 }

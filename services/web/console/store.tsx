@@ -33,7 +33,7 @@ const FIELDS: readonly FormField[] = [
   { name: 'policies.satisfaction', label: 'Satisfaction', kind: 'text', is_wide: true },
 ];
 
-/** Without a setting, new reviews are published. */
+/** Fills in the default of the service: new reviews are published. */
 const withDefaults = (store: Store) => ({
   ...store,
   new_review_status: store.new_review_status ?? 'published',

@@ -16,7 +16,7 @@ import {
   toggled,
 } from './parts';
 
-/** What the frame of every page shows. */
+/** The content of the frame that all pages have. */
 export interface Frame extends Localized {
   readonly store: Store;
   readonly listings: readonly Listing[];

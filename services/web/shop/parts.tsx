@@ -13,7 +13,7 @@ export const productPath = ({ handle, id }: Publication): string => `/p/${encode
 export const listingPath = ({ handle, id }: { handle?: string; id: string }): string =>
   `/c/${encodeURIComponent(handle ?? id)}`;
 
-/** The price as the customer pays it now, with the one before if it is reduced. */
+/** The price that the customer pays now, with the former price if the price is reduced. */
 export function Price({ product, t, language, now }: Localized & { product: Publication; now: number }) {
   const { price_active, price_amount, price_currency, compare_at_amount, price_range } = product;
   if (!price_active) return <span class="note">{t.price_on_request}</span>;
@@ -51,7 +51,7 @@ export const Stars = ({ t, rating }: { t: Texts; rating: number }) => (
   </span>
 );
 
-/** A picture in the size that the browser needs. `sizes` says how wide it is shown. */
+/** A picture. The browser loads the variant that fits to `sizes`, the width of the picture on the page. */
 export function Picture({ media, alt, sizes, eager }: PictureProps) {
   const { url, variants, width, height } = media;
   if (!url) return null;
@@ -74,7 +74,7 @@ interface PictureProps {
   readonly eager?: boolean;
 }
 
-/** The client gives complete addresses; the shop has the same origin. */
+/** Returns the path of a complete address, because the shop has the same origin as the service. */
 const pathOf = (url: string): string => new URL(url, 'http://shop').pathname;
 
 export function Grid({ products, ...shown }: Localized & { products: readonly Publication[]; now: number }) {
@@ -153,7 +153,7 @@ function withPage(query: URLSearchParams, page: number): string {
 export const isSelected = (query: URLSearchParams, selection: string): boolean =>
   [...new URLSearchParams(selection)].every(([name, value]) => query.has(name, value));
 
-/** Returns the query with the selection, or without it if it is selected already, from the first page on. */
+/** Returns the query of the first page with the selection. Returns it without the selection if it is selected already. */
 export function toggled(query: URLSearchParams, selection: string): string {
   const next = new URLSearchParams(query);
   next.delete('page');

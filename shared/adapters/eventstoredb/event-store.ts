@@ -160,7 +160,7 @@ export class EventStoreDbEventStore implements EventStore {
   }
 }
 
-/** Returns the result of the earlier append if `later_events`, those after the expected revision, begin with `events`. */
+/** Returns the result of the earlier append if the events after the expected revision (`later_events`) begin with `events`. */
 function resultOfEarlierAppend(
   later_events: readonly RecordedEvent[],
   events: readonly EncodedEvent[],

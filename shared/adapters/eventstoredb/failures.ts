@@ -23,7 +23,7 @@ export interface Failure {
   readonly cause: string | undefined;
 }
 
-/** What the causes of missing rights depend on. */
+/** The facts about a call that decide why it has no rights. */
 interface Caller {
   /** Whether the call reads the log of all streams. */
   readonly needs_all: boolean;

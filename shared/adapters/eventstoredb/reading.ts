@@ -59,7 +59,7 @@ export async function readStream(
       maxCount: size,
     });
     for (const event of page) if (!isSystemEvent(event)) events.push(toRecordedEvent(event, names));
-    // Not the number of own events: a page may also contain events of the server.
+    // The number of own events may be lower: a page may also contain events of the server.
     if (page.length < size || events.length === count) return events;
     next = Number(page.at(-1)!.revision) + 1;
   }
@@ -129,7 +129,7 @@ export async function readMarkAt(
   return first && { position: positionOf(first), event_id: first.id };
 }
 
-/** What a read has found. If there are fewer events than asked for and `is_finished`, the log has no others. */
+/** The result of a read. If it has fewer events than asked for and `is_finished`, the log has no others. */
 interface Found<Event> {
   readonly events: Event[];
   readonly is_finished: boolean;

@@ -121,7 +121,7 @@ function causeOf(error: unknown): string {
 
 type Discover = typeof library.discoverEndpoint;
 
-/** What `ServerAddress` passes to the client. The library passes it on. */
+/** The settings that `ServerAddress` passes to the client. The library passes them on. */
 type Settings = Parameters<Discover>[0] & { readonly seeds?: Seeds };
 
 const discoverEndpoint: Discover = (settings: Settings, credentials, failed) => {

@@ -52,7 +52,7 @@ export function serverHints(connection: EventStoreDbConnection, prefix: string):
 }
 
 class RealmReader {
-  /** The number of the connection over which the log was found to contain what was yielded. */
+  /** The number of the connection over which the log was last compared with the yielded events. */
   private checked: number | undefined;
   private yielded: LogMark | undefined;
   /** Whether the last search of the log has come further without finding an event. */

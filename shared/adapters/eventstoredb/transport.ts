@@ -83,7 +83,7 @@ class Host {
   }
 }
 
-/** By address and port. A process connects to few. */
+/** The hosts by address and port. A process connects to few hosts. */
 const hosts = new Map<string, Host>();
 
 /** Includes up to half as much again, so that processes do not try at the same time. */

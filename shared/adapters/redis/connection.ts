@@ -99,7 +99,7 @@ function endConnection(connection: Redis): void {
   }
 }
 
-/** Without the options that change the type of the client. */
+/** The options of an address. They do not change the type of the client. */
 type AddressOptions = Omit<RedisOptions, 'protocol' | 'replyMapping'>;
 
 /**
@@ -186,7 +186,7 @@ function hideCommand(error: unknown): void {
   if (error instanceof Error && 'command' in error) delete error.command;
 }
 
-/** The beginning of an error reply, and what it means in plain words. */
+/** The beginning of an error reply, and its meaning in plain words. */
 const REPLY_CAUSES: readonly (readonly [RegExp, string])[] = [
   [/^WRONGPASS|^ERR invalid (username|password)/, CAUSES.wrong_password],
   [/^NOPERM/, 'the user has no right to run a command, or to use a key or channel'],
@@ -226,7 +226,7 @@ export async function waitUntilReady(connection: Redis, wait_ms: number): Promis
 /** How long opening a store waits for the server. */
 const OPENING_MS = 1_000;
 
-/** What the stores in Redis need. */
+/** The options of a store in Redis. */
 export interface RedisStoreOptions {
   /** `redis://…` or `rediss://…` */
   readonly url: string;

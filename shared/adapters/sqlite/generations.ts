@@ -2,7 +2,7 @@ import { partitionOf } from '../../catalog/events/partitions';
 import type { DocumentWrite } from '../../ports/view-store';
 import type { SqliteConnection } from './connection';
 
-/** Lane is the partition. `generations` counts the batches with documents of unknown stores. */
+/** A lane is a partition. `generations` counts the batches with documents of unknown stores. */
 export const GENERATIONS_SCHEMA = `
   CREATE TABLE generations (lane INTEGER PRIMARY KEY, generation INTEGER NOT NULL) STRICT;
   CREATE TABLE store_generations (store_id TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT, WITHOUT ROWID`;
@@ -55,7 +55,7 @@ export class Generations {
     return sum;
   }
 
-  /** Returns the batches of the store, and those of its partition with documents of unknown stores. */
+  /** Returns how many batches changed documents of the store, or documents of unknown stores in its partition. */
   private read(store_id: string): number {
     const lane = partitionOf(store_id, this.partition_count);
     const count = this.connection.value(

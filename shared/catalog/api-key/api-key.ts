@@ -8,7 +8,7 @@ import { type Aggregate, present, type State } from '../events/aggregate';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { environmentSchema, keyTypeSchema, permissionSchema } from '../vocabulary';
 
-/** Rate limits of one key, instead of those of its type (docs/interface/access.md#rate-limits). Numbers of requests. */
+/** Rate limits of one key, in requests. They replace the limits of its type (docs/interface/access.md#rate-limits). */
 const keyLimitsSchema = z.object({ per_minute: z.number(), per_day: z.number(), burst: z.number() });
 export type KeyLimits = Readonly<z.infer<typeof keyLimitsSchema>>;
 
@@ -157,7 +157,7 @@ export const apiKeyAggregate: Aggregate<ApiKey, ApiKeyEvent, ApiKeyId, ApiKeyCom
 /** `<prefix><43 base64url characters>` (docs/interface/access.md#api-keys). */
 const API_KEY = /^[ps]k_(live|test)_[\w-]{43}$/;
 
-/** Whether the text has the form of an API key. Says nothing about whether there is such a key. */
+/** Whether the text has the form of an API key. The key may not exist. */
 export function isApiKeyText(text: string): boolean {
   return API_KEY.test(text);
 }

@@ -6,13 +6,13 @@ import type { AccountId, AnyId, StoreId } from '../../kernel/ids';
 import type { Category } from './envelope';
 import type { EventDefinition } from './event-definition';
 
-/** What the events of a stream fold to. */
+/** The state of a resource: the result of folding the events of its stream. */
 export type State<Resource> =
   | { readonly tag: 'absent' }
   | { readonly tag: 'present'; readonly resource: Resource }
   | Deleted<Resource>;
 
-/** `resource`: what it was before, if it can be restored. */
+/** `resource`: the resource before the deletion, if it can be restored. */
 export interface Deleted<Resource> {
   readonly tag: 'deleted';
   readonly store_id: StoreId;
@@ -27,7 +27,7 @@ export const present = <Resource>(resource: Resource): State<Resource> => ({ tag
 export const stateOf = <Resource>(resource: Resource | null | undefined): State<Resource> =>
   resource ? present(resource) : ABSENT;
 
-/** The events of a kind of resource, what they fold to, and which commands append them. */
+/** A kind of resource: its events, how they are folded to a state, and which events its commands append. */
 export interface Aggregate<Resource, Event, Id extends AnyId, Command> {
   readonly category: Category;
   /** Its event types. A snapshot of a state is only used with the definitions that it was folded with. */

@@ -100,7 +100,7 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export function recordedEvent(stored: StoredEvent, stored_at: string): RecordedEvent {
   const { position, stream, revision, id, type, schema_version, data, metadata } = stored;
   const has_valid_metadata = isMetadata(metadata);
-  // Without a spread, which V8 copies slowly: a rebuild calls this for every event.
+  // No spread, which V8 copies slowly: a rebuild calls this function for every event.
   if (has_valid_metadata && isObject(data) && isVersion(schema_version))
     return { position, stream, revision, id, type, schema_version, data, metadata };
   return {

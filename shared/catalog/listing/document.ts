@@ -19,7 +19,7 @@ const keys = {
   parent_id: 'text',
   /** When the visibility changes next (`dueAt`), in milliseconds. Null if no time is set. */
   due_at: 'integer',
-  /** Of a deleted listing, whose other keys are null: its store, and the time of the deletion. */
+  /** The store of a deleted listing, and the time of the deletion. The other keys of a deleted listing are null. */
   deleted_in: 'text',
   deleted_at: 'text',
 } as const;

@@ -14,7 +14,7 @@ const fieldEvents = changeEvents(listingFields, LISTING_CHANGES);
 export const listingEvents = [
   defineEvent('ListingCreated', created),
   ...fieldEvents,
-  // With the fields of the relations, as the creation has them: the listing comes back to them.
+  // Has the fields of the relations, as the creation has them: the listing returns to its parent and its media.
   defineEvent('ListingRestored', z.object({ store_id, parent_id, media_ids })),
   defineEvent('ListingErased', ERASED),
   defineEvent('ListingDeleted', z.object({})),

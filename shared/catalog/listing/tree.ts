@@ -4,7 +4,7 @@ export const LISTING_LEVELS_MAX = 6;
 /** How many listings of one level below another are looked at. */
 export const LISTINGS_BELOW_MAX = 10_000;
 
-/** What places a listing in the tree. */
+/** A listing with its parent in the tree. */
 interface Placed {
   readonly id: string;
   /** Null for a listing at the top. The listing with this id may be deleted. */

@@ -52,7 +52,7 @@ export type MediaProgress =
   | { readonly status: 'ready'; readonly pictures: MediaPictures }
   | { readonly status: 'failed'; readonly reason: MediaFailure };
 
-/** A media: the state that its events fold to. `hash`, type and sizes are those of the upload. */
+/** A media: the state that its events fold to. `hash`, type and sizes describe the upload. */
 export interface Media extends Omit<MediaUpload, 'store_id'>, Values<typeof mediaFields> {
   readonly id: MediaId;
   readonly store_id: StoreId;
@@ -132,7 +132,7 @@ export const mediaAggregate: Aggregate<Media, MediaEvent, MediaId, MediaCommand>
   owner: ({ store_id }) => ({ store_id }),
 };
 
-/** Returns the resource. Type and sizes are those of the upload. It has URLs only if the media is `ready`. */
+/** Returns the resource. Its type and sizes describe the upload. It has URLs only if the media is `ready`. */
 export function mediaResource(media: Media, environment: Environment): JsonObject {
   const { progress } = media;
   const pictures = progress.status === 'ready' ? progress.pictures : null;

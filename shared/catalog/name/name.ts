@@ -41,7 +41,7 @@ export const nameAggregate: Aggregate<ReservedName, NameEvent, NameId, ReservedN
   category: 'name',
   events: nameEvents,
   state_version: 1,
-  // Only an operator can delete such a stream.
+  // Only an operator can delete the stream of a name.
   not_found: 'lost_race',
   evolve: (_state, { data }) => present(data),
   decide: (_state, data) => accept({ type: 'NameReserved', data }),

@@ -6,7 +6,7 @@ const keys = {
   store_id: 'text',
   /** The publication whose list and summary contain the review. Null unless the review is published. */
   publication_id: 'text',
-  /** The publication, whatever the status of the review. */
+  /** The publication of the review, also if the review is not published. */
   about_id: 'text',
   status: 'text',
   created_at: 'text',

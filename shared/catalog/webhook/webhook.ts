@@ -62,7 +62,7 @@ export const webhookEvents = [
   defineEvent('WebhookSecretRotated', z.object({ secret: z.string(), previous_until: z.string() })),
   defineEvent('WebhookPinged', z.object({})),
   defineEvent('WebhookReplayed', z.object({ after: z.string() })),
-  /** What a round of deliveries has done. `settled`: the pending messages that are delivered or not wanted any more. */
+  /** The result of a round of deliveries. `settled`: the pending messages that are delivered or not wanted any more. */
   defineEvent(
     'WebhookDelivered',
     z.object({
@@ -179,9 +179,9 @@ function afterDelivery(before: Webhook, { after, attempts, pending, settled }: D
   };
 }
 
-/** What a round of deliveries has done. */
+/** The result of a round of deliveries. */
 export interface Round extends Delivered {
-  /** That of the webhook when the round began. */
+  /** The generation of the webhook when the round began. */
   readonly generation: number;
   readonly stop?: z.infer<typeof stopSchema> | undefined;
 }
