@@ -14,7 +14,7 @@ export const STYLE_ROUTE = assetRoute('console', 'css', STYLE);
 export const HEADERS = { ...PAGE_HEADERS, 'Cache-Control': 'no-store' };
 const REFRESH_S = 2;
 
-export interface ShownPage {
+export interface PageContent {
   readonly title: string;
   readonly body: VNode;
   readonly notice?: Notice | undefined;
@@ -25,8 +25,8 @@ export interface ShownPage {
 }
 
 /** The answer of a page: HTML, a redirect or a file. */
-export type Shown =
-  | ShownPage
+export type PageAnswer =
+  | PageContent
   /** Redirects. The next page shows `saved`. */
   | { readonly location: string; readonly saved?: string }
   | { readonly file: Answer };
@@ -63,13 +63,13 @@ export const redirect = (Location: string, headers: Record<string, string> = {})
   htmlAnswer('', 303, { ...HEADERS, ...headers, Location });
 
 /** Answers with a page, a redirect or a file. `query` may have the `saved` of the redirect that led here. */
-export function show(site: Site, shown: Shown, query: URLSearchParams): PublicAnswer {
-  if ('file' in shown) return shown.file;
-  if ('location' in shown) return redirect(withSaved(shown.location, shown.saved));
+export function show(site: Site, answer: PageAnswer, query: URLSearchParams): PublicAnswer {
+  if ('file' in answer) return answer.file;
+  if ('location' in answer) return redirect(withSaved(answer.location, answer.saved));
   const saved = query.get('saved');
   return render(site, {
-    ...shown,
-    notice: shown.notice ?? (saved ? { text: saved.slice(0, 200) } : undefined),
+    ...answer,
+    notice: answer.notice ?? (saved ? { text: saved.slice(0, 200) } : undefined),
   });
 }
 
@@ -80,7 +80,7 @@ const withSaved = (location: string, saved: string | undefined): string =>
 
 export function render(
   site: Site,
-  { status = 200, headers, body, refreshes = false, ...page }: ShownPage,
+  { status = 200, headers, body, refreshes = false, ...page }: PageContent,
 ): TextAnswer {
   const html = renderToString(
     <Layout {...page} site={site} style={STYLE_ROUTE.path}>
@@ -108,7 +108,7 @@ export function refuse(site: Site): TextAnswer {
 }
 
 /** Returns a page that only says why there is nothing else to show. */
-export const messagePage = (title: string, status: number, message: MessageProps): ShownPage => ({
+export const messagePage = (title: string, status: number, message: MessageProps): PageContent => ({
   title,
   status,
   body: <Message {...message} />,

@@ -16,7 +16,7 @@ import {
 } from '../../command/api-key';
 import type { ControlDeps, WriteContext } from '../../command/execute';
 import { InvalidText } from './fields';
-import { messagePage, type Shown } from './frame';
+import { messagePage, type PageAnswer } from './frame';
 import { Button, NewSecret, Select, Submit, secondOf, WideTable } from './parts';
 import { type Page, unlessInvalid, type Visit } from './visit';
 
@@ -46,7 +46,7 @@ export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'ch
     const ids = new Set(created ? [...own, created.id] : own);
     return Promise.all([...ids].map((id) => readApiKey(deps, id)));
   };
-  const list = async ({ principal }: Visit, created?: CreatedApiKey): Promise<Shown> => ({
+  const list = async ({ principal }: Visit, created?: CreatedApiKey): Promise<PageAnswer> => ({
     title: 'Keys',
     body: (
       <Keys
@@ -93,26 +93,27 @@ export function keyPages(deps: KeyDeps): Readonly<Record<'list' | 'create' | 'ch
       // If the form is sent again, as by a reload of the answer, the page asks again: the expiry of the old key has changed.
       if (form.get('confirmed') !== expiryOf(key))
         return { title: 'Keys', body: <Confirm apiKey={key} action={action} /> };
-      const context = contextOf(principal);
-      if (action === 'revoke') {
-        await revokeApiKey(deps, context, key.id);
-        return { location: HOME, saved: `Revoked ${key.name}.` };
-      }
-      const old_valid_until = new Date(deps.system.now() + OVERLAP_MS);
-      const expires_at = key.expires_at === null ? {} : { expires_at: new Date(key.expires_at) };
-      let created: CreatedApiKey | undefined;
-      const onCreated = async (next: CreatedApiKey): Promise<void> => {
-        created = next;
-      };
-      try {
-        await rotateApiKey(deps, context, key.id, { old_valid_until, ...expires_at }, onCreated);
-      } catch (error) {
-        // The new key can be shown only now. The list shows that the old key does not expire yet.
-        if (!created) throw error;
-      }
-      return list(visit, created);
+      if (action === 'rotate') return list(visit, await rotate(deps, contextOf(principal), key));
+      await revokeApiKey(deps, contextOf(principal), key.id);
+      return { location: HOME, saved: `Revoked ${key.name}.` };
     }),
   };
+}
+
+/** Replaces a key. Returns the new key also if the old one then gets no expiry, because the new one can be shown only now. */
+async function rotate(deps: KeyDeps, context: WriteContext, key: ApiKey): Promise<CreatedApiKey> {
+  const old_valid_until = new Date(deps.system.now() + OVERLAP_MS);
+  const expires_at = key.expires_at === null ? {} : { expires_at: new Date(key.expires_at) };
+  let created: CreatedApiKey | undefined;
+  const onCreated = async (next: CreatedApiKey): Promise<void> => {
+    created = next;
+  };
+  try {
+    await rotateApiKey(deps, context, key.id, { old_valid_until, ...expires_at }, onCreated);
+  } catch (error) {
+    if (!created) throw error;
+  }
+  return created!;
 }
 
 const contextOf = ({ account_id, api_key_id }: Principal): WriteContext => ({

@@ -101,9 +101,9 @@ const featuredOf = (client: CatalogClient, id: string) =>
 
 /** Reads some of the other products of a listing, found by `words` if there are any. */
 async function othersOf(client: CatalogClient, id: string, words: string): Promise<readonly Publication[]> {
-  const asked = { visibility: 'all', featured: false, limit: OFFERED_MAX } as const;
-  if (words === '') return (await client.listings.publications(id, asked).page()).others;
-  return (await client.store.search(words, { ...asked, listing_id: id }).page()).data;
+  const parameters = { visibility: 'all', featured: false, limit: OFFERED_MAX } as const;
+  if (words === '') return (await client.listings.publications(id, parameters).page()).others;
+  return (await client.store.search(words, { ...parameters, listing_id: id }).page()).data;
 }
 
 export const listingPage: Page = async ({ client, id, query, form }, notice) => {

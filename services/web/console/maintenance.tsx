@@ -4,7 +4,7 @@ import type { VerifyResult } from '../../../projections/maintenance/verify';
 import { REALMS, type Realm } from '../../../shared/catalog/realm';
 import { assertNever } from '../../../shared/kernel/errors';
 import { shortenText } from '../../../shared/kernel/text';
-import type { Shown } from './frame';
+import type { PageAnswer } from './frame';
 import { HOME, hideSecrets, link, messageOf, type Page, Rows } from './operator-frame';
 import { Button } from './parts';
 
@@ -21,11 +21,11 @@ const titleOf = (task: Task, realm: Realm): string => `${task[0]!.toUpperCase()}
 
 /** Shows the last task of a realm, or asks before another one. A form starts or stops one. */
 export const taskPage: Page = async ({ deps: { maintain }, query, form }) => {
-  const asked = form ?? query;
-  const realm = REALMS.find((each) => each === asked.get('realm'));
-  const task = TASKS.find((each) => each === asked.get('task'));
+  const parameters = form ?? query;
+  const realm = REALMS.find((each) => each === parameters.get('realm'));
+  const task = TASKS.find((each) => each === parameters.get('task'));
   const is_stop = form?.get('action') === 'stop';
-  if (!realm || (!task && (asked.has('task') || (form && !is_stop))))
+  if (!realm || (!task && (parameters.has('task') || (form && !is_stop))))
     return messageOf('Not found', 'There is no such task.', 404);
   const shown = { location: link('/task', { realm }) };
   if (form && task && !is_stop) {
@@ -40,14 +40,14 @@ export const taskPage: Page = async ({ deps: { maintain }, query, form }) => {
   return messageOf('Nothing runs', `No task of ${realm} was started here since the service started.`, 200);
 };
 
-const runningMessage = (realm: Realm, state: TaskState | undefined): Shown =>
+const runningMessage = (realm: Realm, state: TaskState | undefined): PageAnswer =>
   messageOf(
     'Already running',
     `A ${state?.task} of ${realm} is running. Stop it, or wait until it has ended.`,
     409,
   );
 
-function askPage(realm: Realm, task: Task): Shown {
+function askPage(realm: Realm, task: Task): PageAnswer {
   const title = titleOf(task, realm);
   const body = (
     <form method="post" action={`${HOME}/task`}>
@@ -72,7 +72,7 @@ function askPage(realm: Realm, task: Task): Shown {
   return { title, body };
 }
 
-function statePage(realm: Realm, state: TaskState): Shown {
+function statePage(realm: Realm, state: TaskState): PageAnswer {
   const title = titleOf(state.task, realm);
   const is_running = state.status === 'running';
   const body = (

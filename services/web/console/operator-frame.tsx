@@ -7,7 +7,7 @@ import type { System } from '../../../shared/kernel/system';
 import type { ActiveView } from '../../../shared/ports/document-reader';
 import type { EventStore } from '../../../shared/ports/event-store';
 import type { ViewStore } from '../../../shared/ports/view-store';
-import { messagePage, type Shown } from './frame';
+import { messagePage, type PageAnswer } from './frame';
 import type { Site } from './layout';
 import { secondOf, Table } from './parts';
 
@@ -28,7 +28,7 @@ interface Visit {
   /** Undefined for a GET. */
   readonly form: URLSearchParams | undefined;
 }
-export type Page = (visit: Visit) => Promise<Shown>;
+export type Page = (visit: Visit) => Promise<PageAnswer>;
 
 export const HOME = '/console/operator';
 export const OPERATOR: Site = {
@@ -46,7 +46,7 @@ export const OPERATOR: Site = {
 /** How many rows a table shows. */
 const ROWS_MAX = 500;
 
-export const messageOf = (heading: string, hint: string, status: number): Shown =>
+export const messageOf = (heading: string, hint: string, status: number): PageAnswer =>
   messagePage(heading, status, { heading, hint, back: OPERATOR.sections[0]! });
 
 export const link = (path: string, parameters: Record<string, string>): string =>

@@ -263,9 +263,9 @@ const streamsText = (count: number): string => (count === 1 ? '1 stream' : `${co
 
 /** Asks before a retry or a skip, and does it if the form names the same events: nothing has changed meanwhile. */
 const releasePage: Page = async ({ deps, query, form }) => {
-  const asked = form ?? query;
-  const action = asked.get('action') === 'skip' ? 'skip' : 'retry';
-  const [stream, group] = [asked.get('stream'), asked.get('group') ?? ''];
+  const parameters = form ?? query;
+  const action = parameters.get('action') === 'skip' ? 'skip' : 'retry';
+  const [stream, group] = [parameters.get('stream'), parameters.get('group') ?? ''];
   const waiting = stream ? { stream: stream as StreamName } : { group };
   const found = (await waitingStreams(deps)).filter((each) =>
     stream ? each.stream === stream : each.group === group,

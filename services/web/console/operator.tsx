@@ -43,12 +43,12 @@ export function operatorRoutes(deps: OperatorDeps, token: string | undefined): P
       if (is_form && !frame.isOwnForm(req)) return frame.refuse(OPERATOR);
       const form = is_form ? await readForm(req) : undefined;
       const query = new URL(req.url, 'http://console').searchParams;
-      const shown = await page({ deps, query, form }).catch((error: unknown) => {
+      const answer = await page({ deps, query, form }).catch((error: unknown) => {
         if (!(error instanceof CatalogError)) throw error;
         const { status, message } = errorCatalogue[error.condition];
         return messageOf('This did not work', error.message || message, status);
       });
-      return frame.show(OPERATOR, shown, query);
+      return frame.show(OPERATOR, answer, query);
     }),
   );
   return [
@@ -66,7 +66,7 @@ export function operatorRoutes(deps: OperatorDeps, token: string | undefined): P
   ];
 }
 
-function signInPage(shown: Partial<frame.ShownPage> = {}): TextAnswer {
+function signInPage(content: Partial<frame.PageContent> = {}): TextAnswer {
   const texts = {
     heading: 'Operator',
     label: 'Token',
@@ -75,7 +75,7 @@ function signInPage(shown: Partial<frame.ShownPage> = {}): TextAnswer {
     note: 'Sign in with the token of CONSOLE_OPERATOR_TOKEN.',
   };
   const body = <SignIn {...texts} />;
-  return frame.render({ ...OPERATOR, sections: [] }, { title: 'Sign in', body, ...shown });
+  return frame.render({ ...OPERATOR, sections: [] }, { title: 'Sign in', body, ...content });
 }
 
 class Session {

@@ -18,7 +18,7 @@ import {
   textOf,
   VARIANT_FIELDS,
 } from './fields';
-import type { Shown } from './frame';
+import type { PageAnswer } from './frame';
 import { LISTINGS_MAX } from './listings';
 import { Button, Fields, Input, minuteOf, WideTable } from './parts';
 import { Pictures, picturesOf } from './pictures';
@@ -31,7 +31,7 @@ const VALUE_LENGTH = 60;
 
 // --- The editor ---
 
-export async function editorPage({ client, store, id, form }: Visit, notice?: Notice): Promise<Shown> {
+export async function editorPage({ client, store, id, form }: Visit, notice?: Notice): Promise<PageAnswer> {
   const sent = notice && { notice, form: changedIn(form) };
   const listings = await take(
     client.listings.list({ visibility: 'all', sort: 'name', order: 'asc' }),

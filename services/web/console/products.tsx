@@ -5,7 +5,7 @@ import { Pager, Picture } from '../shop/parts';
 import { TEXTS } from '../shop/texts';
 import { planBulk } from './bulk';
 import type { Notice } from './fields';
-import type { Shown } from './frame';
+import type { PageAnswer } from './frame';
 import { Deleted, Select, Submit, WideTable } from './parts';
 import { HOME, noticeOf, type Page } from './visit';
 
@@ -33,7 +33,7 @@ export const productsPage: Page = async ({ client, query }) => {
   const page = Number(query.get('page') ?? 1);
   const [visibility] = VISIBILITIES.find(([value]) => value === query.get('visibility')) ?? VISIBILITIES[0];
   const in_stock = ['true', 'false'].find((each) => each === query.get('in_stock'));
-  const asked = {
+  const parameters = {
     visibility,
     limit: PAGE_SIZE,
     expand: ['media'],
@@ -41,8 +41,8 @@ export const productsPage: Page = async ({ client, query }) => {
     ...(Number.isSafeInteger(page) && page > 0 && { page }),
   } as const;
   const { data: products, meta } = await (words === '' || visibility === 'deleted'
-    ? client.publications.list(asked).page()
-    : client.store.search(words, { ...asked, visibility }).page());
+    ? client.publications.list(parameters).page()
+    : client.store.search(words, { ...parameters, visibility }).page());
   const { total_items, total_pages, page: shown_page } = meta.pagination;
   const body = (
     <>
@@ -122,9 +122,9 @@ export const bulkPage: Page = async ({ client, form }) => {
   });
   const plan = hash('sha256', JSON.stringify(planned), 'base64url');
   const sent = form.get('plan');
-  const preview = (shown: Notice | undefined): Shown => ({
+  const preview = (reason: Notice | undefined): PageAnswer => ({
     title: 'Preview',
-    notice: shown,
+    notice: reason,
     body: (
       <>
         <h1>Preview</h1>
@@ -132,7 +132,7 @@ export const bulkPage: Page = async ({ client, form }) => {
           {form.getAll('id').map((id) => (
             <input key={id} type="hidden" name="id" value={id} />
           ))}
-          <BulkFields form={form} notice={shown} />
+          <BulkFields form={form} notice={reason} />
           <p>
             <button type="submit" class="quiet">
               Preview again

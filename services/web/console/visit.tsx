@@ -12,11 +12,11 @@ import {
   cookieOf,
   isOwnForm,
   messagePage,
+  type PageAnswer,
+  type PageContent,
   redirect,
   refuse,
   render,
-  type Shown,
-  type ShownPage,
   show,
   tooManyAttempts,
 } from './frame';
@@ -50,7 +50,7 @@ export interface Visit {
 }
 
 /** `notice`: why the service has refused the form, if the page is shown again. */
-export type Page = (visit: Visit, notice?: Notice) => Promise<Shown>;
+export type Page = (visit: Visit, notice?: Notice) => Promise<PageAnswer>;
 
 export interface SignInDeps {
   readonly sessions: Sessions;
@@ -59,8 +59,8 @@ export interface SignInDeps {
   readonly tokens: AuthEndpoint;
 }
 
-const signInPage = (shown: Partial<ShownPage>): TextAnswer =>
-  render(siteOf(undefined), { title: 'Sign in', body: SIGN_IN, ...shown });
+const signInPage = (content: Partial<PageContent>): TextAnswer =>
+  render(siteOf(undefined), { title: 'Sign in', body: SIGN_IN, ...content });
 
 export async function signIn(
   req: HttpRequest,
@@ -129,8 +129,8 @@ export async function visit(
   try {
     store = await client.store.get();
     const principal = await authenticate(token);
-    const shown = await page({ client, principal, store, id, query, form, req, fetchApi });
-    return show(siteOf(store), shown, query);
+    const answer = await page({ client, principal, store, id, query, form, req, fetchApi });
+    return show(siteOf(store), answer, query);
   } catch (thrown) {
     const error = toApiError(thrown);
     if (!(error instanceof CatalogApiError)) throw error;
@@ -169,14 +169,14 @@ export function noticeOf(thrown: unknown): Notice {
 }
 
 /** Shows a page again, with the reason why its form was refused. */
-export const showAgain = async (page: Page, each: Visit, notice: Notice): Promise<Shown> =>
-  ({ ...(await page(each, notice)), notice, status: 422 }) as Shown;
+export const showAgain = async (page: Page, visit: Visit, notice: Notice): Promise<PageAnswer> =>
+  ({ ...(await page(visit, notice)), notice, status: 422 }) as PageAnswer;
 
 /** Returns a page that writes, and that shows `page` with the reason if the service refuses the form. */
 export const unlessInvalid =
   (page: Page, write: Page): Page =>
-  (each) =>
-    write(each).catch((error: unknown) => showAgain(page, each, noticeOf(error)));
+  (visit) =>
+    write(visit).catch((error: unknown) => showAgain(page, visit, noticeOf(error)));
 
 /** Returns the first items of a list. Reads its pages one after another. */
 export async function take<Item>(items: AsyncIterable<Item>, max: number): Promise<Item[]> {

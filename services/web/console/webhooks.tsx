@@ -1,5 +1,5 @@
 import type { Delivery, Webhook } from '../../../shared/client';
-import type { Shown } from './frame';
+import type { PageAnswer } from './frame';
 import { Button, NewSecret, Submit, secondOf, WideTable } from './parts';
 import { type Page, unlessInvalid, type Visit } from './visit';
 
@@ -9,7 +9,7 @@ const WEBHOOKS_MAX = 50;
 const DELIVERIES_MAX = 10;
 
 /** Shows the webhooks. `secret`: the secret of a webhook that was just made, or the new secret of another one. */
-async function show({ client }: Visit, secret?: string): Promise<Shown> {
+async function show({ client }: Visit, secret?: string): Promise<PageAnswer> {
   const { data } = await client.webhooks.list({ limit: WEBHOOKS_MAX }, { consistent: true }).page();
   const panels = await Promise.all(
     data.map(async (webhook) => {
