@@ -5,7 +5,7 @@ import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partit
 import { CatalogError } from '../../shared/kernel/errors';
 import { ALL_PARTS } from '../../shared/ports/view-store';
 import { nextBatch } from '../contract/some-documents';
-import { fetch } from '../support/fetch';
+import { openPage } from '../support/console';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
 
@@ -32,21 +32,8 @@ interface Sent {
   readonly base?: string;
 }
 
-/** Opens a page of the operator, or sends a form as a browser does from a page of the console. */
-async function open(path: string, sent: Sent = {}) {
-  const posted = sent.form && {
-    method: 'POST',
-    body: new URLSearchParams(sent.form),
-    headers: { origin: sent.origin ?? harness.url },
-  };
-  const answer = await fetch(`${harness.url}${sent.base ?? '/console/operator'}${path}`, {
-    redirect: 'manual',
-    ...posted,
-    headers: { cookie: sent.cookie ?? cookie, ...posted?.headers },
-  });
-  const location = answer.headers.get('location') ?? '';
-  return { status: answer.status, headers: answer.headers, html: await answer.text(), location };
-}
+const open = (path: string, { form, base = '/console/operator', ...headers }: Sent = {}) =>
+  openPage(harness.url + base + path, { ...(form && { form }), headers: { cookie, ...headers } });
 
 async function signIn(): Promise<void> {
   const { status, headers, location } = await open('/sign-in', { form: { token: TOKEN } });

@@ -6,6 +6,18 @@ interface Sent {
   readonly headers?: Record<string, string>;
 }
 
+/** Opens a page, or sends a form as a browser does from a page of the same site. */
+export async function openPage(url: string, { form, headers = {} }: Sent = {}) {
+  const body = form instanceof FormData ? form : form && new URLSearchParams(form);
+  const answer = await fetch(url, {
+    redirect: 'manual',
+    ...(body && { method: 'POST', body }),
+    headers: { ...(body && { origin: new URL(url).origin }), ...headers },
+  });
+  const location = answer.headers.get('location') ?? '';
+  return { status: answer.status, headers: answer.headers, html: await answer.text(), location };
+}
+
 /** A merchant who uses the console as a browser without client script does. */
 export class ConsoleVisitor {
   cookie = '';
@@ -19,17 +31,8 @@ export class ConsoleVisitor {
     return answer;
   }
 
-  /** Opens a page, or sends a form as a browser does from a page of the console. */
-  async open(path: string, { form, headers = {} }: Sent = {}) {
-    const { url } = this.harness;
-    const body = form instanceof FormData ? form : form && new URLSearchParams(form);
-    const sent = body && { method: 'POST', body, headers: { origin: url } };
-    const answer = await fetch(`${url}/console${path}`, {
-      redirect: 'manual',
-      ...sent,
-      headers: { ...(this.cookie && { cookie: this.cookie }), ...sent?.headers, ...headers },
-    });
-    const location = answer.headers.get('location') ?? '';
-    return { status: answer.status, headers: answer.headers, html: await answer.text(), location };
+  open(path: string, sent: Sent = {}) {
+    const headers = { ...(this.cookie && { cookie: this.cookie }), ...sent.headers };
+    return openPage(`${this.harness.url}/console${path}`, { ...sent, headers });
   }
 }

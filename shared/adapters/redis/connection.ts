@@ -251,7 +251,7 @@ export async function openWithScripts<Commands>(
   return connection as Redis & Commands;
 }
 
-/** Returns a function that throws `CatalogError('unavailable')`, for the `onTimeout` of `withTimeout`. */
+/** Makes `withTimeout` reject with `CatalogError('unavailable')`: the result is its `onTimeout`. */
 export function throwUnavailable(connection?: Redis): () => never {
   return () => {
     throw toUnavailable(connection);

@@ -6,8 +6,11 @@ import type { SqliteConnection } from './connection';
 export const GENERATIONS_SCHEMA = `
   CREATE TABLE generations (lane INTEGER PRIMARY KEY, generation INTEGER NOT NULL) STRICT;
   CREATE TABLE store_generations (store_id TEXT PRIMARY KEY, generation INTEGER NOT NULL) STRICT, WITHOUT ROWID`;
-const RAISE_LANE = `INSERT INTO generations (lane, generation) VALUES (?, 1)
-  ON CONFLICT (lane) DO UPDATE SET generation = generation + 1`;
+/** Returns the statement that counts a batch of a lane or of a store. */
+const raise = (table: string, key: string): string =>
+  `INSERT INTO ${table} (${key}, generation) VALUES (?, 1) ON CONFLICT (${key}) DO UPDATE SET generation = generation + 1`;
+const RAISE_LANE = raise('generations', 'lane');
+const RAISE_STORE = raise('store_generations', 'store_id');
 
 /** Counts the batches that have changed documents of each store, for all processes that have the file open. */
 export class Generations {
@@ -31,12 +34,7 @@ export class Generations {
     const stores = new Set(writes.map(storeOf));
     for (const store_id of stores)
       if (store_id === undefined) this.connection.run(RAISE_LANE, [partition]);
-      else
-        this.connection.run(
-          `INSERT INTO store_generations (store_id, generation) VALUES (?, 1)
-           ON CONFLICT (store_id) DO UPDATE SET generation = generation + 1`,
-          [store_id],
-        );
+      else this.connection.run(RAISE_STORE, [store_id]);
   }
 
   /**
