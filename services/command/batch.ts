@@ -11,6 +11,7 @@ import { present, type State } from '../../shared/catalog/events/aggregate';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { greatest } from '../../shared/catalog/events/positions';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
+import type { Environment } from '../../shared/catalog/realm';
 import { storeAggregate } from '../../shared/catalog/store/store';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody, parseQuery } from '../../shared/http/validation';
@@ -19,6 +20,7 @@ import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import { deriveId, timeOfId } from '../../shared/kernel/ids';
 import { load, streamIn } from '../../shared/ports/stream-state';
 import type { StoreIdentity } from './derived-ids';
+import { dryRun } from './dry-run';
 import { listings } from './listing';
 import { publicationPatchSchema, publications } from './publication';
 import { awaitProjection, type RouteDeps, storeForNew } from './request';
@@ -53,86 +55,9 @@ const NOT_BEGUN = new CatalogError('too_large', {
 
 /**
  * Returns the route of `POST /api/publications/batch`. Each item is a request to the route of its action, which does not
- * wait for the projection. A dry run is the same request with `dry_run`, so both check the same.
+ * wait for the projection. A dry run carries out the same requests with `dryRun`, so both check the same.
  */
 export function batchRoute(deps: RouteDeps): Route {
-  const handlers = new Map(
-    [...publications.routes(deps), ...listings.routes(deps)].map((route) => [
-      `${route.method} ${route.path}`,
-      route.handler,
-    ]),
-  );
-
-  async function run({ method, path }: ApiOperation, request: () => ApiRequest): Promise<Outcome> {
-    try {
-      return await handlers.get(`${method} ${path}`)!(request());
-    } catch (error) {
-      if (!(error instanceof CatalogError) || errorCatalogue[error.condition].status >= 500) throw error;
-      return error;
-    }
-  }
-
-  /**
-   * Carries out one listing after the other, then the items. Rejects with the first server error after all have ended. Items
-   * that have not begun at `until_ms` fail with `too_large`. Rejects with it if nothing was written.
-   */
-  async function runAll(
-    request: ApiRequest,
-    store: StoreIdentity,
-    batch: PublicationBatch,
-    until_ms: number,
-  ): Promise<Outcomes> {
-    const of_listings: Outcome[] = [];
-    for (const [index, listing] of (batch.listings ?? []).entries())
-      of_listings.push(await run(writes.putListing, () => requestOf(request, listing, `listing ${index}`)));
-    const ids = await listingIds(request, store, batch, of_listings);
-    const runItem = (of_batch: ApiRequest, item: PublicationBatchItem, index: number): Promise<Outcome> =>
-      run(OPERATIONS[item.action], () => requestOf(of_batch, inListing(item, ids), String(index)));
-    const planOf = plannedBy(batch.items);
-    const to_check = { ...request, dry_run: true, planned: planOf(async () => true) };
-    const planned = planOf(
-      async (item, index) => !((await runItem(to_check, item, index)) instanceof CatalogError),
-    );
-    const carryOut = async (item: PublicationBatchItem, index: number): Promise<Outcome> => {
-      const turn = longTurn();
-      if (turn) await turn;
-      if (performance.now() > until_ms) return NOT_BEGUN;
-      const outcome = await runItem({ ...request, planned }, item, index);
-      const moves = ids.get(item.listing_external_id ?? '') === null;
-      return moves ? movedToNew(outcome) : outcome;
-    };
-    const slots = new Semaphore(AT_ONCE);
-    const items = await allEnded(batch.items.map((item, index) => slots.run(() => carryOut(item, index))));
-    const may_be_written = !request.dry_run && (of_listings.length > 0 || items[0] !== NOT_BEGUN);
-    if (!may_be_written && items.includes(NOT_BEGUN)) throw NOT_BEGUN;
-    return { listings: of_listings, items };
-  }
-
-  /**
-   * Returns the ids of the listings that the batch has put, and of the listings that its items name, by external id: null
-   * if a dry run would create the listing. A listing that does not exist or failed is not in the map.
-   */
-  async function listingIds(
-    { dry_run, principal: { environment } }: ApiRequest,
-    store: StoreIdentity,
-    { listings: sent = [], items }: PublicationBatch,
-    outcomes: readonly Outcome[],
-  ): Promise<ReadonlyMap<string, string | null>> {
-    const ids = new Map<string, string | null>();
-    for (const [index, outcome] of outcomes.entries()) {
-      if (outcome instanceof CatalogError) continue;
-      const { id, result } = dataOf(outcome);
-      ids.set(sent[index]!.external_id, dry_run && result === 'created' ? null : id);
-    }
-    const put = new Set(sent.map(({ external_id }) => external_id));
-    for (const name of new Set(items.flatMap(({ listing_external_id }) => listing_external_id ?? []))) {
-      if (put.has(name)) continue;
-      const { id, is_new } = await listings.idOfExternal(deps, environment, store, name);
-      if (!is_new) ids.set(name, id);
-    }
-    return ids;
-  }
-
   return routeOf(writes.batchPublications, async (request) => {
     const { on_error, dry_run = false } = parseQuery(batchQuerySchema, request.query);
     const batch = parseBody(publicationBatchBody, request.body);
@@ -146,14 +71,16 @@ export function batchRoute(deps: RouteDeps): Route {
     if (on_error === 'reject_all' && !dry_run) {
       // Writing takes as long as checking.
       const check_end_ms = (performance.now() + end_ms) / 2;
-      assertValid(await runAll({ ...in_store, dry_run: true }, identity, batch, check_end_ms));
+      assertValid(await runBatch(deps, in_store, identity, batch, true, check_end_ms));
     }
-    const outcomes = await runAll({ ...in_store, dry_run }, identity, batch, end_ms);
+    const outcomes = await runBatch(deps, in_store, identity, batch, dry_run, end_ms);
     const headers = [...outcomes.listings, ...outcomes.items].flatMap((one) =>
       one instanceof CatalogError ? [] : [one.headers!],
     );
+    // The positions of a dry run are not in the log.
+    const positions = dry_run ? [] : headers.map((one) => BigInt(one['X-Catalog-Position']!));
     const written = {
-      position: greatest([store.position, ...headers.map((one) => BigInt(one['X-Catalog-Position']!))]),
+      position: greatest([store.position, ...positions]),
       repeated: headers.some((one) => 'Idempotent-Replayed' in one),
     };
     return {
@@ -163,11 +90,114 @@ export function batchRoute(deps: RouteDeps): Route {
   });
 }
 
+type Handlers = ReadonlyMap<string, Route['handler']>;
+
+/** Returns the handlers of the items, by method and path. */
+const handlersOf = (deps: RouteDeps): Handlers =>
+  new Map(
+    [...publications.routes(deps), ...listings.routes(deps)].map((route) => [
+      `${route.method} ${route.path}`,
+      route.handler,
+    ]),
+  );
+
+/**
+ * Carries out one listing after the other, then the items. With `dry_run`, nothing is written. Rejects with the first server
+ * error after all have ended. Items that have not begun at `until_ms` fail with `too_large`. Rejects with it if nothing was
+ * written.
+ */
+async function runBatch(
+  runtime: RouteDeps,
+  sent: ApiRequest,
+  store: StoreIdentity,
+  batch: PublicationBatch,
+  dry_run: boolean,
+  until_ms: number,
+): Promise<Outcomes> {
+  const { environment } = sent.principal;
+  const deps = dry_run ? dryRun(runtime, environment) : runtime;
+  const request = dry_run ? withoutRecord(sent) : sent;
+  const handlers = handlersOf(deps);
+  const of_listings: Outcome[] = [];
+  for (const [index, listing] of (batch.listings ?? []).entries()) {
+    const put = () => requestOf(request, listing, `listing ${index}`);
+    of_listings.push(await send(handlers, writes.putListing, put));
+  }
+  const ids = await listingIds(deps, environment, store, batch, of_listings);
+  const sendItem = (
+    to: Handlers,
+    request: ApiRequest,
+    item: PublicationBatchItem,
+    index: number,
+  ): Promise<Outcome> =>
+    send(to, OPERATIONS[item.action], () => requestOf(request, inListing(item, ids), String(index)));
+  /** Checks an item. Other items do not see what it would write. */
+  const check = (planned: Planned, item: PublicationBatchItem, index: number): Promise<Outcome> =>
+    sendItem(handlersOf(dryRun(deps, environment)), { ...withoutRecord(request), planned }, item, index);
+  const planOf = plannedBy(batch.items);
+  const always = planOf(async () => true);
+  const planned = planOf(
+    async (item, index) => !((await check(always, item, index)) instanceof CatalogError),
+  );
+  const carryOut = async (item: PublicationBatchItem, index: number): Promise<Outcome> => {
+    const turn = longTurn();
+    if (turn) await turn;
+    if (performance.now() > until_ms) return NOT_BEGUN;
+    return dry_run ? check(planned, item, index) : sendItem(handlers, { ...request, planned }, item, index);
+  };
+  const slots = new Semaphore(AT_ONCE);
+  const items = await allEnded(batch.items.map((item, index) => slots.run(() => carryOut(item, index))));
+  const may_be_written = !dry_run && (of_listings.length > 0 || items[0] !== NOT_BEGUN);
+  if (!may_be_written && items.includes(NOT_BEGUN)) throw NOT_BEGUN;
+  return { listings: of_listings, items };
+}
+
+/**
+ * Returns the ids of the listings that the batch has put, and of the listings that its items name, by external id. A listing
+ * that does not exist or failed is not in the map.
+ */
+async function listingIds(
+  deps: RouteDeps,
+  environment: Environment,
+  store: StoreIdentity,
+  { listings: sent = [], items }: PublicationBatch,
+  outcomes: readonly Outcome[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = new Map<string, string>();
+  for (const [index, outcome] of outcomes.entries())
+    if (!(outcome instanceof CatalogError)) ids.set(sent[index]!.external_id, dataOf(outcome).id);
+  const put = new Set(sent.map(({ external_id }) => external_id));
+  for (const name of new Set(items.flatMap(({ listing_external_id }) => listing_external_id ?? []))) {
+    if (put.has(name)) continue;
+    const { id, is_new } = await listings.names.idOfExternal(deps, environment, store, name);
+    if (!is_new) ids.set(name, id);
+  }
+  return ids;
+}
+
+/** Sends a request to a handler. Returns its answer, or the error unless the server has caused it. */
+async function send(
+  handlers: Handlers,
+  { method, path }: ApiOperation,
+  request: () => ApiRequest,
+): Promise<Outcome> {
+  try {
+    return await handlers.get(`${method} ${path}`)!(request());
+  } catch (error) {
+    if (!(error instanceof CatalogError) || errorCatalogue[error.condition].status >= 500) throw error;
+    return error;
+  }
+}
+
+/** Returns the request as one that appends nothing: the record of its operation stays as it is. */
+function withoutRecord({ operation, ...request }: ApiRequest): ApiRequest {
+  if (!operation) return request;
+  const { onAppended: _, ...known } = operation;
+  return { ...request, operation: known };
+}
+
 /** Returns the item with the id of the listing that it names by external id. Throws `field_invalid` if there is none. */
-function inListing(
-  item: PublicationBatchItem,
-  ids: ReadonlyMap<string, string | null>,
-): PublicationBatchItem {
+function inListing(item: PublicationBatchItem, ids: ReadonlyMap<string, string>): PublicationBatchItem {
   const { listing_external_id: name, body } = item;
   if (name === undefined) return item;
   const listing_id = ids.get(name);
@@ -179,20 +209,10 @@ function inListing(
         constraint: 'the external id of a listing',
       },
     ]);
-  return listing_id === null ? item : { ...item, body: { ...body, listing_id } };
+  return { ...item, body: { ...body, listing_id } };
 }
 
-/** Returns the outcome of a dry run for an item that is moved to a new listing: it changes. */
-function movedToNew(outcome: Outcome): Outcome {
-  if (outcome instanceof CatalogError) return outcome;
-  const data = dataOf(outcome);
-  return {
-    ...outcome,
-    changed: true,
-    data: data.result === 'unchanged' ? { ...data, result: 'updated' } : { ...data },
-  };
-}
-
+type Planned = NonNullable<ApiRequest['planned']>;
 type IsValid = (item: PublicationBatchItem, index: number) => Promise<boolean>;
 
 /**

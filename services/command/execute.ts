@@ -73,8 +73,6 @@ export interface WriteContext {
    * that the resource then does not have any more can be taken before.
    */
   readonly planned?: ((resource: object) => Promise<object | undefined>) | undefined;
-  /** If true, the write ends before its append, with the result that the append would have. */
-  readonly dry_run?: boolean | undefined;
 }
 
 /**
@@ -107,51 +105,53 @@ export interface Write<Resource, Command> extends StreamRef<Resource, Command> {
    */
   readonly loaded?: Loaded<Resource> | undefined;
   /**
-   * Checks what is not part of the decision (references, `If-Match`, the `guard` of the target), and returns the command.
-   * Throws if a precondition is not met. Called in every attempt.
+   * Checks what is not part of the decision (references, `If-Match`, the guard of the target), and returns the command.
+   * Throws if a precondition is not met. Called in every attempt. May append to other streams: a move in the tree of
+   * listings locks the tree, and a name that has moved on is taken from the resource that had it.
    */
-  readonly check: (state: State<Resource>, loaded: Loaded<Resource>) => Command | Promise<Command>;
+  readonly prepare: (
+    state: State<Resource>,
+    loaded: Loaded<Resource>,
+  ) => Prepared<Command> | Promise<Prepared<Command>>;
+}
+
+/** The command of a write, and the names that it gives to the resource. */
+export interface Prepared<Command> {
+  readonly command: Command;
   /**
-   * Reserves the names that the command gives to the resource. Called when the command is accepted, before the append.
-   * Returns another command if it had to replace a name.
+   * Reserves the names, each by an append to its own stream. Called when the command is accepted, before the append.
+   * Returns another command if a name had to be replaced.
    */
   readonly reserve?: () => Promise<Command | undefined>;
 }
+
+/** Throws if the client must not write to the resource as it is `before` the write. Undefined: it does not exist yet. */
+export type Guard<Before> = (before: Before) => unknown;
 
 /** How often a write that lost a race is retried (docs/interface/writes.md#concurrent-writes). */
 const RETRIES = 3;
 
 /**
- * Executes a command:
- *
- * 1. loads the stream,
- * 2. answers with the result of another run of the same operation, if the stream has its events,
- * 3. checks the preconditions,
- * 4. decides,
- * 5. reserves the names,
- * 6. appends the events at the loaded revision; if another writer was faster, starts again at step 1,
- * 7. answers with the state after the events.
- *
- * Throws a `CatalogError` with the condition of a rejected decision, errors of `check`, and `lost_race` after
- * `RETRIES` retries.
+ * Executes a command in the steps that are numbered below. Throws a `CatalogError` with the condition of a rejected
+ * decision, errors of `prepare`, and `lost_race` after `RETRIES` retries.
  */
-export async function execute<Resource, Command>(
+export function execute<Resource, Command>(
   write: Write<Resource, Command>,
 ): Promise<Written<State<Resource>>> {
-  // A write of a batch checks another one in a dry run, which must not wait for it.
-  if (write.context.dry_run) return executeUnqueued(write);
   return serialiseByStream(write.events, streamNameOf(write), () => executeUnqueued(write));
 }
 
 /**
- * Executes a command without waiting for other writes of this process to the stream. For `check` of another stream. Lets
+ * Executes a command without waiting for other writes of this process to the stream. For `prepare` of another stream. Lets
  * other work run between the steps: a batch or an import executes thousands of commands, and embedded stores answer at once.
  */
 export async function executeUnqueued<Resource, Command>(
   write: Write<Resource, Command>,
 ): Promise<Written<State<Resource>>> {
   for (let attempt = 0; attempt <= RETRIES; attempt++) {
+    // 1. Load the stream.
     const loaded = (attempt === 0 && write.loaded) || (await load<Resource>(write));
+    // 2. Answer with the result of another run of the same operation, if the stream has its events.
     const written = (await findOtherRun(write, loaded)) ?? (await attemptWrite(write, loaded));
     if (!written) continue;
     writeSnapshotIfDue(write, loaded);
@@ -167,14 +167,13 @@ export async function executeOn<Resource, Event extends DomainEvent, Id extends 
   },
   context: WriteContext,
   command: Command,
-  guard?: (resource: Resource) => void | Promise<void>,
-  reserve?: Write<Resource, Command>['reserve'],
+  guard?: Guard<Resource>,
 ): Promise<Written<Resource>> {
-  const check = async (state: State<Resource>): Promise<Command> => {
+  const prepare = async (state: State<Resource>): Promise<Prepared<Command>> => {
     if (state.tag === 'present') await guard?.(state.resource);
-    return command;
+    return { command };
   };
-  return withResource(await execute({ ...ref, context, check, ...(reserve && { reserve }) }));
+  return withResource(await execute({ ...ref, context, prepare }));
 }
 
 /** Returns the result with the resource, which must exist after the write. */
@@ -192,21 +191,21 @@ async function attemptWrite<Resource, Command>(
   const { aggregate, context, events, id } = write;
   const { state, revision, position } = loaded;
   const stream = streamNameOf(write);
-  const command = await write.check(state, loaded);
+  // 3. Check the preconditions.
+  const { command, reserve } = await write.prepare(state, loaded);
+  // 4. Decide.
   const turn_to_decide = longTurn();
   if (turn_to_decide) await turn_to_decide;
   let decided = accepted(aggregate.decide(state, command));
+  // 5. Reserve the names.
+  const other = decided.length > 0 ? await reserve?.() : undefined;
+  if (other !== undefined) decided = accepted(aggregate.decide(state, other));
   if (decided.length === 0) return { value: state, position, revision, changed: false, created: false };
-  if (write.reserve && !context.dry_run) {
-    const other = await write.reserve();
-    if (other !== undefined) decided = accepted(aggregate.decide(state, other));
-    if (decided.length === 0) return { value: state, position, revision, changed: false, created: false };
-  }
 
+  // 6. Append the events at the loaded revision. If another writer was faster, the next attempt begins at step 1.
   const occurred_at = timestamp(write.system.now());
   let value = state;
   for (const event of decided) value = aggregate.evolve(value, event, id, occurred_at);
-  if (context.dry_run) return { value, position, revision, changed: true, created: state.tag === 'absent' };
   const turn_to_encode = longTurn();
   if (turn_to_encode) await turn_to_encode;
   const metadata = metadataOf(context, write.owner ?? ownerOf(aggregate, value), occurred_at);
@@ -224,6 +223,7 @@ async function attemptWrite<Resource, Command>(
     if (appended.actual < revision) forgetStates(events);
     return undefined;
   }
+  // 7. Answer with the state after the events.
   const written = { value, position: appended.position, revision: appended.revision, changed: true };
   const { operation } = context;
   operation?.onAppended?.();

@@ -13,13 +13,14 @@ import { CatalogError, type Fault } from '../../shared/kernel/errors';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import { streamIn, streamNameOf } from '../../shared/ports/stream-state';
 import { execute, type WriteContext, type Written, withResource } from './execute';
-import { findPublication, updatePublication } from './publication';
-import { awaitProjection, guardFor, type RouteDeps, readCount, writeContextOf } from './request';
+import { findPublication, type PublicationPatch, updatePublication } from './publication';
+import { awaitProjection, guardFor, type RouteDeps, readProjected, writeContextOf } from './request';
 
 /** How many publications are written at the same time. Concurrent writes can share a commit of the log. */
 const CONCURRENCY = 50;
-/** More than a merchant features. Those beyond would stay featured until the next request. */
+/** Reads at most this many featured publications. Any beyond it keep their position until the next request. */
 const FEATURED_READ_MAX = 10_000;
+const MOVED_MEANWHILE = 'A publication was moved or deleted at the same time. Send the request again';
 
 export const featuredRoutes = (deps: RouteDeps): Route[] => [
   routeOf(writes.arrangeFeatured, (request) => arrangeFeatured(deps, request)),
@@ -42,15 +43,15 @@ async function arrangeFeatured(deps: RouteDeps, request: ApiRequest): Promise<An
   const writing = execute<Listing, ListingCommand>({
     ...ref,
     context,
-    check: async (state) => {
+    prepare: async (state) => {
       if (state.tag !== 'present') throw new CatalogError('listing_not_found');
       if (!written) {
         await guard(state.resource);
         written = await placeAll(deps, request, context, state.resource, publication_ids);
         changed_count = written.filter(({ changed }) => changed).length;
       }
-      if (!context.operation) return { type: 'Update', changes: {} };
-      return { type: 'Interrupt', field: 'handle', idle: { changed_count } };
+      if (!context.operation) return { command: { type: 'Update', changes: {} } };
+      return { command: { type: 'Interrupt', field: 'handle', idle: { changed_count } } };
     },
   });
   const end = withResource(await writing);
@@ -72,40 +73,49 @@ async function placeAll(
   listing: Listing,
   publication_ids: readonly string[],
 ): Promise<Written<Publication>[]> {
-  const { environment } = request.principal;
-  const { id: listing_id } = listing;
   await checkPublications(deps, request, publication_ids);
-  const wanted = new Map(publication_ids.map((id, index) => [id, index + 1]));
-  for (const id of await featuredOf(deps, request, listing)) if (!wanted.has(id)) wanted.set(id, 0);
-
-  const place = async ([id, position]: readonly [string, number]): Promise<Written<Publication>[]> => {
-    const revise = async (before: Publication) => {
-      if (before.listing_id === listing_id) return { featured_position: position || null };
-      const is_here = before.listing_ids.includes(listing_id);
-      if (position > 0 && !is_here) throw new CatalogError('lost_race', { message: CHANGED });
-      const { [listing_id]: _, ...others } = before.featured_positions;
-      const featured_positions = position > 0 ? { ...others, [listing_id]: position } : others;
-      return is_here ? { featured_positions } : {};
-    };
-    const target = { environment, id: id as PublicationId, revise };
-    return updatePublication(deps, context, target, {}).then(
-      (written) => [written],
-      (error: unknown) => {
-        // Deleted meanwhile. It cannot be at a position, and needs no change to have none.
-        if (!(error instanceof CatalogError) || error.condition !== 'publication_not_found') throw error;
-        if (position > 0) throw new CatalogError('lost_race', { message: CHANGED, cause: error });
-        return [];
-      },
-    );
+  const featured = await featuredOf(deps, request, listing);
+  const removed = featured.filter((id) => !publication_ids.includes(id));
+  const places: [id: string, position: number | null][] = [
+    ...publication_ids.map((id, index): [string, number] => [id, index + 1]),
+    ...removed.map((id): [string, null] => [id, null]),
+  ];
+  const { environment } = request.principal;
+  const place = async ([id, position]: (typeof places)[number]): Promise<Written<Publication>[]> => {
+    try {
+      const target = { environment, id: id as PublicationId };
+      const patchOf = async (before: Publication) => placedAt(position, before, listing.id);
+      return [await updatePublication(deps, context, target, patchOf)];
+    } catch (error) {
+      if (!(error instanceof CatalogError) || error.condition !== 'publication_not_found') throw error;
+      if (position !== null) throw new CatalogError('lost_race', { message: MOVED_MEANWHILE, cause: error });
+      // A deleted publication has no position.
+      return [];
+    }
   };
   const written: Written<Publication>[] = [];
-  const places = [...wanted];
   for (let start = 0; start < places.length; start += CONCURRENCY)
     written.push(...(await allEnded(places.slice(start, start + CONCURRENCY).map(place))).flat());
   return written;
 }
 
-const CHANGED = 'A publication was moved or deleted at the same time. Send the request again';
+/**
+ * Returns the patch that gives a publication a position among the featured publications of a listing, or takes it. The
+ * position in the main listing is `featured_position`, those in other listings are `featured_positions`. Throws `lost_race`
+ * if the publication is to get a position and has left the listing.
+ */
+function placedAt(
+  position: number | null,
+  { listing_id: main_id, listing_ids, featured_positions }: Publication,
+  listing_id: ListingId,
+): PublicationPatch {
+  if (main_id === listing_id) return { featured_position: position };
+  const { [listing_id]: _, ...others } = featured_positions;
+  if (listing_ids.includes(listing_id))
+    return { featured_positions: position === null ? others : { ...others, [listing_id]: position } };
+  if (position !== null) throw new CatalogError('lost_race', { message: MOVED_MEANWHILE });
+  return {};
+}
 
 /** Throws `field_invalid` for each publication that is not in the listing. */
 async function checkPublications(
@@ -130,9 +140,13 @@ async function featuredOf(
   { id, store_id }: Listing,
 ): Promise<string[]> {
   const scope = { store_id, visibility: { in: visibilitySchema.options } };
-  const featured = await readCount(deps, principal.environment, (version) =>
+  const term = [{ word: featuredIn(id) }];
+  const featured = await readProjected(deps, principal.environment, (version) =>
     version.search('publications', {
-      ...{ scope, where: scope, tiers: [[[{ word: featuredIn(id) }]]], is_exhaustive: true },
+      scope,
+      where: scope,
+      tiers: [[term]],
+      is_exhaustive: true,
       order: [['id', 'asc']],
       limit: FEATURED_READ_MAX,
     }),

@@ -15,9 +15,9 @@ import { faultsInSpans, SCHEDULE_SPAN } from '../../shared/catalog/schedule';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import { announceMove } from './moves';
+import { lockMove } from './moves';
 import { checkLevels, checkReferences, existingMedia, findListingsAbove } from './references';
-import { readCount } from './request';
+import { readProjected } from './request';
 import { defineResource } from './resource';
 
 export type NewListing = z.output<typeof newListingBody>;
@@ -30,7 +30,7 @@ export const listings = defineResource({
   handle_from: 'name',
   body: newListingBody,
   patch: listingPatchBody,
-  media_max: LISTING_MEDIA_MAX,
+  media: { max: LISTING_MEDIA_MAX, patchOf: (media_ids) => ({ media_ids }) },
   operations: {
     create: writes.createListing,
     update: writes.updateListing,
@@ -56,11 +56,10 @@ export const listings = defineResource({
     const children = childrenCount(counts?.children ?? 0);
     return { ...listingResource(listing), ...stats, media_ids, ...children, ...placeInTree(above) };
   },
-  turns: {
-    areNeeded: ({ parent_id }: ListingChanges) => typeof parent_id === 'string',
-    take: async (deps, context, environment, before, { parent_id }: ListingChanges) => {
-      if (parent_id && parent_id !== before.parent_id)
-        await announceMove(deps, context, environment, before, parent_id);
+  moves: {
+    areIn: ({ parent_id }: ListingChanges) => typeof parent_id === 'string',
+    lock: async (scope, before, { parent_id }: ListingChanges) => {
+      if (parent_id && parent_id !== before.parent_id) await lockMove(scope, parent_id);
     },
   },
   beforeUpdate: async (deps, request, { id }, { parent_id }) => {
@@ -68,7 +67,7 @@ export const listings = defineResource({
     const { environment } = request.principal;
     await checkLevels(deps, environment, id, parent_id, async () => {
       // As far as they are projected.
-      const levels = await readCount(deps, environment, (version) =>
+      const levels = await readProjected(deps, environment, (version) =>
         listingsBelow(id, (ids) => findChildren(version, ids)),
       );
       return levels?.length ?? 0;
@@ -76,27 +75,21 @@ export const listings = defineResource({
   },
   beforeRestore: (deps, environment, { id, store_id, parent_id }) =>
     checkReferences(deps, environment, store_id, { parent_id }, id),
-  beforeDelete: (deps, request, id) => {
+  beforeDelete: async (deps, request, id) => {
     const { if_empty = false } = parseQuery(deleteListingSchema, request.query);
-    return async () => {
-      // The numbers of publications and children, private ones included, as far as they are projected.
-      const counts = await readCount(deps, request.principal.environment, async (version) => {
-        const state = (await version.get('listings', id, ['state']))?.document?.state;
-        const { public: shown = 0, private: hidden = 0 } = state?.children ?? {};
-        const publications = state ? publicationCount(state) : 0;
-        return { publications, children: shown + hidden };
-      });
-      if (counts && counts.children > 0)
-        throw notEmpty(counts.children, 'listing', 'Move or delete them first.');
-      if (if_empty && !counts) throw new CatalogError('unavailable');
-      if (if_empty && counts && counts.publications > 0)
-        throw notEmpty(
-          counts.publications,
-          'publication',
-          'Move or delete them first, or leave out if_empty.',
-        );
-      return counts ? { publication_count: counts.publications } : {};
-    };
+    // The numbers of publications and children, private ones included, as far as they are projected.
+    const counts = await readProjected(deps, request.principal.environment, async (version) => {
+      const state = (await version.get('listings', id, ['state']))?.document?.state;
+      const { public: shown = 0, private: hidden = 0 } = state?.children ?? {};
+      const publications = state ? publicationCount(state) : 0;
+      return { publications, children: shown + hidden };
+    });
+    if (counts && counts.children > 0)
+      throw notEmpty(counts.children, 'listing', 'Move or delete them first.');
+    if (if_empty && !counts) throw new CatalogError('unavailable');
+    if (if_empty && counts && counts.publications > 0)
+      throw notEmpty(counts.publications, 'publication', 'Move or delete them first, or leave out if_empty.');
+    return counts ? { publication_count: counts.publications } : {};
   },
 });
 

@@ -29,7 +29,8 @@ import { inspectOriginal, storeOriginal } from './originals';
 import { publications } from './publication';
 import { existingMedia } from './references';
 import { awaitProjection, type RouteDeps, storeForNew, writeContextOf } from './request';
-import { deleteResource, deletionRoute, type NewTarget, patchRoute, type Target } from './resource';
+import { deleteResource, type NewTarget, type Target } from './resource-commands';
+import { deletionRoute, patchRoute } from './resource-routes';
 
 /** Records an upload whose bytes are already in the blob store. The worker that takes its task makes the pictures. */
 export async function uploadMedia(
@@ -44,9 +45,9 @@ export async function uploadMedia(
     ...streamIn(deps, environment, mediaAggregate, id),
     context,
     loaded,
-    check: async () => {
-      await target.guard?.();
-      return { type: 'UploadMedia', upload: { ...upload, store_id } };
+    prepare: async () => {
+      await target.guard?.(undefined);
+      return { command: { type: 'UploadMedia', upload: { ...upload, store_id } } };
     },
   });
   return withResource(written);
@@ -73,7 +74,7 @@ export function recordResult(
   result: Extract<MediaCommand, { type: 'RecordPictures' | 'RecordFailure' }>,
 ): Promise<Written<State<Media>>> {
   const ref = streamIn(deps, environment, mediaAggregate, id);
-  return execute<Media, MediaCommand>({ ...ref, context, check: () => result });
+  return execute<Media, MediaCommand>({ ...ref, context, prepare: () => ({ command: result }) });
 }
 
 /** The publication and the listing to which an upload is added, after their existing media. */
@@ -130,7 +131,7 @@ export async function attach(
     try {
       written.push(await adding);
     } catch (error) {
-      throw error instanceof CatalogError && CONCURRENT_CHANGE.has(error.condition)
+      throw error instanceof CatalogError && CONCURRENT_CHANGE.includes(error.condition)
         ? notAdded(media_id, container, error)
         : error;
     }
@@ -147,9 +148,12 @@ export async function attach(
 }
 
 /** Conditions that `checkAttachments` had excluded, so they follow from a concurrent write. */
-const CONCURRENT_CHANGE: ReadonlySet<string> = new Set([
-  ...['lost_race', 'publication_not_found', 'listing_not_found', 'field_invalid'],
-]);
+const CONCURRENT_CHANGE: readonly string[] = [
+  'lost_race',
+  'publication_not_found',
+  'listing_not_found',
+  'field_invalid',
+];
 
 function notAdded(media_id: MediaId, container: string, cause: CatalogError): CatalogError {
   return new CatalogError('lost_race', {

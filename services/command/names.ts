@@ -9,7 +9,7 @@ import { allEnded, Semaphore } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { AnyId, StoreId } from '../../shared/kernel/ids';
 import { findInLog, type Loaded, load, streamIn, streamNameOf } from '../../shared/ports/stream-state';
-import { execute, executeUnqueued, type StoreDeps, type WriteContext } from './execute';
+import { execute, executeUnqueued, type Prepared, type StoreDeps, type WriteContext } from './execute';
 import { serialiseByStream } from './write-queue';
 
 /** A name that a write gives to a resource, and how a resource shows that it has the name. */
@@ -35,8 +35,14 @@ export interface NameTaker<Resource, Event extends DomainEvent, Id extends AnyId
   readonly id: Id;
 }
 
-/** A name with the state of its stream. Undefined if the stream was not read. */
-export type LookedUp<Resource, Command> = WantedName<Resource, Command> & {
+/** A handle to make for a resource. `wantedOf` returns the name of a handle. */
+interface HandleToMake<Resource, Command> {
+  readonly title: string;
+  readonly wantedOf: (handle: string) => WantedName<Resource, Command>;
+}
+
+/** A name with the state of its stream. `loaded`: undefined if the stream was not read. */
+type LookedUp<Resource, Command> = WantedName<Resource, Command> & {
   readonly loaded: Loaded<ReservedName> | undefined;
 };
 
@@ -44,11 +50,36 @@ export type LookedUp<Resource, Command> = WantedName<Resource, Command> & {
 const AT_ONCE = 64;
 
 /**
- * Reads the streams of names side by side. Throws `name_taken` if another resource has one of them, unless another write of
- * the same batch takes the name from that resource. `reserveNames` reserves the result
- * (docs/decisions/0030-names-are-reserved.md).
+ * Prepares a write that gives names to a resource (docs/decisions/0030-names-are-reserved.md). Looks up the streams of the
+ * names side by side. Throws `name_taken` if another resource has one of them, unless another write of the same batch takes
+ * the name from that resource. `commandOf` returns the command with the handle, if one is to be made.
  */
-export function lookUpNames<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+export async function prepareNames<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+  taker: NameTaker<Resource, Event, Id, Command>,
+  context: WriteContext,
+  wanted: readonly WantedName<Resource, Command>[],
+  commandOf: (handle?: string) => Command,
+  to_make?: HandleToMake<Resource, Command>,
+): Promise<Prepared<Command>> {
+  const [names, handles] = await allEnded([
+    lookUpNames(taker, context, wanted),
+    to_make ? lookUpHandles(taker, to_make) : [],
+  ]);
+  const first = handles[0]?.name.value;
+  return {
+    command: commandOf(first),
+    reserve: async () => {
+      const [handle] = await allEnded([
+        first === undefined ? undefined : reserveHandle(taker, context, handles),
+        forEachName(names, (one) => reserveName(taker, context, one)),
+      ]);
+      return handle === first ? undefined : commandOf(handle);
+    },
+  };
+}
+
+/** Reads the streams of names side by side. Throws `name_taken` as `prepareNames` does. */
+function lookUpNames<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
   taker: NameTaker<Resource, Event, Id, Command>,
   context: WriteContext,
   wanted: readonly WantedName<Resource, Command>[],
@@ -74,15 +105,6 @@ async function resourceWithout<Resource>(
   const after = (await planned?.(resource as object)) as Resource | undefined;
   if (after === undefined || has(after)) throw nameTaken(at);
   return after;
-}
-
-/** Reserves names side by side. Throws `name_taken` if another resource has one of them meanwhile. */
-export async function reserveNames<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
-  taker: NameTaker<Resource, Event, Id, Command>,
-  context: WriteContext,
-  names: readonly LookedUp<Resource, Command>[],
-): Promise<undefined> {
-  await forEachName(names, (one) => reserveName(taker, context, one));
 }
 
 const forEachName = <One, Result>(
@@ -112,7 +134,7 @@ async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId
   taker: NameTaker<Resource, Event, Id, Command>,
   { operation, idempotency_key, ...context }: WriteContext,
   { loaded, ...wanted }: LookedUp<Resource, Command>,
-  only_free = false,
+  { only_free = false } = {},
 ): Promise<void> {
   const { deps, environment, id } = taker;
   const { name, at } = wanted;
@@ -120,13 +142,13 @@ async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId
     ...streamIn(deps, environment, nameAggregate, nameIdOf(name)),
     context,
     loaded,
-    check: async (state, { position }) => {
+    prepare: async (state, { position }) => {
       const other_id = state.tag === 'present' ? (state.resource.owner_id as Id) : id;
       if (other_id !== id) {
         if (only_free) throw nameTaken(at);
         await release({ ...taker, id: other_id }, context, wanted, position);
       }
-      return { ...name, owner_id: id };
+      return { command: { ...name, owner_id: id } };
     },
   });
 }
@@ -153,9 +175,10 @@ function release<Resource, Event extends DomainEvent, Id extends AnyId, Command>
       context,
       loaded,
       owner: { store_id: wanted.name.store_id as StoreId },
-      check: async (state) => {
-        if (state.tag !== 'present' || !wanted.has(state.resource)) return wanted.interrupt;
-        return wanted.giveUp(state.resource, await resourceWithout(wanted, context, state.resource));
+      prepare: async (state) => {
+        if (state.tag !== 'present' || !wanted.has(state.resource)) return { command: wanted.interrupt };
+        const after = await resourceWithout(wanted, context, state.resource);
+        return { command: wanted.giveUp(state.resource, after) };
       },
     });
   });
@@ -167,12 +190,11 @@ const LAST_NUMBER = 5;
 /**
  * Returns the handles to try for a title, the best first: the letters and digits of the title with hyphens between the
  * words, the same with `-2`, `-3` and so on, and one with the id. If the first handle is not free, returns only the
- * candidates that no other resource has ever reserved. `wantedOf` returns the name of a handle.
+ * candidates that no other resource has ever reserved.
  */
-export async function lookUpHandles<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+async function lookUpHandles<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
   taker: NameTaker<Resource, Event, Id, Command>,
-  title: string,
-  wantedOf: (handle: string) => WantedName<Resource, Command>,
+  { title, wantedOf }: HandleToMake<Resource, Command>,
 ): Promise<LookedUp<Resource, Command>[]> {
   const slug = slugOf(title);
   if (slug === '') return [{ ...wantedOf(taker.id), loaded: undefined }];
@@ -185,14 +207,14 @@ export async function lookUpHandles<Resource, Event extends DomainEvent, Id exte
 }
 
 /** Reserves the first of the handles that is still free. Returns it. */
-export async function reserveHandle<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
+async function reserveHandle<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
   taker: NameTaker<Resource, Event, Id, Command>,
   context: WriteContext,
   handles: readonly LookedUp<Resource, Command>[],
 ): Promise<string> {
   for (const [index, handle] of handles.entries()) {
     try {
-      await reserveName(taker, context, handle, true);
+      await reserveName(taker, context, handle, { only_free: true });
       return handle.name.value;
     } catch (error) {
       const is_taken = error instanceof CatalogError && error.condition === 'name_taken';
@@ -211,9 +233,9 @@ export async function ownerOfName(
   return (await findInLog(deps, environment, nameAggregate, nameIdOf(name)))?.owner_id;
 }
 
-/** Returns the value of a field, null if the resource has none. */
-export const valueIn = (resource: unknown, field: string): unknown =>
-  (resource as Readonly<Record<string, unknown>> | undefined)?.[field] ?? null;
+/** Returns the value of a field, undefined if the resource or the changes do not have the field. */
+export const valueIn = (values: object | undefined, field: string): unknown =>
+  (values as Readonly<Record<string, unknown>> | undefined)?.[field];
 
 const nameTaken = (field: string): CatalogError =>
   new CatalogError('name_taken', { faults: [{ condition: 'name_taken', field, constraint: TAKEN }] });

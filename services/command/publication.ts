@@ -44,7 +44,7 @@ export const publications = defineResource({
   handle_from: 'title',
   body: newPublicationSchema,
   patch: publicationPatchSchema,
-  media_max: PUBLICATION_MEDIA_MAX,
+  media: { max: PUBLICATION_MEDIA_MAX, patchOf: (media_ids) => ({ media_ids }) },
   operations: {
     create: writes.createPublication,
     update: writes.updatePublication,

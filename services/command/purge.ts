@@ -57,8 +57,10 @@ export async function purge(
   const { revision } =
     erased ??
     (await execute<{ readonly store_id: StoreId }, EraseCommand>({
-      ...{ ...ref, context, owner: { store_id } },
-      check: () => ({ type: 'Erase', store_id }),
+      ...ref,
+      context,
+      owner: { store_id },
+      prepare: () => ({ command: { type: 'Erase', store_id } }),
     }));
   await ref.events.truncate(stream, revision);
   forgetStates(ref.events, stream);

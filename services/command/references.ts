@@ -192,8 +192,8 @@ export async function existingMedia(
 }
 
 /**
- * Returns the change that adds `media_id` after the existing media, or no change if `media_ids` contains it. Throws
- * `field_invalid` if that is more than `max`.
+ * Returns the existing media with `media_id` after them, or undefined if `media_ids` contains it. Throws `field_invalid` if
+ * they are more than `max`.
  */
 export async function addedMedia(
   deps: Pick<StoreDeps, 'events'>,
@@ -201,11 +201,11 @@ export async function addedMedia(
   media_ids: readonly MediaId[],
   media_id: MediaId,
   max: number,
-): Promise<{ readonly media_ids?: MediaId[] }> {
-  if (media_ids.includes(media_id)) return {};
+): Promise<MediaId[] | undefined> {
+  if (media_ids.includes(media_id)) return undefined;
   const existing = await existingMedia(deps, environment, media_ids);
   if (existing.length >= max) throw CatalogError.ofFaults([fault('media_ids', `at most ${max}`)]);
-  return { media_ids: [...existing, media_id] };
+  return [...existing, media_id];
 }
 
 /** Returns the media from the event log, undefined if it does not exist or is deleted. */

@@ -18,7 +18,7 @@ import type { BlobStore } from '../../shared/ports/blob-store';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
 import type { MediaTaskQueue } from '../../shared/ports/media-tasks';
 import { findInLog } from '../../shared/ports/stream-state';
-import type { StoreDeps, WriteContext, Written } from './execute';
+import type { Guard, StoreDeps, WriteContext, Written } from './execute';
 
 /** What all write endpoints share: the context, the store, the guard, and waiting for the projection. */
 
@@ -42,9 +42,9 @@ export interface RouteDeps extends StoreDeps, ProjectionDeps, MediaDeps {
 /** Returns the context of a request, which becomes metadata of its events. */
 export function writeContextOf(request: ApiRequest): WriteContext {
   const { account_id, api_key_id } = request.principal;
-  const { request_id, beforeSend, dry_run, planned } = request;
+  const { request_id, beforeSend, planned } = request;
   const requester = { source: 'api', request_id, account_id, api_key_id } as const;
-  const context: WriteContext = { ...requester, beforeSend, dry_run, planned };
+  const context: WriteContext = { ...requester, beforeSend, planned };
   if (request.operation === undefined) return context;
   const { idempotency_key, ...operation } = request.operation;
   return { ...context, idempotency_key, operation };
@@ -76,36 +76,22 @@ export function storeForNew(request: ApiRequest, body_store_id: string | null | 
 
 /**
  * Returns a guard that throws `not_found` unless the resource is in one of the token's stores and in the store of the
- * query, and `store_not_found` unless that store is active. Parses the query at the call, so that an invalid query is
+ * query, `store_not_found` unless that store is active, and `precondition_failed` if `If-Match` does not name the `version`
+ * of the resource. Without a version, `If-Match` is not compared. Parses the query at the call, so that an invalid query is
  * reported before the resource is loaded.
- */
-export function accessGuardFor(
-  request: ApiRequest,
-  stores: ActiveStores,
-  not_found: Condition,
-): (resource: { readonly store_id: StoreId }) => Promise<void> {
-  const store_in_query = storeInQuery(request);
-  const { principal } = request;
-  return async ({ store_id }) => {
-    const is_accessible = principal.stores.includes(store_id) && (store_in_query ?? store_id) === store_id;
-    if (!is_accessible) throw new CatalogError(not_found);
-    await stores.require(principal.environment, store_id);
-  };
-}
-
-/**
- * Returns the guard of a write by id: that of `accessGuardFor`, which also throws `precondition_failed` if `If-Match` does
- * not match.
  */
 export function guardFor(
   request: ApiRequest,
   stores: ActiveStores,
   not_found: Condition,
-): (resource: { readonly store_id: StoreId; readonly version: number }) => Promise<void> {
-  const guard = accessGuardFor(request, stores, not_found);
-  return async (resource) => {
-    await guard(resource);
-    assertIfMatch(request.header('if-match'), resource.version);
+): Guard<{ readonly store_id: StoreId; readonly version?: number }> {
+  const store_in_query = storeInQuery(request);
+  const { principal } = request;
+  return async ({ store_id, version }) => {
+    const is_accessible = principal.stores.includes(store_id) && (store_in_query ?? store_id) === store_id;
+    if (!is_accessible) throw new CatalogError(not_found);
+    await stores.require(principal.environment, store_id);
+    if (version !== undefined) assertIfMatch(request.header('if-match'), version);
   };
 }
 
@@ -185,17 +171,17 @@ export async function waitUntilProjected(
 }
 
 /**
- * Returns counts that only the projection makes. `countIn` reads them from documents. Returns undefined if the view store
- * has no active version or does not answer within `WAIT_MS`: the response to a write that is done must not fail.
+ * Returns what `readIn` reads from documents, such as counts. Returns undefined if the view store has no active version or
+ * does not answer within `WAIT_MS`: the response to a write that is done must not fail.
  */
-export async function readCount<Counts>(
+export async function readProjected<Result>(
   { views, log }: ProjectionDeps,
   environment: Environment,
-  countIn: (version: DocumentReader) => Promise<Counts>,
-): Promise<Counts | undefined> {
-  const read = async (): Promise<Counts | undefined> => {
+  readIn: (version: DocumentReader) => Promise<Result>,
+): Promise<Result | undefined> {
+  const read = async (): Promise<Result | undefined> => {
     const version = await views[environment].current();
-    return version && countIn(version.upToDate ?? version);
+    return version && readIn(version.upToDate ?? version);
   };
   try {
     return await withTimeout(read(), WAIT_MS, () => undefined);

@@ -71,7 +71,7 @@ export async function revertTo(
 ) {
   const readRestorable = async () => restorable(deps, target.environment, await readEarlier());
   let restored: Awaited<ReturnType<typeof restorable>> | undefined;
-  const revise = async (before: Publication): Promise<PublicationPatch> => {
+  const patchOf = async (before: Publication): Promise<PublicationPatch> => {
     restored = await readRestorable();
     const { fields } = restored;
     const known = new Set(before.variants.map((variant) => variant.id));
@@ -81,8 +81,8 @@ export async function revertTo(
     );
     return { ...fields, variants };
   };
-  const written = await publications.update(deps, context, { ...target, revise }, {});
-  // A repetition whose first run is in the log revises nothing.
+  const written = await publications.update(deps, context, target, patchOf);
+  // A repetition whose first run is in the log does not ask for a patch.
   const { not_restored } = restored ?? (await readRestorable());
   return { written, not_restored };
 }

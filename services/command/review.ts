@@ -19,8 +19,8 @@ import { deriveId, type PublicationId, type ReviewId, type StoreId } from '../..
 import { timestamp } from '../../shared/kernel/system';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { execute, idForNew, type StoreDeps, type WriteContext, type Written, withResource } from './execute';
-import { accessGuardFor, awaitProjection, type RouteDeps, writeContextOf } from './request';
-import { deletionRoute, patchRoute } from './resource';
+import { awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
+import { deletionRoute, patchRoute } from './resource-routes';
 import { findStore } from './store';
 
 /** Input for a review that is imported. */
@@ -65,9 +65,10 @@ export async function postReview(
     status: 'published',
   };
   const id = deriveReviewId(publication, target.external_id, review, input.created_at ?? '');
-  const check = (): ReviewCommand => ({ type: 'PostReview', review });
+  const command: ReviewCommand = { type: 'PostReview', review };
   const ref = streamIn(deps, environment, reviewAggregate, id);
-  return { ...(await execute<Review, ReviewCommand>({ ...ref, context, check })), id };
+  const write = { ...ref, context, prepare: () => ({ command }) };
+  return { ...(await execute<Review, ReviewCommand>(write)), id };
 }
 
 /** Derives the id. Uses the time of the publication as the timestamp of the id, because a review may have no time. */
@@ -111,7 +112,7 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const context = writeContextOf(request);
   const { environment } = request.principal;
   const publication_id = request.params.id as PublicationId;
-  const guard = accessGuardFor(request, deps.stores, 'publication_not_found');
+  const guard = guardFor(request, deps.stores, 'publication_not_found');
   const { verified_purchase, ...input } = parseBody(newReviewBody, request.body);
   const { id, loaded } = await idForNew(deps, environment, reviewAggregate, context);
   const written = withResource(
@@ -119,19 +120,24 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
       ...streamIn(deps, environment, reviewAggregate, id),
       context,
       loaded,
-      check: async () => {
+      prepare: async () => {
         const publication = await findInLog(deps, environment, publicationAggregate, publication_id);
         if (!publication) throw new CatalogError('publication_not_found');
-        await guard(publication);
         const { store_id } = publication;
+        await guard({ store_id });
         const store = await findStore(deps, { environment, id: store_id });
         const review: ReviewFields = {
-          ...{ store_id, publication_id, rating: input.rating, author_name: input.author_name },
-          ...{ title: input.title ?? null, body: input.body ?? '', verified: verified_purchase ?? false },
+          store_id,
+          publication_id,
+          rating: input.rating,
+          author_name: input.author_name,
+          title: input.title ?? null,
+          body: input.body ?? '',
+          verified: verified_purchase ?? false,
           created_at: input.created_at ?? timestamp(deps.system.now()),
           status: input.status ?? store?.new_review_status ?? 'published',
         };
-        return { type: 'PostReview', review };
+        return { command: { type: 'PostReview', review } };
       },
     }),
   );

@@ -100,27 +100,28 @@ class DueResources {
   /** `projected`: the revision of the last event that is in the document. */
   private async changePublication(id: PublicationId, projected: number): Promise<void> {
     const ref = streamIn(this.parts, this.environment, publicationAggregate, id);
-    const check = (state: State<Publication>, { revision }: Loaded<Publication>): PublicationCommand => {
+    const prepare = (state: State<Publication>, { revision }: Loaded<Publication>) => {
       const update = this.updateOf(state);
-      const is_due = Object.keys(update.changes).length > 0 || state.tag !== 'present';
+      const is_due = Object.keys(update.command.changes).length > 0 || state.tag !== 'present';
       // A sale begins or ends. Only an event lets the projection compute the prices again. An event that is not in the document
       // yet does so, too.
-      return is_due || revision !== projected ? update : { type: 'Interrupt', field: 'sale_price_amount' };
+      if (is_due || revision !== projected) return update;
+      return { command: { type: 'Interrupt', field: 'sale_price_amount' } as const };
     };
-    await execute<Publication, PublicationCommand>({ ...ref, context: contextOf(id), check });
+    await execute<Publication, PublicationCommand>({ ...ref, context: contextOf(id), prepare });
   }
 
   private async changeListing(id: ListingId): Promise<void> {
     const ref = streamIn(this.parts, this.environment, listingAggregate, id);
-    const check = (state: State<Listing>): ListingCommand => this.updateOf(state);
-    await execute<Listing, ListingCommand>({ ...ref, context: contextOf(id), check });
+    const prepare = (state: State<Listing>) => this.updateOf(state);
+    await execute<Listing, ListingCommand>({ ...ref, context: contextOf(id), prepare });
   }
 
   /** Returns the change that is due, none if the stream shows that another process or a client was faster. */
   private updateOf(state: State<Publication> | State<Listing>) {
     const now = timestamp(this.parts.system.now());
     const changes = state.tag === 'present' ? dueChanges(state.resource, now) : {};
-    return { type: 'Update', changes } as const;
+    return { command: { type: 'Update', changes } as const };
   }
 
   private async attempt(what: string, work: () => Promise<void>): Promise<void> {

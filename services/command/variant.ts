@@ -1,5 +1,6 @@
 import { writes } from '../../shared/api/operations/writes';
 import { newVariantBody, variantPatchBody } from '../../shared/api/requests/writes';
+import type { State } from '../../shared/catalog/events/aggregate';
 import {
   type Publication,
   type PublicationCommand,
@@ -13,8 +14,8 @@ import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
-import { executeOn, type Written } from './execute';
-import { type LookedUp, lookUpNames, reserveNames } from './names';
+import { execute, type Prepared, type Written, withResource } from './execute';
+import { prepareNames } from './names';
 import { existingMedia } from './references';
 import { awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
 import { variantNames } from './variant-names';
@@ -76,23 +77,19 @@ async function write(
   not_found: Condition,
   command: PublicationCommand,
 ): Promise<Written<Publication>> {
-  const assertAllowed = guardFor(request, deps.stores, not_found);
+  const guard = guardFor(request, deps.stores, not_found);
   const { environment } = request.principal;
   const context = writeContextOf(request);
   const taker = { deps, environment, aggregate: publicationAggregate, id };
-  let names: readonly LookedUp<Publication, PublicationCommand>[] = [];
-  const guard = async (publication: Publication): Promise<void> => {
-    await assertAllowed(publication);
-    const sent = sentTo(publication, command);
-    names = await lookUpNames(
-      taker,
-      context,
-      variantNames(publication.store_id, sent, publication, () => ''),
-    );
+  const prepare = async (state: State<Publication>): Promise<Prepared<PublicationCommand>> => {
+    if (state.tag !== 'present') return { command };
+    const { resource } = state;
+    await guard(resource);
+    const names = variantNames(resource.store_id, sentTo(resource, command), resource, () => '');
+    return prepareNames(taker, context, names, () => command);
   };
-  const reserve = () => reserveNames(taker, context, names);
   const ref = streamIn(deps, environment, publicationAggregate, id);
-  return executeOn(ref, context, command, guard, reserve);
+  return withResource(await execute<Publication, PublicationCommand>({ ...ref, context, prepare }));
 }
 
 /** Returns the values that the command gives to a variant of the publication. */

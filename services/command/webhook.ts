@@ -18,17 +18,17 @@ import type { StoreId, WebhookId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
 import { markOf, offsetOf, tailOf } from '../../shared/ports/log-offset';
 import { streamIn } from '../../shared/ports/stream-state';
-import { execute, executeOn, idForNew, type Written, withResource } from './execute';
+import { execute, executeOn, idForNew, type Prepared, type Written, withResource } from './execute';
 import {
   awaitProjection,
   guardFor,
   type RouteDeps,
-  readCount,
+  readProjected,
   storeForNew,
   waitUntilProjected,
   writeContextOf,
 } from './request';
-import { deletionRoute, patchRoute } from './resource';
+import { deletionRoute, patchRoute } from './resource-routes';
 import { serialiseByStream } from './write-queue';
 
 /** How long the old secret signs after a rotation. */
@@ -104,16 +104,17 @@ class Creation {
     const store_id = storeForNew(request, sent_store_id);
     const { id, loaded } = await idForNew(deps, environment, webhookAggregate, context);
     const after = offsetOf(await tailOf(deps.events[environment]));
-    const check = async (): Promise<WebhookCommand> => {
+    const prepare = async (): Promise<Prepared<WebhookCommand>> => {
       await deps.stores.require(environment, store_id);
       await this.assertRoom(environment, store_id);
-      return { type: 'Create', webhook: { store_id, url, description, events, secret: newSecret(), after } };
+      const webhook = { store_id, url, description, events, secret: newSecret(), after };
+      return { command: { type: 'Create', webhook } };
     };
     const ref = streamIn(deps, environment, webhookAggregate, id);
     // One after another, so that each is counted before the next. No webhook has the id of a store.
     const queue = streamName(environment, 'webhook', store_id);
     const written = await serialiseByStream(deps.events[environment], queue, async () => {
-      const created = await execute<Webhook, WebhookCommand>({ ...ref, context, loaded, check });
+      const created = await execute<Webhook, WebhookCommand>({ ...ref, context, loaded, prepare });
       this.last.set(store_id, created.position);
       return withResource(created);
     });
@@ -130,7 +131,9 @@ class Creation {
     const position = this.last.get(store_id);
     const is_counted =
       position === undefined || (await waitUntilProjected(deps.views[environment], store_id, position));
-    const count = await readCount(deps, environment, (version) => version.count('webhooks', { store_id }));
+    const count = await readProjected(deps, environment, (version) =>
+      version.count('webhooks', { store_id }),
+    );
     if (!is_counted || count === undefined) throw new CatalogError('unavailable');
     if (count >= deps.config.WEBHOOKS_PER_STORE) throw new CatalogError('too_many_webhooks');
   }

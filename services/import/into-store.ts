@@ -4,12 +4,12 @@ import type { Store } from '../../shared/catalog/store/store';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
 import type { ActiveView } from '../../shared/ports/document-reader';
+import { dryRun } from '../command/dry-run';
 import type { WriteContext } from '../command/execute';
 import { findChildren } from '../command/listing';
 import { labelTerms } from '../query/filters';
 import { wordScope } from '../query/read';
 import { columnIndexes, readRecords } from './csv';
-import { DryRunLog } from './dry-run';
 import { fetchImage } from './fetch-image';
 import { listingKey, partsOfName, type StoreIdentity } from './identity';
 import type { FetchImage } from './images';
@@ -81,12 +81,10 @@ export async function importFile(
   const { environment, id: store_id } = store;
   const { dry_run, overwrite, signal } = options;
   const view = runtime.views[environment];
-  const events = dry_run
-    ? { ...runtime.events, [environment]: new DryRunLog(runtime.events[environment]) }
-    : runtime.events;
+  const deps = dry_run ? dryRun(runtime, environment) : runtime;
   const currency_of_new = currency ?? store.currency ?? DEFAULT_CURRENCY;
   const target = { environment, store_id, overwrite, currency: currency_of_new };
-  const writer = writerTo({ ...runtime, events }, { ...context, source: 'import' }, target);
+  const writer = writerTo(deps, { ...context, source: 'import' }, target);
   if (format === 'prices') {
     const list = await openPriceList(path, rows_max);
     const total = list.rows.length + list.failed.length;

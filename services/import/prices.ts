@@ -187,7 +187,7 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
     const rows = found.toSorted((a, b) => a.line - b.line);
     let refused: [PriceRow, string][] = [];
     try {
-      const { changed, value } = await writer.changePublication(id, (publication) => {
+      const { changed, value } = await writer.changePublication(id, async (publication) => {
         refused = [];
         return patchOf(publication, rows, (row, reason) => refused.push([row, reason]));
       });

@@ -18,7 +18,7 @@ import {
 } from '../../shared/kernel/ids';
 import { isSameValue, keyOfTexts } from '../../shared/kernel/same-value';
 import { type Loaded, load, streamIn } from '../../shared/ports/stream-state';
-import { execute, type StoreDeps, type WriteContext, type Written } from '../command/execute';
+import { execute, type Prepared, type StoreDeps, type WriteContext, type Written } from '../command/execute';
 import { type NewListing, putListing } from '../command/listing';
 import { uploadMedia } from '../command/media';
 import { ownerOfName } from '../command/names';
@@ -162,11 +162,8 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     /** Changes an existing publication. `patchOf` may be called several times. */
     changePublication: (
       id: PublicationId,
-      patchOf: (publication: Publication) => PublicationPatch,
-    ): Promise<Written<Publication>> => {
-      const revise = async (publication: Publication) => patchOf(publication);
-      return updatePublication(deps, context, { environment, id, revise }, {});
-    },
+      patchOf: (publication: Publication) => Promise<PublicationPatch>,
+    ): Promise<Written<Publication>> => updatePublication(deps, context, { environment, id }, patchOf),
     postReview: async (input: NewReview, external_id: string | undefined) => {
       const written = await postReview(deps, context, { ...target, external_id }, input);
       return written.changed ? ('created' as const) : ('unchanged' as const);
@@ -191,13 +188,13 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     describeMedia: async (id: MediaId, text: string | null): Promise<'updated' | 'unchanged' | 'kept'> => {
       const alt = lineOf(text);
       let is_kept = false;
-      const check = async (state: State<Media>): Promise<MediaCommand> => {
+      const prepare = async (state: State<Media>): Promise<Prepared<MediaCommand>> => {
         const differs = state.tag === 'present' && state.resource.alt !== alt;
         is_kept = differs && ((await readHistory?.('media', id))?.isChangedByHand('alt') ?? false);
-        return { type: 'Update', changes: is_kept ? {} : { alt } };
+        return { command: { type: 'Update', changes: is_kept ? {} : { alt } } };
       };
       const ref = streamIn(deps, environment, mediaAggregate, id);
-      const { changed } = await execute<Media, MediaCommand>({ ...ref, context, check });
+      const { changed } = await execute<Media, MediaCommand>({ ...ref, context, prepare });
       if (is_kept) return 'kept';
       return changed ? 'updated' : 'unchanged';
     },
@@ -210,7 +207,7 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       const has_nothing = media_ids.length === 0 && before?.media_ids.length === 0;
       if (!before || has_nothing) return NO_EFFECTS;
       let effects = NO_EFFECTS;
-      const revise = async (publication: Publication): Promise<PublicationPatch> => {
+      const patchOf = async (publication: Publication): Promise<PublicationPatch> => {
         effects = NO_EFFECTS;
         const current = await existingMedia(deps, environment, publication.media_ids);
         const shown = media_ids.slice(0, PUBLICATION_MEDIA_MAX);
@@ -235,7 +232,7 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
         };
         return withVariants({ media_ids: next });
       };
-      const { changed, value } = await updatePublication(deps, context, { environment, id, revise }, {});
+      const { changed, value } = await updatePublication(deps, context, { environment, id }, patchOf);
       return { ...effects, ...(changed && { publication: value }) };
     },
     /** Returns the media of a publication, also those that were deleted since. */

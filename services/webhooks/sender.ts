@@ -341,11 +341,11 @@ export class Sender {
 
   /** Records a round. While the log cannot be written, waits: otherwise everything would be sent again. */
   private async record(round: Round): Promise<void> {
-    const check = (): WebhookCommand => ({ type: 'Record', round });
+    const command: WebhookCommand = { type: 'Record', round };
+    const write = { ...this.ref, context: this.context, prepare: () => ({ command }) };
     for (let failures = 1; ; failures++) {
       try {
-        const written = await execute<Webhook, WebhookCommand>({ ...this.ref, context: this.context, check });
-        const { value } = written;
+        const { value } = await execute<Webhook, WebhookCommand>(write);
         if (round.stop && value.tag === 'present' && value.resource.status === round.stop.status)
           this.parts.log.warn({ webhook_id: this.ref.id, ...round.stop }, 'a webhook is no longer active');
         return;

@@ -47,8 +47,6 @@ export interface ApiRequest {
   assertAwaited(): void;
   /** A write calls this right before it sends an append. Rejects if the answer says that nothing was sent. */
   readonly beforeSend?: () => Promise<void>;
-  /** If true, the write is checked and answered, and appends nothing. */
-  readonly dry_run?: boolean;
   /** If true, the request is an item of a batch, whose answer shows nothing of the resource but its id. */
   readonly is_item?: boolean;
   /** Of an item: returns a resource as another item of the batch leaves it, undefined if no other item can write it. */

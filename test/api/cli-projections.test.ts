@@ -214,10 +214,11 @@ async function deleteAndRestore(cli: Cli, store_id: string): Promise<void> {
   const id = parseStreamName(created.stream)!.id as PublicationId;
   const ref = streamIn(deps, 'test', publicationAggregate, id);
   const write = { ...ref, system: realSystem, context, owner: { store_id: store_id as StoreId } };
-  await execute({ ...write, check: () => ({ type: 'Delete' }) as const });
-  await execute({ ...write, check: () => ({ type: 'Restore', now_ms: Date.now() }) as const }).finally(() =>
-    test.close(),
-  );
+  await execute({ ...write, prepare: () => ({ command: { type: 'Delete' } as const }) });
+  await execute({
+    ...write,
+    prepare: () => ({ command: { type: 'Restore', now_ms: Date.now() } as const }),
+  }).finally(() => test.close());
 }
 
 test('a second verification or rebuild fails with the reason while the first one runs', () =>

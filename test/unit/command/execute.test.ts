@@ -32,9 +32,9 @@ class ListingWriter {
       aggregate: listingAggregate,
       id: this.id,
       context: options.context ?? this.world.context(),
-      check: (state) => {
+      prepare: (state) => {
         options.check?.(state);
-        return command;
+        return { command };
       },
     });
   }

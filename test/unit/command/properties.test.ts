@@ -131,7 +131,7 @@ describe('a publication with concurrent writes', () => {
       ...place(world, id),
       system: world.system,
       context: world.context(),
-      check: () => command,
+      prepare: () => ({ command }),
     });
 
   test('has the state that its log folds to in every response', async () => {

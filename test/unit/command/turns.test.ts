@@ -52,8 +52,8 @@ function write(world: World, id = newId<ListingId>(), command = create): Promise
   return execute({
     ...{ system: world.system, events: world.events.live, realm: 'live', id, command },
     aggregate: slow,
-    context: { ...world.context(), dry_run: true },
-    check: () => command,
+    context: world.context(),
+    prepare: () => ({ command }),
   });
 }
 
@@ -72,7 +72,7 @@ test('reading a stream gives others a turn between its events', async () => {
       ...{ system: world.system, events: world.events.live, realm: 'live', id },
       aggregate: listingAggregate,
       context: world.context(),
-      check: () => command,
+      prepare: () => ({ command }),
     });
   }
   const reading = load<Listing>({ events: world.events.live, realm: 'live', aggregate: slow, id });

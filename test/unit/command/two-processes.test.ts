@@ -52,7 +52,13 @@ test('two connections sell the same variant: every acknowledged sale counts, and
     const id = newId<PublicationId>();
     const ref = { aggregate: publicationAggregate, realm: 'live', id } as const;
     const write = (events: EventStore, command: PublicationCommand) =>
-      execute({ ...ref, events, system: world.system, context: world.context(), check: () => command });
+      execute({
+        ...ref,
+        events,
+        system: world.system,
+        context: world.context(),
+        prepare: () => ({ command }),
+      });
     const stock = WRITES / 2;
     const input = { title: 'Tee', price_currency: 'USD', price_amount: 0 };
     const variants = [{ quantity_available: stock }] as unknown as Variant[];
@@ -99,7 +105,7 @@ test('two connections write to one stream: it has exactly the acknowledged write
         events,
         system: world.system,
         context: world.context(),
-        check: () => command,
+        prepare: () => ({ command }),
       });
 
     const input = { title: 'Tea', price_currency: 'USD', price_amount: 0 };

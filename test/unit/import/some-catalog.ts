@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { openRuntime, type Runtime } from '../../../services/boot/runtime';
 import { createAccount } from '../../../services/command/account';
+import { dryRun } from '../../../services/command/dry-run';
 import type { WriteContext } from '../../../services/command/execute';
 import { findPublication } from '../../../services/command/publication';
 import { createStore } from '../../../services/command/store';
-import { DryRunLog } from '../../../services/import/dry-run';
 import { publicationIdOf } from '../../../services/import/identity';
 import type { FetchImage } from '../../../services/import/images';
 import type { ImportFile, ImportItem } from '../../../services/import/item';
@@ -83,11 +83,7 @@ function shopOf(runtime: Runtime, store: Store, path: string): Shop {
     runtime,
     store,
     writer,
-    dryWriter: () =>
-      writer({
-        system: runtime.system,
-        events: { ...runtime.events, live: new DryRunLog(runtime.events.live) },
-      }),
+    dryWriter: () => writer(dryRun(runtime, 'live')),
     history: () => historyOf(runtime),
     run: (rows, options) => runFile(fileOf(rows), options),
     runShopify: async (lines, options) => {
