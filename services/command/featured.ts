@@ -14,7 +14,7 @@ import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import { streamIn, streamNameOf } from '../../shared/ports/stream-state';
 import { execute, type WriteContext, type Written, withResource } from './execute';
 import { findPublication, type PublicationPatch, updatePublication } from './publication';
-import { awaitProjection, guardFor, type RouteDeps, readProjected, writeContextOf } from './request';
+import { awaitProjection, guardFor, type RouteDeps, readView, writeContextOf } from './request';
 
 /** How many publications are written at the same time. Concurrent writes can share a commit of the log. */
 const CONCURRENCY = 50;
@@ -141,7 +141,7 @@ async function featuredOf(
 ): Promise<string[]> {
   const scope = { store_id, visibility: { in: visibilitySchema.options } };
   const term = [{ word: featuredIn(id) }];
-  const featured = await readProjected(deps, principal.environment, (version) =>
+  const featured = await readView(deps, principal.environment, (version) =>
     version.search('publications', {
       scope,
       where: scope,

@@ -17,7 +17,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import { lockMove } from './moves';
 import { checkLevels, checkReferences, existingMedia, findListingsAbove } from './references';
-import { readProjected } from './request';
+import { readView } from './request';
 import { defineResource } from './resource';
 
 export type NewListing = z.output<typeof newListingBody>;
@@ -67,7 +67,7 @@ export const listings = defineResource({
     const { environment } = request.principal;
     await checkLevels(deps, environment, id, parent_id, async () => {
       // As far as they are projected.
-      const levels = await readProjected(deps, environment, (version) =>
+      const levels = await readView(deps, environment, (version) =>
         listingsBelow(id, (ids) => findChildren(version, ids)),
       );
       return levels?.length ?? 0;
@@ -78,7 +78,7 @@ export const listings = defineResource({
   beforeDelete: async (deps, request, id) => {
     const { if_empty = false } = parseQuery(deleteListingSchema, request.query);
     // The numbers of publications and children, private ones included, as far as they are projected.
-    const counts = await readProjected(deps, request.principal.environment, async (version) => {
+    const counts = await readView(deps, request.principal.environment, async (version) => {
       const state = (await version.get('listings', id, ['state']))?.document?.state;
       const { public: shown = 0, private: hidden = 0 } = state?.children ?? {};
       const publications = state ? publicationCount(state) : 0;

@@ -28,11 +28,11 @@ export interface WantedName<Resource, Command> {
 }
 
 /** The resource that a write gives names to. */
-export interface NameTaker<Resource, Event extends DomainEvent, Id extends AnyId, Command> {
+export interface NameTaker<Resource, Command> {
   readonly deps: StoreDeps;
   readonly environment: Environment;
-  readonly aggregate: Aggregate<Resource, Event, Id, Command>;
-  readonly id: Id;
+  readonly aggregate: Aggregate<Resource, DomainEvent, AnyId, Command>;
+  readonly id: AnyId;
 }
 
 /** A handle to make for a resource. `wantedOf` returns the name of a handle. */
@@ -54,8 +54,8 @@ const AT_ONCE = 64;
  * names side by side. Throws `name_taken` if another resource has one of them, unless another write of the same batch takes
  * the name from that resource. `commandOf` returns the command with the handle, if one is to be made.
  */
-export async function prepareNames<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
-  taker: NameTaker<Resource, Event, Id, Command>,
+export async function prepareNames<Resource, Command>(
+  taker: NameTaker<Resource, Command>,
   context: WriteContext,
   wanted: readonly WantedName<Resource, Command>[],
   commandOf: (handle?: string) => Command,
@@ -79,8 +79,8 @@ export async function prepareNames<Resource, Event extends DomainEvent, Id exten
 }
 
 /** Reads the streams of names side by side. Throws `name_taken` as `prepareNames` does. */
-function lookUpNames<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
-  taker: NameTaker<Resource, Event, Id, Command>,
+function lookUpNames<Resource, Command>(
+  taker: NameTaker<Resource, Command>,
   context: WriteContext,
   wanted: readonly WantedName<Resource, Command>[],
 ): Promise<LookedUp<Resource, Command>[]> {
@@ -116,12 +116,12 @@ const forEachName = <One, Result>(
 };
 
 /** Returns the name with its stream, and the other resource that reserved the name last. */
-async function lookUp<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
-  { deps, environment, id }: NameTaker<Resource, Event, Id, Command>,
+async function lookUp<Resource, Command>(
+  { deps, environment, id }: NameTaker<Resource, Command>,
   wanted: WantedName<Resource, Command>,
 ) {
   const loaded = await load<ReservedName>(streamIn(deps, environment, nameAggregate, nameIdOf(wanted.name)));
-  const owner_id = loaded.state.tag === 'present' ? (loaded.state.resource.owner_id as Id) : id;
+  const owner_id = loaded.state.tag === 'present' ? (loaded.state.resource.owner_id as AnyId) : id;
   return { looked_up: { ...wanted, loaded }, other_id: owner_id === id ? undefined : owner_id };
 }
 
@@ -130,8 +130,8 @@ async function lookUp<Resource, Event extends DomainEvent, Id extends AnyId, Com
  * If another resource has only reserved it, takes it over: that resource never got the name, has another one now, or is
  * deleted. With `only_free`, throws `name_taken` then, too.
  */
-async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
-  taker: NameTaker<Resource, Event, Id, Command>,
+async function reserveName<Resource, Command>(
+  taker: NameTaker<Resource, Command>,
   { operation, idempotency_key, ...context }: WriteContext,
   { loaded, ...wanted }: LookedUp<Resource, Command>,
   { only_free = false } = {},
@@ -143,7 +143,7 @@ async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId
     context,
     loaded,
     prepare: async (state, { position }) => {
-      const other_id = state.tag === 'present' ? (state.resource.owner_id as Id) : id;
+      const other_id = state.tag === 'present' ? (state.resource.owner_id as AnyId) : id;
       if (other_id !== id) {
         if (only_free) throw nameTaken(at);
         await release({ ...taker, id: other_id }, context, wanted, position);
@@ -158,8 +158,8 @@ async function reserveName<Resource, Event extends DomainEvent, Id extends AnyId
  * it, that write loses the race and must reserve the name again: the resource has an event after `reserved_at`, or this
  * function appends one. If another write of the same batch takes the name from the resource, that event takes it already.
  */
-function release<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
-  { deps, environment, aggregate, id }: NameTaker<Resource, Event, Id, Command>,
+function release<Resource, Command>(
+  { deps, environment, aggregate, id }: NameTaker<Resource, Command>,
   context: WriteContext,
   wanted: WantedName<Resource, Command>,
   reserved_at: Position,
@@ -192,8 +192,8 @@ const LAST_NUMBER = 5;
  * words, the same with `-2`, `-3` and so on, and one with the id. If the first handle is not free, returns only the
  * candidates that no other resource has ever reserved.
  */
-async function lookUpHandles<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
-  taker: NameTaker<Resource, Event, Id, Command>,
+async function lookUpHandles<Resource, Command>(
+  taker: NameTaker<Resource, Command>,
   { title, wantedOf }: HandleToMake<Resource, Command>,
 ): Promise<LookedUp<Resource, Command>[]> {
   const slug = slugOf(title);
@@ -207,8 +207,8 @@ async function lookUpHandles<Resource, Event extends DomainEvent, Id extends Any
 }
 
 /** Reserves the first of the handles that is still free. Returns it. */
-async function reserveHandle<Resource, Event extends DomainEvent, Id extends AnyId, Command>(
-  taker: NameTaker<Resource, Event, Id, Command>,
+async function reserveHandle<Resource, Command>(
+  taker: NameTaker<Resource, Command>,
   context: WriteContext,
   handles: readonly LookedUp<Resource, Command>[],
 ): Promise<string> {

@@ -174,7 +174,7 @@ export async function waitUntilProjected(
  * Returns what `readIn` reads from documents, such as counts. Returns undefined if the view store has no active version or
  * does not answer within `WAIT_MS`: the response to a write that is done must not fail.
  */
-export async function readProjected<Result>(
+export async function readView<Result>(
   { views, log }: ProjectionDeps,
   environment: Environment,
   readIn: (version: DocumentReader) => Promise<Result>,

@@ -41,22 +41,19 @@ export interface NewTarget<Id> {
 }
 
 /** An existing resource. */
-export interface Target<Id, Resource> {
+export interface Target<Id, Before> {
   readonly environment: Environment;
   readonly id: Id;
-  readonly guard?: Guard<Resource>;
+  readonly guard?: Guard<Before>;
   /** The state of its stream if it was read before. */
-  readonly loaded?: Loaded<Resource>;
+  readonly loaded?: Loaded<NonNullable<Before>>;
 }
 
 /** A resource to create or to patch. */
-interface PutTarget<Id, Resource, New> extends Omit<NewTarget<Id>, 'guard'> {
-  readonly id: Id;
-  readonly guard?: Guard<Resource | undefined>;
+interface PutTarget<Id, Resource, New> extends Target<Id, Resource | undefined> {
+  readonly store_id: StoreId;
   /** Whether the resource probably does not exist. Its stream is then read only if the append finds events in it. */
   readonly is_probably_new?: boolean;
-  /** The state of its stream if it was read before. */
-  readonly loaded?: Loaded<Resource>;
   /** Whether a new resource without a handle gets one. */
   readonly makes_handle?: boolean;
   /**

@@ -17,14 +17,7 @@ import { streamIn } from '../../shared/ports/stream-state';
 import type { StoreIdentity } from './derived-ids';
 import { executeOn, type StoreDeps, type Written } from './execute';
 import { assertSameStore } from './references';
-import {
-  awaitProjection,
-  guardFor,
-  type RouteDeps,
-  readProjected,
-  storeForNew,
-  writeContextOf,
-} from './request';
+import { awaitProjection, guardFor, type RouteDeps, readView, storeForNew, writeContextOf } from './request';
 import {
   type CommandsDefinition,
   type Content,
@@ -100,9 +93,7 @@ export class ResourceRoutes<
     const { value } = written;
     const headers = await awaitProjection(deps, request, value.store_id, written);
     if (request.is_item) return { data: { id: value.id }, version: value.version, headers };
-    const counted = await readProjected(deps, environment, (version) =>
-      this.definition.count(version, value.id),
-    );
+    const counted = await readView(deps, environment, (version) => this.definition.count(version, value.id));
     const data = await this.definition.present(deps, environment, value, counted);
     return { data, version: value.version, headers };
   };

@@ -50,25 +50,36 @@ export async function postReview(
   target: ReviewTarget,
   input: NewReview,
 ): Promise<Written<State<Review>> & { readonly id: ReviewId }> {
-  const { environment, store_id } = target;
+  const { environment } = target;
   const publication = await requirePublication(deps, target, input.publication_id as PublicationId);
-  const { publication_id, rating, author_name } = input;
-  const review: ReviewFields = {
-    store_id,
-    publication_id,
-    rating,
-    title: input.title ?? null,
-    body: input.body ?? '',
-    author_name,
-    verified: input.verified ?? false,
-    created_at: input.created_at ?? timestamp(deps.system.now()),
-    status: 'published',
-  };
+  const review = reviewOf(deps, publication, input, input.verified, 'published');
   const id = deriveReviewId(publication, target.external_id, review, input.created_at ?? '');
   const command: ReviewCommand = { type: 'PostReview', review };
   const ref = streamIn(deps, environment, reviewAggregate, id);
   const write = { ...ref, context, prepare: () => ({ command }) };
   return { ...(await execute<Review, ReviewCommand>(write)), id };
+}
+
+/** Returns the review of a publication with these values. */
+function reviewOf(
+  { system }: StoreDeps,
+  { id, store_id }: Publication,
+  input: Pick<NewReview, 'rating' | 'title' | 'body' | 'author_name' | 'created_at'>,
+  verified: boolean | null | undefined,
+  status: ReviewFields['status'],
+): ReviewFields {
+  const { rating, title = null, body, author_name, created_at } = input;
+  return {
+    store_id,
+    publication_id: id,
+    rating,
+    title,
+    body: body ?? '',
+    author_name,
+    verified: verified ?? false,
+    created_at: created_at ?? timestamp(system.now()),
+    status,
+  };
 }
 
 /** Derives the id. Uses the time of the publication as the timestamp of the id, because a review may have no time. */
@@ -126,17 +137,8 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
         const { store_id } = publication;
         await guard({ store_id });
         const store = await findStore(deps, { environment, id: store_id });
-        const review: ReviewFields = {
-          store_id,
-          publication_id,
-          rating: input.rating,
-          author_name: input.author_name,
-          title: input.title ?? null,
-          body: input.body ?? '',
-          verified: verified_purchase ?? false,
-          created_at: input.created_at ?? timestamp(deps.system.now()),
-          status: input.status ?? store?.new_review_status ?? 'published',
-        };
+        const status = input.status ?? store?.new_review_status ?? 'published';
+        const review = reviewOf(deps, publication, input, verified_purchase, status);
         return { command: { type: 'PostReview', review } };
       },
     }),

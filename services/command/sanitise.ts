@@ -39,12 +39,14 @@ const OPTIONS: sanitizeHtml.IOptions = {
   nonTextTags: REMOVED_WITH_CONTENT.split(' '),
   /** Removes tags that are nested deeper, because very deep nesting can break a page. */
   nestingLimit: 50,
-  transformTags: { a: safeLink, img: safeImage },
   exclusiveFilter: (frame) => frame.tag === 'img' && !IMAGE.test(frame.attribs.src ?? ''),
 };
 
 /** Wrongly nested tags can change in every round. In practice, two or three rounds reach a stable result. */
 const ROUNDS_MAX = 5;
+
+/** The text that was sanitised last, and what was removed from it. */
+let last: { readonly html: string; readonly removed: ReadonlySet<string> } | undefined;
 
 /**
  * Returns the safe subset of a description's HTML (docs/interface/publications.md#descriptions): formatting, lists, tables, http(s)
@@ -52,17 +54,32 @@ const ROUNDS_MAX = 5;
  * Idempotent, so that a client can write back what it has read.
  */
 export function sanitise(html: string): SafeHtml {
-  let safe = html;
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    const next = sanitiseOnce(safe);
+  const removed = new Set<string>();
+  let safe = sanitiseOnce(html, removed);
+  for (let round = 1; round < ROUNDS_MAX; round++) {
+    const next = sanitiseOnce(safe, new Set());
     if (next === safe) break;
     safe = next;
   }
+  last = { html, removed };
   return safe as SafeHtml;
 }
 
-function sanitiseOnce(html: string): string {
-  const safe = MARKUP.test(html) ? sanitizeHtml(html, OPTIONS) : html;
+/**
+ * Returns what `sanitise` removes from HTML, each once: elements, links, images and attributes. Costs nothing for the text
+ * that was sanitised last.
+ */
+export function removedFrom(html: string): string[] {
+  if (last?.html !== html) sanitise(html);
+  return [...last!.removed];
+}
+
+/** Sanitises HTML once, and adds what it removes to `removed`. */
+function sanitiseOnce(html: string, removed: Set<string>): string {
+  const transform = (tag: string, attributes: sanitizeHtml.Attributes) => safeTag(tag, attributes, removed);
+  const safe = MARKUP.test(html)
+    ? sanitizeHtml(html, { ...OPTIONS, transformTags: { '*': transform } })
+    : html;
   return safe.replace(CONTROLS, '').trim();
 }
 
@@ -72,41 +89,30 @@ function addressOf(value = ''): string {
   return WITHOUT_SCHEME.test(address) ? `https:${address}` : address;
 }
 
-/** Adds `rel` to a link. Replaces a link with another scheme by its text. */
-function safeLink(_tag: string, attributes: sanitizeHtml.Attributes): sanitizeHtml.Tag {
-  const href = addressOf(attributes.href);
-  if (!LINK.test(href)) return { tagName: 'span', attribs: {} };
-  return { tagName: 'a', attribs: { ...attributes, href, rel: 'noopener nofollow' } };
-}
-
-function safeImage(_tag: string, attributes: sanitizeHtml.Attributes): sanitizeHtml.Tag {
-  return { tagName: 'img', attribs: { ...attributes, src: addressOf(attributes.src) } };
-}
-
+const ALLOWED_TAGS = new Set(OPTIONS.allowedTags || []);
+const ALLOWED_ATTRIBUTES = OPTIONS.allowedAttributes as Readonly<Record<string, readonly string[]>>;
 /** The attributes with an address, and which addresses are kept. */
 const ADDRESSES: Readonly<Record<string, { attribute: string; what: string; kept: RegExp }>> = {
   a: { attribute: 'href', what: 'link', kept: LINK },
   img: { attribute: 'src', what: 'image', kept: IMAGE },
 };
 
-/** Returns what `sanitise` removes from HTML, each once: elements, links, images and attributes. */
-export function removedFrom(html: string): string[] {
-  const removed = new Set<string>();
-  const allowed_tags = new Set(OPTIONS.allowedTags || []);
-  const allowed = OPTIONS.allowedAttributes as Readonly<Record<string, readonly string[]>>;
-  const note = (tag: string, attributes: sanitizeHtml.Attributes): sanitizeHtml.Tag => {
-    const { attribute, what, kept } = ADDRESSES[tag] ?? {};
-    const kept_attributes = [...allowed['*']!, ...(allowed[tag] ?? [])];
-    if (!allowed_tags.has(tag)) removed.add(`<${tag}>`);
-    else
-      for (const [name, value] of Object.entries(attributes)) {
-        const address = name === attribute ? addressOf(value) : undefined;
-        if (address !== undefined && !kept!.test(address))
-          removed.add(`${what} "${shortenText(address, 40)}"`);
-        if (!kept_attributes.includes(name)) removed.add(`attribute ${shortenText(name, 40)}`);
-      }
-    return { tagName: tag, attribs: attributes };
-  };
-  if (MARKUP.test(html)) sanitizeHtml(html, { ...OPTIONS, transformTags: { '*': note } });
-  return [...removed];
+/**
+ * Returns the tag with a complete address. Adds `rel` to a link, and replaces a link with another scheme by its text. Adds
+ * what is not kept of the tag to `removed`.
+ */
+function safeTag(tag: string, attributes: sanitizeHtml.Attributes, removed: Set<string>): sanitizeHtml.Tag {
+  if (!ALLOWED_TAGS.has(tag)) removed.add(`<${tag}>`);
+  else
+    for (const name of Object.keys(attributes))
+      if (!ALLOWED_ATTRIBUTES['*']!.includes(name) && !ALLOWED_ATTRIBUTES[tag]?.includes(name))
+        removed.add(`attribute ${shortenText(name, 40)}`);
+  const { attribute, what, kept } = ADDRESSES[tag] ?? {};
+  if (attribute === undefined) return { tagName: tag, attribs: attributes };
+  const address = addressOf(attributes[attribute]);
+  const is_kept = kept!.test(address);
+  if (!is_kept && attributes[attribute] !== undefined) removed.add(`${what} "${shortenText(address, 40)}"`);
+  if (tag === 'img') return { tagName: tag, attribs: { ...attributes, src: address } };
+  if (!is_kept) return { tagName: 'span', attribs: {} };
+  return { tagName: tag, attribs: { ...attributes, href: address, rel: 'noopener nofollow' } };
 }

@@ -22,22 +22,8 @@ import { CatalogError } from '../../shared/kernel/errors';
 import { type AccountId, generateId, type PaymentMethodId, type StoreId } from '../../shared/kernel/ids';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { requireAccount } from './account';
-import {
-  type ControlDeps,
-  executeOn,
-  type Guard,
-  type StoreDeps,
-  type WriteContext,
-  type Written,
-} from './execute';
-import {
-  awaitProjection,
-  guardFor,
-  type RouteDeps,
-  readProjected,
-  storeForNew,
-  writeContextOf,
-} from './request';
+import { type ControlDeps, executeOn, type StoreDeps, type WriteContext, type Written } from './execute';
+import { awaitProjection, guardFor, type RouteDeps, readView, storeForNew, writeContextOf } from './request';
 
 const { name, ...profile } = newShape(storeFields);
 
@@ -86,7 +72,7 @@ export async function createStore(
 export async function describeStore(
   deps: StoreDeps,
   context: WriteContext,
-  target: StoreTarget & { readonly guard?: Guard<Store> },
+  target: StoreTarget & { readonly guard?: (store: Store) => unknown },
   changes: StorePatch,
 ): Promise<Written<Store>> {
   const command = { type: 'DescribeStore', changes: parseBody(storePatchBody, changes) } as const;
@@ -167,7 +153,7 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const written = await describeStore(deps, context, { environment, id, guard }, changes);
   const { value } = written;
   const headers = await awaitProjection(deps, request, id, written);
-  const listing_count = await readProjected(deps, environment, async (view) => {
+  const listing_count = await readView(deps, environment, async (view) => {
     const stored = await view.get('stores', id);
     return stored?.document?.body.stats?.listing_count ?? 0;
   });

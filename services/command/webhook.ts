@@ -23,7 +23,7 @@ import {
   awaitProjection,
   guardFor,
   type RouteDeps,
-  readProjected,
+  readView,
   storeForNew,
   waitUntilProjected,
   writeContextOf,
@@ -131,9 +131,7 @@ class Creation {
     const position = this.last.get(store_id);
     const is_counted =
       position === undefined || (await waitUntilProjected(deps.views[environment], store_id, position));
-    const count = await readProjected(deps, environment, (version) =>
-      version.count('webhooks', { store_id }),
-    );
+    const count = await readView(deps, environment, (version) => version.count('webhooks', { store_id }));
     if (!is_counted || count === undefined) throw new CatalogError('unavailable');
     if (count >= deps.config.WEBHOOKS_PER_STORE) throw new CatalogError('too_many_webhooks');
   }

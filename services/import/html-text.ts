@@ -1,12 +1,10 @@
 import sanitizeHtml from 'sanitize-html';
 
-/** Elements that start a new line. */
-const BLOCKS = [
-  ...['address', 'article', 'aside', 'blockquote', 'dd', 'div', 'dl', 'dt', 'figure', 'footer', 'form'],
-  ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hr', 'li', 'main', 'nav', 'ol', 'p', 'pre', 'section'],
-  ...['table', 'tr', 'ul'],
-];
-const BREAKS = [...BLOCKS, 'br'];
+/** Block elements and `br`, which start a new line. */
+const BREAKS =
+  'address article aside blockquote br dd div dl dt figure footer form h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tr ul'.split(
+    ' ',
+  );
 const GAPS = ['td', 'th'];
 
 /** The only entities in the output of sanitize-html, which decodes all other entities. */
@@ -26,6 +24,7 @@ export function htmlToText(html: string, length_max = 10_000): string {
     .replace(/<\/?(?:td|th)>/g, ' ')
     .replace(/<[^>]*>/g, '\n')
     .replace(/&(?:lt|gt|quot|amp);/g, (entity) => ENTITIES[entity]!)
+    // White space and control characters, except newlines.
     .replace(/(?:(?!\n)[\p{Cc}\s])+/gu, ' ')
     .replace(/ ?\n ?/g, '\n')
     .replace(/\n{3,}/g, '\n\n')

@@ -131,9 +131,9 @@ const REMOVED_MAX = 10;
 /** Validates the fields before it creates the listing, so that a rejected row leaves no empty listing. */
 async function writePublication(state: RunState, item: PublicationItem): Promise<PublicationId> {
   const fields = parseBody(importedPublication, item.fields);
-  await endLongTurn();
   const { description_html: html } = item.fields;
   const removed = typeof html === 'string' ? removedFrom(html) : [];
+  await endLongTurn();
   if (removed.length > 0) {
     const others = removed.length > REMOVED_MAX ? [`and ${removed.length - REMOVED_MAX} others`] : [];
     const listed = [...removed.slice(0, REMOVED_MAX), ...others].join(', ');

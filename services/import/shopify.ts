@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { HANDLE_MAX, handleSpelling, slugOf } from '../../shared/catalog/input-rules';
 import { HTML_MAX } from '../../shared/catalog/publication/fields';
+import { cheapestOf } from '../../shared/catalog/publication/variants';
 import { NO_OPTION_VALUE } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { keyOfTexts } from '../../shared/kernel/same-value';
@@ -103,13 +104,14 @@ interface AboutFile {
 interface Variant {
   readonly row: ShopifyRow;
   readonly option_values: OptionValues;
-  /** Hundredths of the currency unit. Undefined if the file has no prices. */
-  readonly amount: number | undefined;
-  readonly compare_at: number | null;
-  /** Below zero if more was sold than was in stock. Null if Shopify does not track the quantity. */
-  readonly quantity: number | null;
+  /** Hundredths of the currency unit, 0 if the file has no prices. */
+  readonly price_amount: number;
   readonly fields: JsonObject;
 }
+
+/** Returns the values of these names, as far as the fields have them. */
+const only = (fields: JsonObject, ...names: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
 
 /** Returns whether a variant has a field that a publication does not have. */
 const hasOwn = ({ fields }: Variant): boolean =>
@@ -167,7 +169,7 @@ export function foldProduct(
     }
     if (variants.length === 0)
       throw new RowError(faults.find(({ line }) => line === first.line)?.reason ?? 'no variant with a price');
-    const cheapest = variants.reduce((one, other) => (other.amount! < one.amount! ? other : one));
+    const { fields: cheapest } = cheapestOf(variants);
     const has_variants = options.length > 0 || variants.some(hasOwn);
     const listed = has_variants ? variants : [];
     const handle = handleOf(first.handle) || slugOf(first.title);
@@ -188,11 +190,10 @@ export function foldProduct(
         ...(handle !== '' && { handle }),
         ...(visibility && { visibility }),
         ...labelsOf(first),
-        ...(cheapest.amount !== undefined && { price_amount: cheapest.amount }),
-        ...(first.columns.has('compare_at') && { compare_at_amount: cheapest.compare_at }),
+        ...only(cheapest, 'price_amount', 'compare_at_amount'),
         ...(currency !== undefined && { price_currency: currency }),
         // Below zero only with a backorder, which only a variant has.
-        ...(first.columns.has('quantity') && !has_variants && { quantity_available: variants[0]!.quantity }),
+        ...(!has_variants && only(cheapest, 'quantity_available')),
         ...((has_variants || first.columns.has('option1')) && {
           options: options.map(({ name }) => ({ name })),
           variants: listed.map(({ fields }) => fields),
@@ -320,7 +321,7 @@ function parseVariant(
     ...(columns.has('policy') && { allow_backorder }),
     ...(columns.has('grams') && is_weight && { weight_grams: Math.round(Number(row.grams)) || null }),
   };
-  return { row, option_values, amount, compare_at, quantity, fields };
+  return { row, option_values, price_amount: amount ?? 0, fields };
 }
 
 /**

@@ -9,8 +9,8 @@ import type { UnreadVariants } from './item';
 
 /** Fields that a row without variants has, and that a variant has, too. */
 const OF_ONLY_VARIANT = ['price_amount', 'compare_at_amount', 'quantity_available'] as const;
-/** Fields that follow from several variants. */
-const OF_ALL_VARIANTS = ['price_amount', 'price_currency', 'quantity_available'] as const;
+/** Fields of a publication that depend on its variants. */
+export const PRICE_AND_STOCK = ['price_amount', 'price_currency', 'quantity_available'] as const;
 
 /** The changes of a row, and the fields that the row cannot change because the variants have them. */
 export interface RowChanges {
@@ -36,7 +36,7 @@ export function forVariantsOf(
     const fields = Object.fromEntries(changes.map((name) => [name, wanted[name]]));
     return { wanted: { ...wanted, variants: [{ ...stored[0]!, ...fields }] }, ignored: [] };
   }
-  const follows = stored.length > 1 ? OF_ALL_VARIANTS : [];
+  const follows = stored.length > 1 ? PRICE_AND_STOCK : [];
   const ignored = follows.filter(
     (name) => wanted[name] !== undefined && !isSameValue(wanted[name], before[name]),
   );

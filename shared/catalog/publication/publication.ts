@@ -22,6 +22,8 @@ import {
   arrangeVariants,
   faultsOfAmounts,
   inOrder,
+  OF_VARIANTS,
+  priceAndStockOf,
   summaryOf,
   type Variant,
   type VariantChanges,
@@ -126,10 +128,8 @@ export const publicationAggregate: Aggregate<
     const { listing_id, listing_ids } = after.resource;
     if (listing_id !== null && listing_ids.includes(listing_id))
       return present({ ...after.resource, ...withoutListing(after.resource, listing_id) });
-    const summary = summaryOf(after.resource.variants);
-    if (!summary) return after;
-    const { price_range, quantity_available } = summary;
-    return present({ ...after.resource, price_amount: price_range.min, quantity_available });
+    const derived = priceAndStockOf(after.resource.variants);
+    return derived ? present({ ...after.resource, ...derived }) : after;
   },
   decide: (state, command) => {
     switch (command.type) {
@@ -265,7 +265,7 @@ function completeVariants(
   const has_variants = before !== undefined && before.variants.length > 0;
   if (!options && !variants && !has_variants) return sent;
   if (has_variants && !variants)
-    for (const name of ['price_amount', 'quantity_available'] as const)
+    for (const name of OF_VARIANTS)
       if (sent[name] !== undefined && sent[name] !== before[name])
         return rejectFaults([fault(name, 'no other value than that of its variants, which can be changed')]);
   // There may be thousands of variants, and nothing that they depend on is sent.
@@ -283,11 +283,9 @@ function completeVariants(
     },
   );
   if (arranged.faults) return rejectFaults(arranged.faults);
-  const summary = summaryOf(arranged.variants);
-  if (!summary) return { ...sent, ...arranged };
-  const derived = before
-    ? { price_amount: undefined, quantity_available: undefined }
-    : { price_amount: summary.price_range.min, quantity_available: summary.quantity_available };
+  const derived = priceAndStockOf(arranged.variants);
+  if (derived && before)
+    return { ...sent, ...arranged, price_amount: undefined, quantity_available: undefined };
   return { ...sent, ...arranged, ...derived };
 }
 
@@ -317,7 +315,7 @@ function checkedSale(values: PublicationChanges, before?: Publication): Publicat
   const { sale_price_amount: sale = old_sale, variants = before?.variants ?? [] } = values;
   if (sale === null) return values;
   const own_price = values.price_amount ?? before?.price_amount ?? 0;
-  const price = summaryOf(variants)?.price_range.min ?? own_price;
+  const price = priceAndStockOf(variants)?.price_amount ?? own_price;
   const is_new_sale = sale !== old_sale;
   const is_unchanged = !is_new_sale && price === before?.price_amount;
   if (sale <= price || is_unchanged) return values;

@@ -386,17 +386,30 @@ export async function possibleOwners<Found extends { readonly id: string; readon
 export const isAvailable = ({ quantity_available, allow_backorder }: Variant): boolean =>
   allow_backorder || quantity_available === null || quantity_available > 0;
 
-/** Price and stock of a publication, which follow from its variants. Undefined if it has none. */
+/** Returns the first variant with the lowest price, which is the price of the publication. */
+export const cheapestOf = <One extends { readonly price_amount: number }>(variants: readonly One[]): One =>
+  variants.reduce((one, other) => (other.price_amount < one.price_amount ? other : one));
+
+/** The fields of a publication that follow from its variants, if it has any. */
+export const OF_VARIANTS = ['price_amount', 'quantity_available'] as const;
+
+/** Returns the fields of a publication that follow from its variants. Undefined if it has no variants. */
+export function priceAndStockOf(variants: readonly Variant[]) {
+  if (variants.length === 0) return undefined;
+  const is_tracked = variants.every(({ quantity_available }) => quantity_available !== null);
+  const quantity_available = is_tracked
+    ? variants.reduce((sum, variant) => sum + Math.max(0, variant.quantity_available!), 0)
+    : null;
+  return { price_amount: cheapestOf(variants).price_amount, quantity_available };
+}
+
+/** What a publication shows of its variants. Undefined if it has no variants. */
 export function summaryOf(variants: readonly Variant[]) {
   if (variants.length === 0) return undefined;
-  const prices = variants.map(({ price_amount }) => price_amount);
-  const is_tracked = variants.every(({ quantity_available }) => quantity_available !== null);
+  const max = Math.max(...variants.map(({ price_amount }) => price_amount));
   return {
-    price_range: { min: Math.min(...prices), max: Math.max(...prices) },
+    price_range: { min: cheapestOf(variants).price_amount, max },
     variant_count: variants.length,
-    quantity_available: is_tracked
-      ? variants.reduce((sum, { quantity_available }) => sum + Math.max(0, quantity_available!), 0)
-      : null,
     in_stock: variants.some(isAvailable),
   };
 }
