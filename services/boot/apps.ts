@@ -175,7 +175,8 @@ export function buildQueryApp(
     is_cached &&
     new EdgeCache({ recordPageView, onCache: metrics.onCache, bytes_max, validity: new Validity(views) });
   const freshness = freshnessHeaders(runtime);
-  return buildApp({ ...options, routes, public_routes, freshness, ...(cache && { cache }) });
+  const cached = cache ? routes.map((route) => cache.inFrontOf(route)) : routes;
+  return buildApp({ ...options, routes: cached, public_routes, freshness });
 }
 
 /** Serves `/health/*` and `/metrics` of a process without an API, on WORKER_PORT. Throws if the port cannot be opened. */

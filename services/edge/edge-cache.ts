@@ -2,10 +2,9 @@ import { hash } from 'node:crypto';
 import { reads } from '../../shared/api/operations/reads';
 import type { Environment } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
-import type { AnswerCache } from '../../shared/http/pipeline';
 import type { Principal } from '../../shared/http/request';
-import { encodingOf, type Reply } from '../../shared/http/respond';
-import type { RouteCall } from '../../shared/http/serve-route';
+import { encode, encodingOf, renderRead } from '../../shared/http/respond';
+import type { Answer, ApiRequest, Route } from '../../shared/http/route';
 import { declaredParameters } from '../../shared/http/validation';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { PublicationId } from '../../shared/kernel/ids';
@@ -23,25 +22,24 @@ export interface EdgeCacheOptions {
 }
 
 interface Entry {
-  readonly complete: Reply;
-  readonly bytes: number;
+  readonly answer: EncodedAnswer;
   basis: Basis;
 }
+
+type EncodedAnswer = Answer & Required<Pick<Answer, 'encoded'>>;
 
 /** Approximate memory of an entry besides its body and its key: headers, basis, the nodes of the map. */
 const ENTRY_BYTES = 1_500;
 /** One answer may take this part of the cache, so that a few large ones do not take the place of hundreds. */
 const SHARE_MAX = 1 / 32;
-/** Shorter bodies are kept as text, which is sent faster. Longer ones stay outside of the heap. */
-const TEXT_BYTES_MAX = 16_384;
 /** From this part of its memory on, the cache stores only what is asked for again. */
 const FULL = 0.9;
 
 /**
- * Sends replies of reads again while they are up to date, as a cache in front of the service would, but exactly: it is a
- * stage after authentication and rate limit, and the reply is what the read would return now (docs/http.md#edge-cache).
+ * Wraps the handlers of reads: they return the answer of an earlier read again while it is up to date, as a cache in front of
+ * the service would, but exactly. The answer is what the read would return now (docs/http.md#edge-cache).
  */
-export class EdgeCache implements AnswerCache {
+export class EdgeCache {
   private readonly options: EdgeCacheOptions;
   private readonly entries: LRUCache<string, Entry>;
   private readonly admission = new Admission();
@@ -54,48 +52,52 @@ export class EdgeCache implements AnswerCache {
     this.entries = new LRUCache({
       maxSize: bytes_max,
       maxEntrySize: Math.floor(bytes_max * SHARE_MAX),
-      sizeCalculation: ({ bytes }, key) => ENTRY_BYTES + 2 * key.length + bytes,
+      sizeCalculation: ({ answer }, key) => ENTRY_BYTES + 2 * key.length + bytesOf(answer),
     });
   }
 
-  /** Returns a stored reply if it is up to date, otherwise what `produce` returns, and stores that. */
-  async answer(call: RouteCall, produce: (is_kept: boolean) => Promise<Reply>): Promise<Reply> {
-    const { req } = call.exchange;
-    // A read that waits for a position may use other documents than those that a generation counts.
-    if (req.headers['x-catalog-min-position'] !== undefined) return produce(false);
-    // Sales begin and end without an event.
-    if (call.query.has_discount !== undefined) return produce(false);
-    const key = this.keyOf(call);
-    const found = await this.find(key, call).catch(() => undefined);
-    if (found?.reply) return found.reply;
-    const reply = await produce(found?.reading !== undefined);
-    // A reply that cannot be stored is made again next time.
-    if (found?.reading) this.store(key, reply, found.reading).catch(() => undefined);
-    return reply;
+  /** Returns the route with a handler that answers from the cache if it can. */
+  inFrontOf(route: Route): Route {
+    return { ...route, handler: (request) => this.answer(route, request) };
   }
 
-  /** Returns the stored reply. If there is none, returns the reading that is about to be made if its reply may be stored. */
+  /** Returns a stored answer if it is up to date, otherwise that of the route, and stores it. */
+  private async answer(route: Route, request: ApiRequest): Promise<Answer> {
+    // A read that waits for a position may use other documents than those that a generation counts.
+    const waits = request.header('x-catalog-min-position') !== undefined;
+    // Sales begin and end without an event.
+    if (waits || request.query.has_discount !== undefined) return route.handler(request);
+    const accepted = request.header('accept-encoding');
+    const key = this.keyOf(route, request, accepted);
+    const found = await this.find(key, request).catch(() => undefined);
+    if (found?.answer) return found.answer;
+    const answer = await route.handler(request);
+    if (!found?.reading || !isStorable(answer)) return answer;
+    const encoded = await encode(accepted, await renderRead(answer));
+    const { made_from } = answer;
+    const stored = { data: null, encoded, ...(made_from && { made_from }) };
+    // An answer that cannot be stored is made again next time.
+    this.store(key, stored, found.reading).catch(() => undefined);
+    return stored;
+  }
+
+  /** Returns the stored answer. If there is none, returns the reading that is about to be made if its answer may be stored. */
   private async find(
     key: string,
-    call: RouteCall,
-  ): Promise<{ readonly reply?: Reply; readonly reading?: Reading } | undefined> {
+    request: ApiRequest,
+  ): Promise<{ readonly answer?: Answer; readonly reading?: Reading | undefined } | undefined> {
     const { validity, onCache } = this.options;
-    const view = await this.currentView(call.principal.environment);
+    const view = await this.currentView(request.principal.environment);
     if (view === undefined) return undefined;
     const entry = this.entries.get(key);
     const basis = entry && (await validity.confirm(entry.basis, view));
     onCache('edge', basis !== undefined);
     if (entry && basis) {
       entry.basis = basis;
-      this.countView(call, basis);
-      return { reply: entry.complete };
+      this.countView(request, basis);
+      return entry;
     }
-    return this.isWorthStoring(key, entry) ? this.reading(view, call) : undefined;
-  }
-
-  private async reading(view: CountedView, call: RouteCall): Promise<{ readonly reading?: Reading }> {
-    const reading = await this.options.validity.begin(view, call);
-    return reading ? { reading } : {};
+    return this.isWorthStoring(key, entry) ? { reading: await validity.begin(view, request) } : undefined;
   }
 
   /**
@@ -112,16 +114,9 @@ export class EdgeCache implements AnswerCache {
     return this.turns[environment];
   }
 
-  private async store(key: string, complete: Reply, reading: Reading): Promise<void> {
-    const { status, headers, body, made_from } = complete;
-    const is_json = headers['Content-Type']?.startsWith('application/json') === true;
-    if (status !== 200 || !Buffer.isBuffer(body) || headers.ETag === undefined || !is_json) return;
-    const basis = await this.options.validity.end(reading, made_from);
-    if (!basis) return;
-    const bytes = body.length;
-    // A small buffer of Node shares its memory with others, which would stay with it.
-    const kept = bytes <= TEXT_BYTES_MAX ? body.toString('latin1') : body;
-    this.entries.set(key, { complete: { status, headers, body: kept }, bytes, basis });
+  private async store(key: string, answer: EncodedAnswer, reading: Reading): Promise<void> {
+    const basis = await this.options.validity.end(reading, answer.made_from);
+    if (basis) this.entries.set(key, { answer, basis });
   }
 
   private isWorthStoring(key: string, entry: Entry | undefined): boolean {
@@ -130,11 +125,16 @@ export class EdgeCache implements AnswerCache {
   }
 
   /** Returns what decides the answer to a read, besides the documents. */
-  private keyOf({ exchange: { req, path }, route, principal, query }: RouteCall): string {
-    const parameters = route.parameters ? declaredParameters(query, route.parameters) : req.url;
+  private keyOf(
+    { path, parameters }: Route,
+    { principal, params, query, header }: ApiRequest,
+    accepted: string | undefined,
+  ): string {
+    const declared = parameters ? declaredParameters(query, parameters) : JSON.stringify(query);
     // Only a media has answers of several types.
-    const is_picture = route.path === reads.getMedia.path && prefersImage(req.headers.accept);
-    return `${this.audienceOf(principal)} ${req.method} ${path}\n${parameters}\n${encodingOf(req)} ${is_picture}`;
+    const is_picture = path === reads.getMedia.path && prefersImage(header('accept'));
+    const in_path = Object.values(params).join('/');
+    return `${this.audienceOf(principal)} ${encodingOf(accepted)} ${is_picture} ${path}${declared}\n${in_path}`;
   }
 
   /** Returns a text that two principals share if they may see the same. */
@@ -149,11 +149,18 @@ export class EdgeCache implements AnswerCache {
   }
 
   /** Counts what the read counts (docs/interface/publications.md#views). */
-  private countView({ exchange: { req }, principal }: RouteCall, { made_from }: Basis): void {
-    if (req.method !== 'GET' || principal.key_type !== 'public') return;
+  private countView({ method, principal }: ApiRequest, { made_from }: Basis): void {
+    if (method !== 'GET' || principal.key_type !== 'public') return;
     if (made_from?.collection !== 'publications') return;
     const { store_id, id } = made_from;
     const { environment } = principal;
     this.options.recordPageView({ environment, store_id, publication_id: id as PublicationId });
   }
+}
+
+/** Whether the answer is a 200 with the envelope. */
+const isStorable = ({ status = 200, file, stream }: Answer): boolean => status === 200 && !file && !stream;
+
+function bytesOf({ encoded: { body } }: EncodedAnswer): number {
+  return typeof body === 'string' || Buffer.isBuffer(body) ? body.length : 0;
 }

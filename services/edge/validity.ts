@@ -1,6 +1,5 @@
 import type { Environment } from '../../shared/catalog/realm';
-import type { DocumentVersion } from '../../shared/http/route';
-import type { RouteCall } from '../../shared/http/serve-route';
+import type { ApiRequest, DocumentVersion } from '../../shared/http/route';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
@@ -71,8 +70,8 @@ export class Validity {
   }
 
   /** Call it before the read. Returns undefined if the answer depends on no store of the principal. */
-  async begin(view: CountedView, call: RouteCall): Promise<Reading | undefined> {
-    const stores = storesOf(call);
+  async begin(view: CountedView, request: ApiRequest): Promise<Reading | undefined> {
+    const stores = storesOf(request);
     return stores.length === 0
       ? undefined
       : { view, stores, generation: await view.reader.generation(stores) };
@@ -118,7 +117,7 @@ function canCount(reader: DocumentReader): reader is CountedView['reader'] {
  * Returns the stores whose documents the answer may contain: the one in the query, else the first of the token, else for
  * a resource by its id each store of the token.
  */
-function storesOf({ params, query, principal: { stores } }: RouteCall): readonly StoreId[] {
+function storesOf({ params, query, principal: { stores } }: ApiRequest): readonly StoreId[] {
   const requested = query.store_id?.[0];
   if (requested !== undefined) return stores.filter((store_id) => store_id === requested.toLowerCase());
   return params.id === undefined ? stores.slice(0, 1) : stores;

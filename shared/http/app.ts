@@ -5,7 +5,7 @@ import type { BearerAuthenticator } from './auth';
 import { Idempotency } from './idempotency';
 import type { HttpMetrics, MetricsText } from './metrics';
 import { healthRoutes, metricsRoute, type ReadyCheck } from './operational';
-import { type AnswerCache, type FreshnessHeaders, Pipeline, type TraceRequest } from './pipeline';
+import { type FreshnessHeaders, Pipeline, type TraceRequest } from './pipeline';
 import { Limits, type LimitsOptions } from './rate-limit';
 import type { AuthEndpoints, PublicRoute, Route } from './route';
 
@@ -19,8 +19,6 @@ export interface AppOptions extends LimitsOptions {
   readonly auth?: AuthEndpoints;
   /** Routes that need no token, such as pictures and the documentation. */
   readonly public_routes?: readonly PublicRoute[];
-  /** Answers reads again while they are up to date. Without it, each read is made anew. */
-  readonly cache?: AnswerCache;
   /** Returns headers of reads. Without it, reads do not say how new they are. */
   readonly freshness?: FreshnessHeaders;
   /** Check behind `/health/ready`. Default: always ready. */
@@ -32,7 +30,7 @@ export interface AppOptions extends LimitsOptions {
 
 /** Builds the app of a process: the pipeline with the stages of docs/http.md#stages. Throws `ConfigError`. */
 export function buildApp(options: AppOptions): RequestListener {
-  const { config, log, system, metrics, authenticator, routes, auth = {}, cache, freshness, trace } = options;
+  const { config, log, system, metrics, authenticator, routes, auth = {}, freshness, trace } = options;
   const store = options.idempotency_store;
   const records_max = config.IDEMPOTENCY_RECORDS_MAX;
   const idempotency = store && new Idempotency({ store, system, log, metrics, records_max });
@@ -40,7 +38,7 @@ export function buildApp(options: AppOptions): RequestListener {
   if (options.metrics_text) public_routes.push(metricsRoute(options.metrics_text, config));
   const admission = { authenticator, limits: new Limits(options) };
   const pipeline = new Pipeline({
-    ...{ log, system, metrics, routes, auth, public_routes, admission, idempotency, cache, freshness, trace },
+    ...{ log, system, metrics, routes, auth, public_routes, admission, idempotency, freshness, trace },
   });
   return mount(pipeline);
 }

@@ -27,7 +27,7 @@ export async function sendError(exchange: Exchange, error: unknown, log: Logger)
   else {
     const page = pageOf(failure, exchange);
     const answer = page === undefined ? rendered : { ...rendered, body: page };
-    await send(exchange, await encode(exchange, answer, page && HTML_TYPE));
+    await send(exchange, await encode(req.headers['accept-encoding'], answer, page && HTML_TYPE));
     drainBody(req, res);
   }
 }

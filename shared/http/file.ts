@@ -1,8 +1,8 @@
 import { CatalogError } from '../kernel/errors';
 import type { ByteRange } from '../ports/blob-store';
 import type { Exchange } from './request';
-import { notModified, type Reply } from './respond';
-import type { FileAnswer } from './route';
+import { notModified } from './respond';
+import type { FileAnswer, Reply } from './route';
 
 /**
  * Returns the reply with a file of the blob store. Supports `If-None-Match`, `If-Range`, a single `Range`, and HEAD.

@@ -19,7 +19,7 @@ import {
   type RequestRecords,
   record,
 } from './request';
-import { encode, notModified, type Reply, renderAnswer, renderRead, send } from './respond';
+import { encode, notModified, renderAnswer, renderRead, send } from './respond';
 import type {
   Answer,
   ApiRequest,
@@ -27,19 +27,11 @@ import type {
   AuthEndpoints,
   PublicAnswer,
   PublicRoute,
+  Reply,
   Route,
 } from './route';
 import { answerRead, answerWrite, assertPermitted, type RouteCall } from './serve-route';
 import { ignoredParameters, queryParameters } from './validation';
-
-/** Answers reads again while their answers are up to date (`services/edge`). */
-export interface AnswerCache {
-  /**
-   * Returns what `produce` would resolve with now, possibly an earlier reply. With `is_kept`, `produce` makes the complete
-   * reply, even if the client has it. The caller turns it into a 304.
-   */
-  answer(read: RouteCall, produce: (is_kept: boolean) => Promise<Reply>): Promise<Reply>;
-}
 
 /** Returns headers that say how new the documents are. Call it before the read, whose documents are then at least as new. */
 export type FreshnessHeaders = (principal: Principal) => Promise<{
@@ -58,7 +50,6 @@ export interface PipelineOptions extends RequestRecords {
   /** Undefined in a process that serves only public routes. */
   readonly admission?: { readonly authenticator: BearerAuthenticator; readonly limits: Limits } | undefined;
   readonly idempotency?: Idempotency | undefined;
-  readonly cache?: AnswerCache | undefined;
   readonly freshness?: FreshnessHeaders | undefined;
   readonly trace?: TraceRequest | undefined;
 }
@@ -163,7 +154,7 @@ export class Pipeline {
   }
 
   private serveApi(route: Route): Serve {
-    const { idempotency, cache, freshness, admission } = this.options;
+    const { idempotency, freshness, admission } = this.options;
     return async (exchange, params) => {
       const { principal, req } = exchange;
       if (principal === undefined) throw new CatalogError('unauthenticated');
@@ -173,18 +164,15 @@ export class Pipeline {
       if (ignored !== undefined) exchange.headers['X-Catalog-Ignored'] = ignored;
       const admitItems = async (count: number) => admission?.limits.admitItems(exchange, principal, count);
       const call: RouteCall = { exchange, route, principal, params, query, admitItems };
-      if (route.method !== 'GET') return encode(exchange, await answerWrite(call, idempotency));
+      if (route.method !== 'GET')
+        return encode(exchange.req.headers['accept-encoding'], await answerWrite(call, idempotency));
       const noted = route.slots?.take(exchange.res, principal.api_key_id);
-      const produce = async (is_kept: boolean) => {
-        const reply = await replyToRead(exchange, await answerRead(call), is_kept);
-        const { body } = reply;
-        const is_stream = typeof body === 'object' && !Buffer.isBuffer(body);
-        return noted && is_stream ? { ...reply, body: noted(body) } : reply;
-      };
       const fresh = await freshness?.(principal);
-      const reply = await (cache ? cache.answer(call, produce) : produce(false));
+      const reply = await replyToRead(exchange, await answerRead(call));
       Object.assign(exchange.headers, fresh);
-      return notModified(exchange, reply.headers) ?? reply;
+      const { body } = reply;
+      const is_stream = typeof body === 'object' && !Buffer.isBuffer(body);
+      return noted && is_stream ? { ...reply, body: noted(body) } : reply;
     };
   }
 
@@ -197,7 +185,7 @@ export class Pipeline {
       await this.admitAuth(exchange, endpoint.name, accepted ?? keyOfError(error));
       if (accepted === undefined) throw error;
       const data = accepted.respond(await readBody(req, AUTH_BODY_BYTES_MAX));
-      return encode(exchange, renderAnswer({ data }, false));
+      return encode(exchange.req.headers['accept-encoding'], renderAnswer({ data }, false));
     };
   }
 
@@ -253,11 +241,9 @@ function refusalOf(
   });
 }
 
-/**
- * Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, a file or a stream. For
- * `is_kept`, see `AnswerCache`.
- */
-async function replyToRead(exchange: Exchange, answer: Answer, is_kept = false): Promise<Reply> {
+/** Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, a file or a stream. */
+async function replyToRead(exchange: Exchange, answer: Answer): Promise<Reply> {
+  if (answer.encoded) return notModified(exchange, answer.encoded.headers) ?? answer.encoded;
   if (answer.file) return fileReply(exchange, answer.file);
   if (answer.stream) {
     const { content_type, bytes } = answer.stream;
@@ -268,16 +254,17 @@ async function replyToRead(exchange: Exchange, answer: Answer, is_kept = false):
     return { status: answer.status ?? 200, headers, ...(bytes && { body: bytes }) };
   }
   const rendered = await renderRead(answer);
-  const { made_from } = answer;
-  const not_modified = is_kept ? undefined : notModified(exchange, rendered.headers);
-  return not_modified ?? encode(exchange, { ...rendered, made_from });
+  return notModified(exchange, rendered.headers) ?? encode(exchange.req.headers['accept-encoding'], rendered);
 }
 
 /** Returns the reply of a public route. */
 async function publicReply(exchange: Exchange, answer: PublicAnswer): Promise<Reply> {
   if ('data' in answer) return replyToRead(exchange, answer);
   const { status = 200, body, content_type, headers, kept } = answer;
-  return notModified(exchange, headers) ?? encode(exchange, { status, headers, body }, content_type, kept);
+  return (
+    notModified(exchange, headers) ??
+    encode(exchange.req.headers['accept-encoding'], { status, headers, body }, content_type, kept)
+  );
 }
 
 // --- Paths ---

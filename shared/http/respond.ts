@@ -17,18 +17,7 @@ import { LRUCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import type { RenderedAnswer } from '../ports/idempotency-store';
 import type { Exchange, HttpRequest } from './request';
-import type { Answer, DocumentVersion } from './route';
-
-/** A response that is ready to be sent. */
-export interface Reply {
-  readonly status: number;
-  /** Without those in `headers` of the exchange. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** A string has one character per byte (`latin1`): Node sends it in one piece with the headers, which is faster. */
-  readonly body?: string | Buffer | AsyncIterable<Uint8Array>;
-  /** See `Answer`. */
-  readonly made_from?: DocumentVersion | undefined;
-}
+import type { Answer, Bytes, Reply } from './route';
 
 /** Writes the headers once, then the body. Resolves when a streamed body has been sent, at once for any other body. */
 export async function send(
@@ -59,10 +48,7 @@ export function sendHeldOpen({ res, headers }: Exchange, rendered: RenderedAnswe
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** An answer whose body may be in bytes already. */
-type Rendered = Omit<RenderedAnswer, 'body'> & {
-  readonly body: string | Buffer;
-  readonly made_from?: DocumentVersion | undefined;
-};
+type Rendered = Omit<RenderedAnswer, 'body'> & { readonly body: string | Buffer };
 
 /** An answer with fewer characters is rendered at once. */
 const LARGE_LENGTH = 250_000;
@@ -188,36 +174,41 @@ const LEAST_EFFORT = 1;
 const compressBrotli = promisify<Buffer, BrotliOptions, Buffer>(brotliCompress);
 const compressGzip = promisify<Buffer, ZlibOptions, Buffer>(gzip);
 
+/** Longer bodies stay outside of the heap. */
+const TEXT_BYTES_MAX = 16_384;
+
 /**
  * Adds type and length of the body. Compresses it if it is large enough and the client accepts an encoding, also for HEAD,
- * whose headers are those of GET (RFC 9110 §8.6). `kept`: the bytes by encoding, of a text that is sent often.
+ * whose headers are those of GET (RFC 9110 §8.6). `accepted`: `Accept-Encoding`. `kept`: the bytes by encoding, of a text
+ * that is sent often.
  */
 export async function encode(
-  { req }: Exchange,
-  rendered: Rendered,
+  accepted: string | undefined,
+  { status, headers, body }: Rendered,
   content_type = JSON_TYPE,
-  kept?: Map<string, Buffer>,
+  kept?: Map<string, Bytes>,
 ): Promise<Reply> {
-  const body = kept?.get('identity') ?? bytesOf(rendered.body);
-  kept?.set('identity', body);
-  const { length } = body;
-  const encoding = length >= COMPRESSED_BYTES_MIN ? encodingOf(req) : undefined;
-  if (encoding === undefined) {
-    const headers = { ...rendered.headers, 'Content-Type': content_type, 'Content-Length': String(length) };
-    return { ...rendered, headers, body };
-  }
-  const compressed = kept?.get(encoding) ?? (await compress(body, encoding, kept !== undefined));
-  kept?.set(encoding, compressed);
-  const headers = {
-    ...rendered.headers,
+  const is_large = Buffer.byteLength(body) >= COMPRESSED_BYTES_MIN;
+  const encoding = is_large ? encodingOf(accepted) : undefined;
+  const form = encoding ?? 'identity';
+  const bytes = kept?.get(form) ?? (await bytesIn(encoding, body, kept !== undefined));
+  kept?.set(form, bytes);
+  const own = {
+    ...headers,
     'Content-Type': content_type,
-    'Content-Encoding': encoding,
-    'Content-Length': String(compressed.length),
+    ...(encoding !== undefined && { 'Content-Encoding': encoding }),
+    'Content-Length': String(bytes.length),
   };
-  return { ...rendered, headers, body: compressed };
+  return { status, headers: own, body: bytes };
 }
 
-const bytesOf = (body: string | Buffer): Buffer => (typeof body === 'string' ? Buffer.from(body) : body);
+async function bytesIn(encoding: Encoding, body: string | Buffer, is_kept: boolean): Promise<Bytes> {
+  const has_one_byte_characters = typeof body === 'string' && Buffer.byteLength(body) === body.length;
+  if (encoding === undefined && has_one_byte_characters && body.length <= TEXT_BYTES_MAX) return body;
+  const plain = typeof body === 'string' ? Buffer.from(body) : body;
+  const bytes = encoding === undefined ? plain : await compress(plain, encoding, is_kept);
+  return bytes.length <= TEXT_BYTES_MAX ? bytes.toString('latin1') : bytes;
+}
 
 function compress(body: Buffer, encoding: 'br' | 'gzip', is_kept: boolean): Buffer | Promise<Buffer> {
   const is_small = body.length <= SYNC_BYTES_MAX;
@@ -236,19 +227,19 @@ type Encoding = 'br' | 'gzip' | undefined;
 const preferred_encodings = new LRUCache<string, { readonly encoding: Encoding }>({ max: 100 });
 
 /** Returns the encoding that the client prefers. Brotli compresses best, so it counts for more without quality values. */
-export function encodingOf(req: HttpRequest): Encoding {
-  const accepted = req.headers['accept-encoding'];
+export function encodingOf(accepted: string | undefined): Encoding {
   if (accepted === undefined) return undefined;
   const known = preferred_encodings.get(accepted);
   if (known) return known.encoding;
-  const encoding = preferredEncoding(req, accepted);
+  const encoding = preferredEncoding(accepted);
   preferred_encodings.set(accepted, { encoding });
   return encoding;
 }
 
-function preferredEncoding(req: HttpRequest, accepted: string): Encoding {
-  if (!accepted.includes(';')) return (['br', 'gzip'] as const).find((name) => accepts(req).encodings(name));
-  const preferred = accepts(req).encodings('br', 'gzip', 'identity');
+function preferredEncoding(accepted: string): Encoding {
+  const client = accepts({ headers: { 'accept-encoding': accepted } } as HttpRequest);
+  if (!accepted.includes(';')) return (['br', 'gzip'] as const).find((name) => client.encodings(name));
+  const preferred = client.encodings('br', 'gzip', 'identity');
   return preferred === 'br' || preferred === 'gzip' ? preferred : undefined;
 }
 

@@ -4,7 +4,8 @@ import type { JsonObject, Position } from '../catalog/events/envelope';
 import type { Presentable } from '../catalog/json-text';
 import type { Environment } from '../catalog/realm';
 import type { Permission } from '../catalog/vocabulary';
-import type { Condition } from '../kernel/errors';
+import { withTimeout } from '../kernel/async';
+import { CatalogError, type Condition } from '../kernel/errors';
 import type { StoreId } from '../kernel/ids';
 import type { BlobStore } from '../ports/blob-store';
 import type { Operation } from '../ports/idempotency-store';
@@ -73,10 +74,26 @@ export interface Answer {
   readonly changed?: boolean;
   /** For a read: the only document that the answer was made from, besides the status of its store. */
   readonly made_from?: DocumentVersion;
+  /** For a read: the complete 200, if it was encoded before. It is sent instead of `data`, or becomes a 304. */
+  readonly encoded?: Reply;
   /** For a read: the file to send instead of `data`. */
   readonly file?: FileAnswer;
   /** For a read: what to send instead of `data`, while it is made. */
   readonly stream?: StreamAnswer;
+}
+
+/**
+ * The bytes of a body. A string has one character per byte (`latin1`): Node sends it in one piece with the headers, which is
+ * faster.
+ */
+export type Bytes = string | Buffer;
+
+/** A response that is ready to be sent. */
+export interface Reply {
+  readonly status: number;
+  /** Without those in `headers` of the exchange. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Bytes | AsyncIterable<Uint8Array>;
 }
 
 /** A document at a position. No other content of the document ever has the same position. */
@@ -119,7 +136,21 @@ export function routeOf(
   const { method, path, permission, field_permissions, query } = operation;
   const parameters = new Set(query === undefined ? [] : Object.keys(shapeOf(query)));
   const optional = { ...(field_permissions && { field_permissions }), ...options };
-  return { method, path, permission, parameters, handler, ...optional };
+  const read: Route['handler'] = (request) =>
+    answerBy(request.answer_by_ms, handler(request), () => 'unavailable');
+  const answer = method === 'GET' ? read : handler;
+  return { method, path, permission, parameters, handler: answer, ...optional };
+}
+
+/** Settles as `answering` does. At `answer_by_ms` (by `performance.now()`), rejects with the condition instead. */
+export function answerBy(
+  answer_by_ms: number,
+  answering: Promise<Answer>,
+  conditionOf: () => Condition,
+): Promise<Answer> {
+  return withTimeout(answering, Math.max(0, answer_by_ms - performance.now()), () => {
+    throw new CatalogError(conditionOf(), { message: 'the request did not end in time' });
+  });
 }
 
 /** A text that is sent as it is. A client that has its `ETag` gets 304. */
@@ -130,7 +161,7 @@ export interface TextAnswer {
   readonly content_type?: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Where to keep the bytes of a text that is sent often, by encoding. */
-  readonly kept?: Map<string, Buffer>;
+  readonly kept?: Map<string, Bytes>;
 }
 
 /** A GET that needs no token and has no rate limit, such as `/docs` or a picture. */

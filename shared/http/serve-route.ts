@@ -1,4 +1,3 @@
-import { withTimeout } from '../kernel/async';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
 import type { RenderedAnswer } from '../ports/idempotency-store';
@@ -7,7 +6,7 @@ import { renderError } from './errors';
 import { assertIdempotencyKey, fingerprintOf, type Idempotency } from './idempotency';
 import { type Exchange, headerOf, type Principal } from './request';
 import { renderAnswer } from './respond';
-import type { Answer, ApiRequest, Route } from './route';
+import { type Answer, type ApiRequest, answerBy, type Route } from './route';
 import { receiveUpload } from './upload';
 import type { QueryParameters } from './validation';
 
@@ -32,7 +31,7 @@ const ANSWER_MS_MAX = 4_900;
 export async function answerRead(call: RouteCall): Promise<Answer> {
   const { exchange, route } = call;
   assertParametersPermitted(call);
-  return answerInTime(route.handler, requestOf(call, {}, exchange.started_ms + ANSWER_MS_MAX), exchange);
+  return route.handler(requestOf(call, {}, exchange.started_ms + ANSWER_MS_MAX));
 }
 
 /** Carries out a write, once per `Idempotency-Key`. Returns its answer, or the first answer again. */
@@ -85,7 +84,7 @@ function requestOf(
 }
 
 /**
- * Calls the handler, which may make several calls to the stores, each of which may take almost as long as the whole
+ * Calls the handler of a write, which may make several calls to the stores, each of which may take almost as long as the whole
  * request. Rejects at `answer_by_ms`: with `database_timeout` if an append was sent, which may still be stored. Otherwise
  * with `unavailable`. If this call has sent no append by then, it sends none any more.
  */
@@ -99,12 +98,9 @@ function answerInTime(handler: Route['handler'], request: ApiRequest, exchange: 
     is_sent = true;
     exchange.is_append_sent = true;
   };
-  const left_ms = Math.max(0, request.answer_by_ms - performance.now());
-  return withTimeout(handler({ ...request, beforeSend }), left_ms, () => {
+  return answerBy(request.answer_by_ms, handler({ ...request, beforeSend }), () => {
     is_over = true;
-    throw new CatalogError(exchange.is_append_sent ? 'database_timeout' : 'unavailable', {
-      message: 'the request did not end in time',
-    });
+    return exchange.is_append_sent ? 'database_timeout' : 'unavailable';
   });
 }
 
