@@ -5,6 +5,7 @@ import type { Environment } from '../../shared/catalog/realm';
 import type { FreshnessHeaders } from '../../shared/http/pipeline';
 import { withTimeout } from '../../shared/kernel/async';
 import { TtlCache } from '../../shared/kernel/cache';
+import type { StoreId } from '../../shared/kernel/ids';
 import { type ReadParts, readLags } from './pipeline-reading';
 
 /** How far the documents of one environment are. */
@@ -13,7 +14,11 @@ interface Reading {
   readonly checkpoints: readonly Position[];
   /** The last known lags: earlier ones if the log could not be read in time, undefined if it was never read. */
   readonly lags: Lags | undefined;
+  /** The headers for a principal, by its stores. */
+  readonly headers: WeakMap<readonly StoreId[], Headers>;
 }
+
+type Headers = Awaited<ReturnType<FreshnessHeaders>>;
 
 interface Lags {
   /** By partition, in seconds. */
@@ -26,7 +31,7 @@ interface Lags {
 const READING_MS = 1_000;
 /** How long a read waits for the lag, once per reading, so that an outage of the log does not delay the others. */
 const LAG_TIMEOUT_MS = 100;
-const NOTHING_READ: Reading = { checkpoints: [], lags: undefined };
+const NOTHING_READ: Reading = { checkpoints: [], lags: undefined, headers: new WeakMap() };
 
 /**
  * The headers of reads (docs/interface/reads.md#freshness). If the documents may be behind their checkpoints, the position is 0.
@@ -39,20 +44,23 @@ export function freshnessHeaders(parts: ReadParts): FreshnessHeaders {
     load: (environment) => read(parts, environment as Environment, known).catch(() => NOTHING_READ),
   });
   return async ({ environment, stores }) => {
-    const { checkpoints, lags } = (await readings.get(environment)) ?? NOTHING_READ;
-    if (checkpoints.length === 0) return { 'X-Catalog-Position': String(START) };
-    const partitions = stores.map((store_id) => partitionOf(store_id, checkpoints.length));
-    const position = least(partitions.map((partition) => checkpoints[partition] ?? START));
-    const headers = { 'X-Catalog-Position': String(position) };
-    if (!lags) return headers;
-    const lag_s = Math.max(...partitions.map((partition) => lags.seconds[partition] ?? 0));
-    const age_ms = now() - lags.read_at_ms;
-    return {
-      ...headers,
-      'X-Catalog-Lag-Ms': String(Math.round(lag_s * 1_000)),
-      ...(age_ms > READING_MS && { 'X-Catalog-Lag-Age-Ms': String(age_ms) }),
-    };
+    const reading = (await readings.get(environment)) ?? NOTHING_READ;
+    const cached = reading.headers.get(stores);
+    const headers = cached ?? headersOf(reading, stores);
+    if (!cached) reading.headers.set(stores, headers);
+    const age_ms = reading.lags ? now() - reading.lags.read_at_ms : 0;
+    return age_ms > READING_MS ? { ...headers, 'X-Catalog-Lag-Age-Ms': String(age_ms) } : headers;
   };
+}
+
+/** Returns the headers without the age of the lags. */
+function headersOf({ checkpoints, lags }: Reading, stores: readonly StoreId[]): Headers {
+  if (checkpoints.length === 0) return { 'X-Catalog-Position': String(START) };
+  const partitions = stores.map((store_id) => partitionOf(store_id, checkpoints.length));
+  const position = String(least(partitions.map((partition) => checkpoints[partition] ?? START)));
+  if (!lags) return { 'X-Catalog-Position': position };
+  const lag_s = Math.max(...partitions.map((partition) => lags.seconds[partition] ?? 0));
+  return { 'X-Catalog-Position': position, 'X-Catalog-Lag-Ms': String(Math.round(lag_s * 1_000)) };
 }
 
 /** Reads the checkpoints and the lags. Keeps the lags in `known`, also those that it does not wait for. */
@@ -72,5 +80,5 @@ async function read(
     known.set(environment, { seconds: lags.map(({ seconds }) => seconds), read_at_ms });
   });
   await withTimeout(reading, LAG_TIMEOUT_MS, () => undefined).catch(() => undefined);
-  return { checkpoints, lags: known.get(environment) };
+  return { checkpoints, lags: known.get(environment), headers: new WeakMap() };
 }

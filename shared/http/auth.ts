@@ -254,6 +254,8 @@ const KEY_AS_TOKEN = 'This is an API key and not a token; POST /auth/token excha
 
 /** Maximum number of tokens that passport is not asked about again. */
 const TOKENS_MAX = 10_000;
+/** The last characters of a token, by which it is looked up, because V8 needs 1 µs to hash all of them. */
+const KEY_LENGTH = 40;
 
 type Verified = (error: unknown, principal?: Principal) => void;
 
@@ -292,12 +294,15 @@ export function bearerIdentity(
       middleware(request, {} as Parameters<RequestHandler>[1], reject);
     });
   // Passport costs a tenth of a read from the edge cache, and takes every token that it has taken before.
-  const taken = new LRUCache<string, true>({ max: TOKENS_MAX });
-  return async (header) => {
-    const bearer = bearerOf(header);
-    if (bearer !== undefined && taken.has(bearer)) return authenticator.authenticate(bearer);
+  const taken = new LRUCache<string, { readonly header: string; readonly bearer: string }>({
+    max: TOKENS_MAX,
+  });
+  return async (header = '') => {
+    const end = header.slice(-KEY_LENGTH);
+    const known = taken.get(end);
+    if (known?.header === header) return authenticator.authenticate(known.bearer);
     const principal = await identify(header);
-    if (bearer !== undefined) taken.set(bearer, true);
+    taken.set(end, { header, bearer: bearerOf(header)! });
     return principal;
   };
 }

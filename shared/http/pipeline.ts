@@ -288,13 +288,15 @@ interface FoundPath<Value> {
  * exactly. So every path has one spelling, which caches and logs rely on.
  */
 class PathTable<Value> {
-  private readonly by_length = new Map<number, Pattern<Value>[]>();
+  /** By the number of segments and the third one, such as `publication`, or else by the number alone. */
+  private readonly patterns = new Map<string, Pattern<Value>[]>();
 
   constructor(values: Iterable<readonly [path: string, value: Value]>) {
     for (const [path, value] of values) {
       const segments = path.split('/');
-      const patterns = this.by_length.get(segments.length) ?? [];
-      this.by_length.set(segments.length, patterns);
+      const key = segments.length + (segments[2]?.startsWith(':') ? '' : `${segments[2]}`);
+      const patterns = this.patterns.get(key) ?? [];
+      this.patterns.set(key, patterns);
       patterns.push({ path, segments, value });
       // A fixed segment comes before a parameter: `by-handle` is no id.
       patterns.sort((a, b) => (rankOf(a.path) < rankOf(b.path) ? -1 : 1));
@@ -304,10 +306,11 @@ class PathTable<Value> {
   /** Returns undefined if no pattern matches. Throws `URIError` if a parameter has invalid percent-encoding. */
   find(path: string): FoundPath<Value> | undefined {
     const asked = path.split('/');
-    for (const pattern of this.by_length.get(asked.length) ?? []) {
-      const params = matched(pattern.segments, asked);
-      if (params) return { path: pattern.path, value: pattern.value, params };
-    }
+    for (const key of [`${asked.length}${asked[2]}`, `${asked.length}`])
+      for (const pattern of this.patterns.get(key) ?? []) {
+        const params = matched(pattern.segments, asked);
+        if (params) return { path: pattern.path, value: pattern.value, params };
+      }
     return undefined;
   }
 }

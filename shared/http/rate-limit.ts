@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import * as ipaddr from 'ipaddr.js';
 import proxyAddr from 'proxy-addr';
+import type { TierName } from '../api/error-catalogue';
 import type { KeyLimits } from '../catalog/api-key/api-key';
 import type { KeyType } from '../catalog/vocabulary';
 import { allEnded } from '../kernel/async';
@@ -35,6 +36,13 @@ export interface LimitsOptions {
 
 type Area = 'api' | 'auth' | 'options';
 
+/** What a request counts against. */
+interface Bucket {
+  readonly subject: string;
+  readonly tier: Tier;
+  readonly name: TierName;
+}
+
 /**
  * Applies the rate limits (docs/interface/access.md#rate-limits). A method takes a token from a bucket, sets the
  * rate-limit headers, and rejects with `rate_limited` if the bucket is empty. A failure of the limiter never fails
@@ -45,6 +53,7 @@ export class Limits {
   private readonly addressOf: (req: IncomingMessage) => string;
   private readonly api: Readonly<Record<KeyType, Tier>>;
   private readonly auth: Tier;
+  private readonly buckets = new WeakMap<KeyIdentity, Bucket>();
   private warned_at_ms = Number.NEGATIVE_INFINITY;
 
   constructor(options: LimitsOptions) {
@@ -63,19 +72,26 @@ export class Limits {
    * While the limits of a key are unknown, because its state cannot be read, its requests have a bucket of their own, with
    * the rate of its type and without a daily limit, which would refuse the key until midnight.
    */
-  async admitApi(exchange: Exchange, key: KeyIdentity | undefined): Promise<void> {
-    if (key === undefined) {
-      const subject = `ip:${this.addressOf(exchange.req)}`;
-      return this.admit(exchange, 'api', subject, this.api.public, 'public');
-    }
-    return this.admit(exchange, 'api', ...this.bucketOf(key));
+  admitApi(exchange: Exchange, key: KeyIdentity | undefined): Promise<void> {
+    if (key !== undefined) return this.admit(exchange, 'api', this.bucketOf(key));
+    const subject = `ip:${this.addressOf(exchange.req)}`;
+    return this.admit(exchange, 'api', { subject, tier: this.api.public, name: 'public_key' });
   }
 
-  private bucketOf({ api_key_id, key_type, limits }: KeyIdentity): [subject: string, Tier, KeyType] {
+  private bucketOf(key: KeyIdentity): Bucket {
+    const known = this.buckets.get(key);
+    if (known) return known;
+    const bucket = this.newBucketOf(key);
+    this.buckets.set(key, bucket);
+    return bucket;
+  }
+
+  private newBucketOf({ api_key_id, key_type, limits }: KeyIdentity): Bucket {
     const subject = `key:${api_key_id}`;
-    const tier_of_type = this.api[key_type];
-    if (limits !== 'unknown') return [subject, limits ? apiTier(limits) : tier_of_type, key_type];
-    return [`${subject}:limits-unknown`, { ...tier_of_type, per_day: null }, key_type];
+    const name = `${key_type}_key` as const;
+    const tier = this.api[key_type];
+    if (limits !== 'unknown') return { subject, tier: limits ? apiTier(limits) : tier, name };
+    return { subject: `${subject}:limits-unknown`, tier: { ...tier, per_day: null }, name };
   }
 
   /**
@@ -83,31 +99,36 @@ export class Limits {
    * are too few. A batch that is larger than the bucket needs a full one.
    */
   async admitItems(exchange: Exchange, key: KeyIdentity, count: number): Promise<void> {
-    const [subject, tier, type] = this.bucketOf(key);
+    const bucket = this.bucketOf(key);
+    const { tier } = bucket;
     const full = Math.min(tier.burst, tier.limit, tier.per_day ?? tier.limit);
     const needed = Math.min(count, full) - 1;
     const remaining = Number(exchange.headers['X-RateLimit-Remaining']);
     // Only the limiter decides about a single token: server-sent events take one long after the headers were set.
     const missing = needed > 1 ? needed - remaining : 0;
     if (missing > 0) this.refuse(exchange, 'api', Math.ceil(missing / tier.refill_per_s));
-    const take = () => this.admit(exchange, 'api', subject, tier, type);
+    const take = () => this.admit(exchange, 'api', bucket);
     await allEnded(Array.from({ length: needed }, take));
   }
 
   /** Limits `/auth/*` by endpoint and key, or by endpoint and IP address if the request has no valid key. */
-  async admitAuth(exchange: Exchange, endpoint: string, key: KeyIdentity | undefined): Promise<void> {
+  admitAuth(exchange: Exchange, endpoint: string, key: KeyIdentity | undefined): Promise<void> {
     const client = key === undefined ? `ip:${this.addressOf(exchange.req)}` : key.api_key_id;
-    const type = key?.key_type ?? 'public';
-    return this.admit(exchange, 'auth', `auth:${endpoint}:${client}`, this.auth, type);
+    const subject = `auth:${endpoint}:${client}`;
+    return this.admit(exchange, 'auth', {
+      subject,
+      tier: this.auth,
+      name: `${key?.key_type ?? 'public'}_key`,
+    });
   }
 
   /**
    * Limits OPTIONS by IP address, because OPTIONS has no token. The bucket is separate, so that a browser can still send
    * preflights when its other requests get 429.
    */
-  async admitOptions(exchange: Exchange): Promise<void> {
+  admitOptions(exchange: Exchange): Promise<void> {
     const subject = `options:ip:${this.addressOf(exchange.req)}`;
-    return this.admit(exchange, 'options', subject, this.api.public, 'public');
+    return this.admit(exchange, 'options', { subject, tier: this.api.public, name: 'public_key' });
   }
 
   /**
@@ -120,20 +141,14 @@ export class Limits {
     return verdict;
   }
 
-  private async admit(
-    exchange: Exchange,
-    area: Area,
-    subject: string,
-    tier: Tier,
-    type: KeyType,
-  ): Promise<void> {
+  private async admit(exchange: Exchange, area: Area, { subject, tier, name }: Bucket): Promise<void> {
     const { allowed, limit, remaining, reset_s, retry_after_s } = await this.take(subject, tier);
     const { headers } = exchange;
-    exchange.tier = `${type}_key`;
+    exchange.tier = name;
     headers['X-RateLimit-Limit'] = String(limit);
     headers['X-RateLimit-Remaining'] = String(remaining);
     headers['X-RateLimit-Reset'] = String(reset_s);
-    headers['X-RateLimit-Tier'] = exchange.tier;
+    headers['X-RateLimit-Tier'] = name;
     if (!allowed) this.refuse(exchange, area, retry_after_s);
   }
 

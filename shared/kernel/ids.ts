@@ -50,13 +50,16 @@ export function timeOfId(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 }
 
+/** The two hexadecimal digits of each byte. */
+const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+
 /** Returns the UUIDv7 of a time and the first 10 of `tail_bytes`. */
 function uuidFrom(ms: number, tail_bytes: Uint8Array): string {
-  const bytes = Buffer.from(tail_bytes.subarray(0, 10));
-  // The version (7) and the variant of RFC 9562.
-  bytes[0] = (bytes[0]! & 0x0f) | 0x70;
-  bytes[2] = (bytes[2]! & 0x3f) | 0x80;
   const time = ms.toString(16).padStart(12, '0');
-  const tail = bytes.toString('hex');
-  return `${time.slice(0, 8)}-${time.slice(8)}-${tail.slice(0, 4)}-${tail.slice(4, 8)}-${tail.slice(8)}`;
+  const digits = (at: number): string => HEX[tail_bytes[at]!]!;
+  // The version (7) and the variant of RFC 9562.
+  const version = HEX[(tail_bytes[0]! & 0x0f) | 0x70];
+  const variant = HEX[(tail_bytes[2]! & 0x3f) | 0x80];
+  const end = digits(4) + digits(5) + digits(6) + digits(7) + digits(8) + digits(9);
+  return `${time.slice(0, 8)}-${time.slice(8)}-${version}${digits(1)}-${variant}${digits(3)}-${end}`;
 }
