@@ -78,7 +78,7 @@ export function presentPublication(document: PublicationDocument, query: ReadQue
   return body;
 }
 
-/** Returns the first variants: from the state if it was read, otherwise those that a list shows. */
+/** Returns the first variants: from the state if it was read, otherwise the variants that a list shows. */
 function variantCollection({ body, state, expansions }: PublicationDocument, filter: VisibilityFilter) {
   const variants = state.publication?.variants ?? expansions.variants ?? [];
   const resources = variants
@@ -154,15 +154,10 @@ export function presentStore(
   return body;
 }
 
-/**
- * Returns the store's newest media that the filter shows. Returns none for a document of an old schema, which is read
- * until a rebuild: its media are an array without visibilities.
- */
+/** Returns the store's newest media that the filter shows. */
 function storeMedia(document: StoreDocument, filter: VisibilityFilter, address: string): JsonObject {
-  const { media } = document.expansions;
-  if (Array.isArray(media)) return collectionOf([], 0, address);
   const entries = visibleEntries(
-    media,
+    document.expansions.media,
     filter,
     orderOf('created_at_desc'),
     (visibility) => document.state.media[visibility],
@@ -179,17 +174,14 @@ function countOf(counts: Readonly<Record<Visibility, number>>, filter: Visibilit
   return visibilitiesOf(filter).reduce((total, visibility) => total + counts[visibility], 0);
 }
 
-/**
- * Returns the expanded media. `media` and `total_count` are undefined in documents of an old schema, which are read until
- * a rebuild.
- */
+/** Returns the expanded media. */
 function mediaCollection(
-  media: readonly Pick<MediaEmbed, 'body'>[] | undefined,
-  total_count: number | undefined,
+  media: readonly Pick<MediaEmbed, 'body'>[],
+  total_count: number,
   address: string,
 ): JsonObject {
-  const bodies = (media ?? []).map(({ body }) => body);
-  return collectionOf(bodies, total_count ?? 0, address);
+  const bodies = media.map(({ body }) => body);
+  return collectionOf(bodies, total_count, address);
 }
 
 /** Returns an expanded collection. `url` is the endpoint that returns all its items. */
@@ -203,7 +195,7 @@ function collectionOf(
   return { object: 'collection', data, total_count, has_more: total_count > data.length, url };
 }
 
-/** Returns the path that lists the media of a store, or those that one publication or listing of it uses. */
+/** Returns the path that lists the media of a store, or the media that one publication or listing of it uses. */
 function mediaUrl(
   filter: VisibilityFilter,
   { store_id, ...user }: { readonly store_id: string | null; readonly [user: string]: string | null },

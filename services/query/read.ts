@@ -20,7 +20,7 @@ import { CatalogError, type Condition } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
-import type { DocumentPart, KeyCondition, ViewVersion, WordScope } from '../../shared/ports/view-store';
+import type { DocumentPart, ViewVersion, WordScope } from '../../shared/ports/view-store';
 import type { RecordPageView } from './page-view-counter';
 
 const PERMISSION_TO_EXPAND: Readonly<Record<Expandable, Permission>> = {
@@ -58,7 +58,7 @@ export function parseRead<Query extends ReadQuery>(
   return query;
 }
 
-/** Throws `invalid_query` if the request has parameters of the query other than those with these names. */
+/** Throws `invalid_query` if the request has a parameter of the query whose name is not in `names`. */
 export function refuseOthers(
   request: ApiRequest,
   query: z.ZodType,
@@ -95,13 +95,13 @@ export function visibilitiesOf(filter: VisibilityFilter): readonly Visibility[] 
   return filter === 'all' ? ['public', 'private'] : [filter];
 }
 
-export function visibilityKey(filter: VisibilityFilter): KeyCondition {
+export function visibilityKey(filter: VisibilityFilter): WordScope['visibility'] {
   return filter === 'all' ? { in: visibilitiesOf(filter) } : filter;
 }
 
 /** Returns the scope of a search among the publications of one store. */
 export function wordScope(store_id: string, filter: VisibilityFilter): WordScope {
-  return { store_id, visibility: filter === 'all' ? { in: visibilitiesOf(filter) } : filter };
+  return { store_id, visibility: visibilityKey(filter) };
 }
 
 /** Returns whether a resource with this visibility is visible with the filter. Null: it has no visibility of its own. */
@@ -357,8 +357,9 @@ function visibilityOf({ keys }: DocumentOf<CollectionById>): Visibility | null {
 }
 
 /**
- * Returns the state of the listing that a list is filtered by: the one that contains the publications, or the parent of
- * the listings. Returns undefined if the list has no such filter. Returns null if the listing does not exist, is not visible or belongs to another store; the list is empty then.
+ * Returns the state of the listing by which a list is filtered: the listing that contains the publications, or the parent
+ * of the listings. Returns undefined if the list has no filter by listing. Returns null if the listing does not exist, is
+ * not visible or belongs to another store; the list is empty then.
  */
 export async function findFilterListing(
   version: DocumentReader,

@@ -1,7 +1,7 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
-import type { MediaDocument, MediaUses } from '../../shared/catalog/media/document';
+import type { MediaDocument } from '../../shared/catalog/media/document';
 import { orderOf } from '../../shared/catalog/sorting';
 import { EXPANDED_MAX } from '../../shared/catalog/stored-document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
@@ -141,14 +141,8 @@ export async function readMedia(deps: ReadDeps, request: ApiRequest): Promise<An
   return { data: media.body, version: Number(media.keys.version), made_from, headers: VARY };
 }
 
-/**
- * Returns whether everything that uses the media is private. `uses` is undefined in documents of an old schema, which
- * are read until a rebuild.
- */
-function isHidden({ state }: MediaDocument): boolean {
-  const uses: MediaUses | undefined = state.uses;
-  return uses !== undefined && uses.public === 0 && uses.private > 0;
-}
+/** Returns whether everything that uses the media is private. */
+const isHidden = ({ state: { uses } }: MediaDocument): boolean => uses.public === 0 && uses.private > 0;
 
 function pictureAnswer(deps: ReadDeps, request: ApiRequest, media: MediaDocument): Answer {
   const { progress } = media.state.media;
