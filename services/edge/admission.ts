@@ -1,15 +1,15 @@
 /**
- * Decides what a full cache stores: only what is asked for again. Otherwise requests that nobody repeats, such as those of
- * a crawler, would evict what is asked for often. With requests in Zipf proportions, this raises the share of hits of a
- * cache of a tenth of all answers from 60 to 66 %, and of a hundredth from 39 to 49 %.
+ * Decides which answers a full cache stores: only answers that are asked for again. Otherwise requests that nobody repeats,
+ * such as the requests of a crawler, would evict answers that are asked for often. With requests in Zipf proportions, this
+ * raises the share of hits of a cache of a tenth of all answers from 60 to 66 %, and of a hundredth from 39 to 49 %.
  */
 export class Admission {
   private recent = new Set<number>();
   private previous = new Set<number>();
 
   /**
-   * Returns whether the key was asked for among the last keys, of which it remembers `window` to twice as many. Remembers
-   * their hashes only, so it may return true for another key.
+   * Returns whether the key is among the last keys that were asked for. Remembers `window` to twice as many keys by their
+   * hashes, so it may return true for another key.
    */
   wasAskedFor(key: string, window: number): boolean {
     const hash = hashOf(key);

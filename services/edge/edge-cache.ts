@@ -11,7 +11,7 @@ import type { PublicationId } from '../../shared/kernel/ids';
 import type { RecordPageView } from '../query/page-view-counter';
 import { prefersImage } from '../query/resources';
 import { Admission } from './admission';
-import type { Basis, CountedView, Reading, Validity } from './validity';
+import type { Basis, CountedReader, Reading, Validity } from './validity';
 
 export interface EdgeCacheOptions {
   readonly validity: Validity;
@@ -26,7 +26,7 @@ interface Entry {
   basis: Basis;
 }
 
-type EncodedAnswer = Answer & Required<Pick<Answer, 'encoded'>>;
+type EncodedAnswer = Answer & Required<Pick<Answer, 'reply'>>;
 
 /** Approximate memory of an entry besides its body and its key: headers, basis, the nodes of the map. */
 const ENTRY_BYTES = 1_500;
@@ -44,7 +44,7 @@ export class EdgeCache {
   private readonly entries: LRUCache<string, Entry>;
   private readonly admission = new Admission();
   private readonly audiences = new WeakMap<Principal, string>();
-  private turns: Partial<Record<Environment, Promise<CountedView | undefined>>> = {};
+  private turns: Partial<Record<Environment, Promise<CountedReader | undefined>>> = {};
 
   constructor(options: EdgeCacheOptions) {
     this.options = options;
@@ -52,7 +52,8 @@ export class EdgeCache {
     this.entries = new LRUCache({
       maxSize: bytes_max,
       maxEntrySize: Math.floor(bytes_max * SHARE_MAX),
-      sizeCalculation: ({ answer }, key) => ENTRY_BYTES + 2 * key.length + bytesOf(answer),
+      sizeCalculation: ({ answer: { reply } }, key) =>
+        ENTRY_BYTES + 2 * key.length + Number(reply.headers['Content-Length']),
     });
   }
 
@@ -63,19 +64,18 @@ export class EdgeCache {
 
   /** Returns a stored answer if it is up to date, otherwise that of the route, and stores it. */
   private async answer(route: Route, request: ApiRequest): Promise<Answer> {
-    // A read that waits for a position may use other documents than those that a generation counts.
+    // A read that waits for a position may use documents whose changes a generation does not count.
     const waits = request.header('x-catalog-min-position') !== undefined;
     // Sales begin and end without an event.
     if (waits || request.query.has_discount !== undefined) return route.handler(request);
-    const accepted = request.header('accept-encoding');
-    const key = this.keyOf(route, request, accepted);
+    const key = this.keyOf(route, request);
     const found = await this.find(key, request).catch(() => undefined);
     if (found?.answer) return found.answer;
     const answer = await route.handler(request);
     if (!found?.reading || !isStorable(answer)) return answer;
-    const encoded = await encode(accepted, await renderRead(answer));
+    const reply = await encode(request.header('accept-encoding'), await renderRead(answer));
     const { made_from } = answer;
-    const stored = { data: null, encoded, ...(made_from && { made_from }) };
+    const stored = { data: null, reply, ...(made_from && { made_from }) };
     // An answer that cannot be stored is made again next time.
     this.store(key, stored, found.reading).catch(() => undefined);
     return stored;
@@ -87,28 +87,28 @@ export class EdgeCache {
     request: ApiRequest,
   ): Promise<{ readonly answer?: Answer; readonly reading?: Reading | undefined } | undefined> {
     const { validity, onCache } = this.options;
-    const view = await this.currentView(request.principal.environment);
-    if (view === undefined) return undefined;
+    const reader = await this.currentReader(request.principal.environment);
+    if (reader === undefined) return undefined;
     const entry = this.entries.get(key);
-    const basis = entry && (await validity.confirm(entry.basis, view));
+    const basis = entry && (await validity.confirm(entry.basis, reader));
     onCache('edge', basis !== undefined);
     if (entry && basis) {
       entry.basis = basis;
       this.countView(request, basis);
       return entry;
     }
-    return this.isWorthStoring(key, entry) ? { reading: await validity.begin(view, request) } : undefined;
+    return this.isWorthStoring(key, entry) ? { reading: await validity.begin(reader, request) } : undefined;
   }
 
   /**
    * Returns the active version after all requests of this turn of the event loop have arrived. So the store is asked only
    * once per turn whether its documents have changed.
    */
-  private currentView(environment: Environment): Promise<CountedView | undefined> {
+  private currentReader(environment: Environment): Promise<CountedReader | undefined> {
     this.turns[environment] ??= new Promise((resolve) =>
       setImmediate(() => {
         delete this.turns[environment];
-        resolve(this.options.validity.currentView(environment));
+        resolve(this.options.validity.currentReader(environment));
       }),
     );
     return this.turns[environment];
@@ -125,16 +125,13 @@ export class EdgeCache {
   }
 
   /** Returns what decides the answer to a read, besides the documents. */
-  private keyOf(
-    { path, parameters }: Route,
-    { principal, params, query, header }: ApiRequest,
-    accepted: string | undefined,
-  ): string {
+  private keyOf({ path, parameters }: Route, { principal, params, query, header }: ApiRequest): string {
+    const encoding = encodingOf(header('accept-encoding'));
     const declared = parameters ? declaredParameters(query, parameters) : JSON.stringify(query);
     // Only a media has answers of several types.
     const is_picture = path === reads.getMedia.path && prefersImage(header('accept'));
     const in_path = Object.values(params).join('/');
-    return `${this.audienceOf(principal)} ${encodingOf(accepted)} ${is_picture} ${path}${declared}\n${in_path}`;
+    return `${this.audienceOf(principal)} ${encoding} ${is_picture} ${path}${declared}\n${in_path}`;
   }
 
   /** Returns a text that two principals share if they may see the same. */
@@ -159,8 +156,4 @@ export class EdgeCache {
 }
 
 /** Whether the answer is a 200 with the envelope. */
-const isStorable = ({ status = 200, file, stream }: Answer): boolean => status === 200 && !file && !stream;
-
-function bytesOf({ encoded: { body } }: EncodedAnswer): number {
-  return typeof body === 'string' || Buffer.isBuffer(body) ? body.length : 0;
-}
+const isStorable = ({ status = 200, file, reply }: Answer): boolean => status === 200 && !file && !reply;

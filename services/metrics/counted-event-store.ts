@@ -10,8 +10,8 @@ export interface LogGuard {
 }
 
 /**
- * Wraps the log of a realm: records its appends in the metrics. Refuses to append to another log than the one that the
- * documents were made from, and to read its streams: a command would decide on resources that are missing or older there.
+ * Wraps the log of a realm: records its appends in the metrics. If the documents were made from another log, refuses to
+ * append to this log and to read its streams: a command would decide on resources that are missing or older here.
  */
 export function countedEventStore(
   store: EventStore,

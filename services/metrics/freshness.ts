@@ -63,7 +63,7 @@ function headersOf({ checkpoints, lags }: Reading, stores: readonly StoreId[]): 
   return { 'X-Catalog-Position': position, 'X-Catalog-Lag-Ms': String(Math.round(lag_s * 1_000)) };
 }
 
-/** Reads the checkpoints and the lags. Keeps the lags in `known`, also those that it does not wait for. */
+/** Reads the checkpoints and the lags. Keeps the lags in `known`, even if they arrive after the time limit. */
 async function read(
   parts: ReadParts,
   environment: Environment,

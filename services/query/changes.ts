@@ -104,18 +104,21 @@ function pageAnswer({ entries, next, is_up_to_date }: Page, { form, is_live = fa
     ...(is_up_to_date && { 'Stream-Up-To-Date': 'true' }),
   };
   if (is_live && entries.length === 0 && is_up_to_date)
-    return { status: 204, headers, data: null, stream: {} };
-  const bytes = Buffer.from(form ? JSON.stringify(entries.map(form)) : textOf(entries));
+    return { data: null, reply: { status: 204, headers } };
+  const body = Buffer.from(form ? JSON.stringify(entries.map(form)) : textOf(entries));
   const content_type = form ? CLOUD_EVENTS : 'application/json; charset=utf-8';
-  return { headers, data: null, stream: { content_type, bytes } };
+  return { data: null, reply: { status: 200, headers: { ...headers, 'Content-Type': content_type }, body } };
 }
 
 const textOf = (entries: readonly Entry[]): string => `[${entries.map(jsonOf).join(',')}]`;
 
 function sseAnswer(request: ApiRequest, feed: Feed, read: Read, after: Place): Answer {
-  const headers = { ...headersAt(after), 'X-Accel-Buffering': 'no' };
-  const bytes = serverSentEvents(request, feed, read, after);
-  return { headers, data: null, stream: { content_type: 'text/event-stream', bytes } };
+  const headers = {
+    ...headersAt(after),
+    'X-Accel-Buffering': 'no',
+    'Content-Type': 'text/event-stream',
+  };
+  return { data: null, reply: { status: 200, headers, body: serverSentEvents(request, feed, read, after) } };
 }
 
 async function* serverSentEvents(

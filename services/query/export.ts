@@ -47,8 +47,8 @@ export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<A
     await request.admitItems?.(Math.ceil(publications / COUNTED_PUBLICATIONS));
   }
   const { content_type, file } = EXPORT_FORMATS[format];
-  const headers = { 'Content-Disposition': `attachment; filename="${file}"` };
-  return { data: null, headers, stream: { content_type, bytes: encoded(lines) } };
+  const headers = { 'Content-Disposition': `attachment; filename="${file}"`, 'Content-Type': content_type };
+  return { data: null, reply: { status: 200, headers, body: encoded(lines) } };
 }
 
 async function* encoded(lines: AsyncIterable<string>): AsyncGenerator<Uint8Array> {

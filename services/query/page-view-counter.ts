@@ -83,17 +83,16 @@ export class PageViewCounter {
 
   readonly record: RecordPageView = ({ environment, store_id, publication_id }) => {
     const key = `${environment}.${store_id}`;
-    const pending_views = this.pending.get(key);
-    const count = pending_views?.counts.get(publication_id) ?? 0;
+    const views = this.pending.get(key) ?? { environment, store_id, batches: [], counts: new Map() };
+    const count = views.counts.get(publication_id) ?? 0;
     if (count === 0 && this.publications >= this.publications_max) {
       this.dropped++;
       this.options.onDropped?.();
       return;
     }
     if (count === 0) this.publications++;
-    if (pending_views) pending_views.counts.set(publication_id, count + 1);
-    else
-      this.pending.set(key, { environment, store_id, batches: [], counts: new Map([[publication_id, 1]]) });
+    views.counts.set(publication_id, count + 1);
+    this.pending.set(key, views);
   };
 
   /**

@@ -19,7 +19,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 const w3c = new W3CTraceContextPropagator();
 const tracer = trace.getTracer('catalog-service');
 
-/** The context of a span as text (https://www.w3.org/TR/trace-context/). The names are those of the headers. */
+/** The context of a span as text (https://www.w3.org/TR/trace-context/). Its fields have the names of the headers. */
 export interface StoredContext {
   readonly traceparent?: string;
   readonly tracestate?: string;

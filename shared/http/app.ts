@@ -5,27 +5,20 @@ import type { BearerAuthenticator } from './auth';
 import { Idempotency } from './idempotency';
 import type { HttpMetrics, MetricsText } from './metrics';
 import { healthRoutes, metricsRoute, type ReadyCheck } from './operational';
-import { type FreshnessHeaders, Pipeline, type TraceRequest } from './pipeline';
+import { Pipeline, type PipelineOptions } from './pipeline';
 import { Limits, type LimitsOptions } from './rate-limit';
-import type { AuthEndpoints, PublicRoute, Route } from './route';
 
-export interface AppOptions extends LimitsOptions {
+export interface AppOptions
+  extends LimitsOptions,
+    Pick<PipelineOptions, 'routes' | 'freshness' | 'trace'>,
+    Partial<Pick<PipelineOptions, 'auth' | 'public_routes'>> {
   readonly authenticator: BearerAuthenticator;
   /** Required in a process that serves writes. Without it, the app ignores `Idempotency-Key`. */
   readonly idempotency_store?: IdempotencyStore;
-  /** Endpoints of `/api` that this process serves. */
-  readonly routes: readonly Route[];
-  /** Endpoints of `/auth` that this process serves. */
-  readonly auth?: AuthEndpoints;
-  /** Routes that need no token, such as pictures and the documentation. */
-  readonly public_routes?: readonly PublicRoute[];
-  /** Returns headers of reads. Without it, reads do not say how new they are. */
-  readonly freshness?: FreshnessHeaders;
   /** Check behind `/health/ready`. Default: always ready. */
   readonly ready?: ReadyCheck;
   /** Returns the body of `/metrics`. Without it, there is no such route. */
   readonly metrics_text?: () => Promise<MetricsText>;
-  readonly trace?: TraceRequest;
 }
 
 /** Builds the app of a process: the pipeline with the stages of docs/http.md#stages. Throws `ConfigError`. */

@@ -45,7 +45,7 @@ function failureOf(error: unknown, { req, is_append_sent = false }: Exchange): C
 
 /**
  * Maps an error to a condition. A `URIError` comes from a path parameter with invalid percent-encoding. Any other
- * error is a bug of the service, also a `ZodError`: `validation.ts` converts those of invalid input.
+ * error is a bug of the service, also a `ZodError`: `validation.ts` converts a `ZodError` of invalid input.
  */
 function toCatalogError(error: unknown): CatalogError {
   if (error instanceof CatalogError) return error;

@@ -30,26 +30,22 @@ import type {
   Reply,
   Route,
 } from './route';
-import { answerRead, answerWrite, assertPermitted, type RouteCall } from './serve-route';
-import { ignoredParameters, queryParameters } from './validation';
+import { answerRead, answerWrite, openCall } from './serve-route';
 
 /** Returns headers that say how new the documents are. Call it before the read, whose documents are then at least as new. */
-export type FreshnessHeaders = (principal: Principal) => Promise<{
-  readonly 'X-Catalog-Position': string;
-  readonly 'X-Catalog-Lag-Ms'?: string;
-  readonly 'X-Catalog-Lag-Age-Ms'?: string;
-}>;
+export type FreshnessHeaders = (principal: Principal) => Promise<Reply['headers']>;
 
 export interface PipelineOptions extends RequestRecords {
   /** Endpoints of `/api` that this process serves. */
   readonly routes: readonly Route[];
   /** Endpoints of `/auth` that this process serves. */
   readonly auth: AuthEndpoints;
-  /** Routes that need no token. */
+  /** Routes that need no token, such as pictures and the documentation. */
   readonly public_routes: readonly PublicRoute[];
   /** Undefined in a process that serves only public routes. */
   readonly admission?: { readonly authenticator: BearerAuthenticator; readonly limits: Limits } | undefined;
   readonly idempotency?: Idempotency | undefined;
+  /** Without it, reads do not say how new they are. */
   readonly freshness?: FreshnessHeaders | undefined;
   readonly trace?: TraceRequest | undefined;
 }
@@ -156,14 +152,8 @@ export class Pipeline {
   private serveApi(route: Route): Serve {
     const { idempotency, freshness, admission } = this.options;
     return async (exchange, params) => {
-      const { principal, req } = exchange;
-      if (principal === undefined) throw new CatalogError('unauthenticated');
-      assertPermitted(principal, route);
-      const query = queryParameters(req.url);
-      const ignored = route.parameters && ignoredParameters(query, route.parameters);
-      if (ignored !== undefined) exchange.headers['X-Catalog-Ignored'] = ignored;
-      const admitItems = async (count: number) => admission?.limits.admitItems(exchange, principal, count);
-      const call: RouteCall = { exchange, route, principal, params, query, admitItems };
+      const call = openCall(exchange, route, params, admission?.limits);
+      const { principal } = call;
       if (route.method !== 'GET')
         return encode(exchange.req.headers['accept-encoding'], await answerWrite(call, idempotency));
       const noted = route.slots?.take(exchange.res, principal.api_key_id);
@@ -241,18 +231,10 @@ function refusalOf(
   });
 }
 
-/** Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, a file or a stream. */
+/** Returns the reply of a read: the envelope with an ETag, 304 if the client has that version, or a file. */
 async function replyToRead(exchange: Exchange, answer: Answer): Promise<Reply> {
-  if (answer.encoded) return notModified(exchange, answer.encoded.headers) ?? answer.encoded;
+  if (answer.reply) return notModified(exchange, answer.reply.headers) ?? answer.reply;
   if (answer.file) return fileReply(exchange, answer.file);
-  if (answer.stream) {
-    const { content_type, bytes } = answer.stream;
-    const headers = {
-      ...answer.headers,
-      ...(content_type !== undefined && { 'Content-Type': content_type }),
-    };
-    return { status: answer.status ?? 200, headers, ...(bytes && { body: bytes }) };
-  }
   const rendered = await renderRead(answer);
   return notModified(exchange, rendered.headers) ?? encode(exchange.req.headers['accept-encoding'], rendered);
 }

@@ -20,7 +20,7 @@ const WARN_EVERY_MS = 10_000;
 export interface KeyIdentity {
   readonly api_key_id: string;
   readonly key_type: KeyType;
-  /** The key's own limits. Absent: those of its type. `unknown`: the key's state cannot be read. */
+  /** The key's own limits. Absent: the limits of its type. `unknown`: the key's state cannot be read. */
   readonly limits?: KeyLimits | 'unknown';
 }
 
@@ -66,16 +66,19 @@ export class Limits {
   }
 
   /**
-   * Limits `/api/*` by key, with the key's own limits or those of its type. A request without a valid key is limited by
+   * Limits `/api/*` by key, with the key's own limits or the limits of its type. A request without a valid key is limited by
    * IP address, with the limit of a public key.
    *
    * While the limits of a key are unknown, because its state cannot be read, its requests have a bucket of their own, with
    * the rate of its type and without a daily limit, which would refuse the key until midnight.
    */
   admitApi(exchange: Exchange, key: KeyIdentity | undefined): Promise<void> {
-    if (key !== undefined) return this.admit(exchange, 'api', this.bucketOf(key));
-    const subject = `ip:${this.addressOf(exchange.req)}`;
-    return this.admit(exchange, 'api', { subject, tier: this.api.public, name: 'public_key' });
+    const bucket = key === undefined ? this.bucketOfAddress(exchange) : this.bucketOf(key);
+    return this.admit(exchange, 'api', bucket);
+  }
+
+  private bucketOfAddress({ req }: Exchange, kind = ''): Bucket {
+    return { subject: `${kind}ip:${this.addressOf(req)}`, tier: this.api.public, name: 'public_key' };
   }
 
   private bucketOf(key: KeyIdentity): Bucket {
@@ -127,8 +130,7 @@ export class Limits {
    * preflights when its other requests get 429.
    */
   admitOptions(exchange: Exchange): Promise<void> {
-    const subject = `options:ip:${this.addressOf(exchange.req)}`;
-    return this.admit(exchange, 'options', { subject, tier: this.api.public, name: 'public_key' });
+    return this.admit(exchange, 'options', this.bucketOfAddress(exchange, 'options:'));
   }
 
   /**

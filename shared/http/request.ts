@@ -25,7 +25,7 @@ export interface Principal {
   /** The first store is the default of requests without `store_id` (docs/interface/access.md#stores-and-environments). */
   readonly stores: readonly StoreId[];
   readonly permissions: readonly Permission[];
-  /** The key's own rate limits. Absent: those of its type. */
+  /** The key's own rate limits. Absent: the limits of its type. */
   readonly limits?: KeyLimits;
 }
 
@@ -50,7 +50,7 @@ export interface Exchange {
   readonly area: Area;
   /** Path of the URL, without the query. */
   readonly path: string;
-  /** Headers of the response, also of an error. The headers of a `Reply` replace those with the same name. */
+  /** Headers of the response, also of an error. The headers of a `Reply` replace headers with the same name. */
   readonly headers: Record<string, string>;
   /** Pattern of the matching route, such as `/api/listing/:id`, for metrics. Undefined if there is none. */
   route?: string;
@@ -122,9 +122,10 @@ export function record(exchange: Exchange, { log, metrics }: RequestRecords): vo
   const duration_ms = Math.round((performance.now() - started_ms) * 1000) / 1000;
   const status = res.statusCode;
   metrics?.requestFinished({ method, route, status, duration_ms });
-  const key = principal === undefined ? {} : { api_key_id: principal.api_key_id };
-  const aborted = res.writableFinished ? {} : { aborted: true };
-  const line = { request_id, method, path, status, duration_ms, ...key, ...aborted };
+  // Fields without a value are not written.
+  const api_key_id = principal?.api_key_id;
+  const aborted = res.writableFinished ? undefined : true;
+  const line = { request_id, method, path, status, duration_ms, api_key_id, aborted };
   if (area === 'other') log.debug(line, 'request');
   else log.info(line, 'request');
 }

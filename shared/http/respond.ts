@@ -123,8 +123,8 @@ function tagOf(version: number | undefined, digest: string): string {
 }
 
 /**
- * Returns 304 if `If-None-Match` names the ETag in `headers`, otherwise undefined. `headers` may be those of the complete
- * reply.
+ * Returns 304 if `If-None-Match` names the ETag in `headers`, otherwise undefined. `headers` may be the headers of the
+ * complete reply.
  */
 export function notModified({ req }: Exchange, headers: Readonly<Record<string, string>>): Reply | undefined {
   if (headers.ETag === undefined || !matchesNone(req.headers['if-none-match'], headers.ETag))
@@ -178,9 +178,9 @@ const compressGzip = promisify<Buffer, ZlibOptions, Buffer>(gzip);
 const TEXT_BYTES_MAX = 16_384;
 
 /**
- * Adds type and length of the body. Compresses it if it is large enough and the client accepts an encoding, also for HEAD,
- * whose headers are those of GET (RFC 9110 §8.6). `accepted`: `Accept-Encoding`. `kept`: the bytes by encoding, of a text
- * that is sent often.
+ * Adds type and length of the body. Compresses the body if it is large enough and the client accepts an encoding, also for
+ * HEAD, which has the same headers as GET (RFC 9110 §8.6). `accepted`: `Accept-Encoding`. `kept`: where to keep the bytes
+ * of a text that is sent often, by encoding.
  */
 export async function encode(
   accepted: string | undefined,
@@ -264,7 +264,7 @@ interface Unread {
   readonly taken_ms: number;
 }
 
-/** The bodies that clients are reading. The one of which nothing was taken for the longest time is first. */
+/** The bodies that clients are reading. First comes the body whose client has taken nothing for the longest time. */
 const unread = new Map<ServerResponse, Unread>();
 let unread_bytes = 0;
 let is_cut_due = false;

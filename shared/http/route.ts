@@ -74,12 +74,10 @@ export interface Answer {
   readonly changed?: boolean;
   /** For a read: the only document that the answer was made from, besides the status of its store. */
   readonly made_from?: DocumentVersion;
-  /** For a read: the complete 200, if it was encoded before. It is sent instead of `data`, or becomes a 304. */
-  readonly encoded?: Reply;
+  /** For a read: the complete response to send instead of `data`. If the client has its `ETag`, it gets 304. */
+  readonly reply?: Reply;
   /** For a read: the file to send instead of `data`. */
   readonly file?: FileAnswer;
-  /** For a read: what to send instead of `data`, while it is made. */
-  readonly stream?: StreamAnswer;
 }
 
 /**
@@ -91,8 +89,12 @@ export type Bytes = string | Buffer;
 /** A response that is ready to be sent. */
 export interface Reply {
   readonly status: number;
-  /** Without those in `headers` of the exchange. */
+  /** Without the headers of the exchange. */
   readonly headers: Readonly<Record<string, string>>;
+  /**
+   * Pieces may be made while they are sent: if that fails, the connection is closed. They end early if the client leaves.
+   * Undefined if there is no body.
+   */
   readonly body?: Bytes | AsyncIterable<Uint8Array>;
 }
 
@@ -112,16 +114,6 @@ export interface FileAnswer {
   /** Condition if the blob store does not have the file. */
   readonly missing: Condition;
   readonly headers?: Readonly<Record<string, string>>;
-}
-
-/**
- * A response that is sent as it is, without the envelope. `bytes` may be made while they are sent: if that fails, the
- * connection is closed. It ends early if the client leaves.
- */
-export interface StreamAnswer {
-  /** Both are undefined if there is no body. */
-  readonly content_type?: string;
-  readonly bytes?: Buffer | AsyncIterable<Uint8Array>;
 }
 
 /** Blob store of the pictures of each environment. */

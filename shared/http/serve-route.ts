@@ -4,21 +4,42 @@ import type { RenderedAnswer } from '../ports/idempotency-store';
 import { readBody } from './body';
 import { renderError } from './errors';
 import { assertIdempotencyKey, fingerprintOf, type Idempotency } from './idempotency';
+import type { Limits } from './rate-limit';
 import { type Exchange, headerOf, type Principal } from './request';
 import { renderAnswer } from './respond';
 import { type Answer, type ApiRequest, answerBy, type Route } from './route';
 import { receiveUpload } from './upload';
-import type { QueryParameters } from './validation';
+import { ignoredParameters, type QueryParameters, queryParameters } from './validation';
 
-/** A request to a route of `/api` that has a token with the route's permission and has passed the rate limit. */
+/** A request to a route of `/api` that has passed the rate limit and all checks that need no body. */
 export interface RouteCall {
   readonly exchange: Exchange;
   readonly route: Route;
   readonly principal: Principal;
-  /** Path parameters as they were sent. */
   readonly params: ApiRequest['params'];
   readonly query: QueryParameters;
-  readonly admitItems: NonNullable<ApiRequest['admitItems']>;
+  readonly limits: Pick<Limits, 'admitItems'> | undefined;
+}
+
+/**
+ * Checks a request before its body is read. Throws `unauthenticated`, `insufficient_permissions` and `invalid_uuid`. Names
+ * the ignored query parameters in the headers.
+ */
+export function openCall(
+  exchange: Exchange,
+  route: Route,
+  params: ApiRequest['params'],
+  limits: RouteCall['limits'],
+): RouteCall {
+  const { principal, req, headers } = exchange;
+  if (principal === undefined) throw new CatalogError('unauthenticated');
+  assertPermitted(principal, route);
+  const query = queryParameters(req.url);
+  const ignored = route.parameters && ignoredParameters(query, route.parameters);
+  if (ignored !== undefined) headers['X-Catalog-Ignored'] = ignored;
+  if (route.field_permissions)
+    for (const name of Object.keys(query)) assertFieldPermitted(principal, route, name);
+  return { exchange, route, principal, params: checkParams(params), query, limits };
 }
 
 /**
@@ -28,9 +49,8 @@ export interface RouteCall {
 const ANSWER_MS_MAX = 4_900;
 
 /** Returns the answer of a read. */
-export async function answerRead(call: RouteCall): Promise<Answer> {
+export function answerRead(call: RouteCall): Promise<Answer> {
   const { exchange, route } = call;
-  assertParametersPermitted(call);
   return route.handler(requestOf(call, {}, exchange.started_ms + ANSWER_MS_MAX));
 }
 
@@ -40,12 +60,10 @@ export async function answerWrite(
   idempotency: Idempotency | undefined,
 ): Promise<RenderedAnswer> {
   const { exchange, route } = call;
-  assertParametersPermitted(call);
-  const params = checkParams(call.params);
   const before_body_ms = performance.now() - exchange.started_ms;
   const body = await bodyOf(call);
   const answer_by_ms = performance.now() + ANSWER_MS_MAX - before_body_ms;
-  const request = requestOf({ ...call, params }, body, answer_by_ms);
+  const request = requestOf(call, body, answer_by_ms);
   const key = request.header('idempotency-key');
   if (key !== undefined) assertIdempotencyKey(key);
   if (key === undefined || idempotency === undefined)
@@ -61,7 +79,7 @@ async function bodyOf({ exchange: { req }, route, principal }: RouteCall): Promi
 }
 
 function requestOf(
-  { exchange, route, principal, params, query, admitItems }: RouteCall,
+  { exchange, route, principal, params, query, limits }: RouteCall,
   body: ApiRequest['body'],
   answer_by_ms: number,
 ): ApiRequest {
@@ -69,7 +87,7 @@ function requestOf(
   return {
     method: req.method === 'HEAD' ? 'HEAD' : route.method,
     principal,
-    params: checkParams(params),
+    params,
     query,
     body,
     request_id,
@@ -79,14 +97,14 @@ function requestOf(
       throw new CatalogError('unavailable', { message: 'nobody waits for the answer any more' });
     },
     header: (name) => headerOf(req, name),
-    admitItems,
+    admitItems: async (count) => limits?.admitItems(exchange, principal, count),
   };
 }
 
 /**
- * Calls the handler of a write, which may make several calls to the stores, each of which may take almost as long as the whole
- * request. Rejects at `answer_by_ms`: with `database_timeout` if an append was sent, which may still be stored. Otherwise
- * with `unavailable`. If this call has sent no append by then, it sends none any more.
+ * Calls the handler of a write. The handler may make several calls to the stores, and each call may take almost as long as
+ * the whole request. So this function rejects at `answer_by_ms`: with `database_timeout` if an append was sent, which may
+ * still be stored, otherwise with `unavailable`. A handler that has sent no append by then sends none any more.
  */
 function answerInTime(handler: Route['handler'], request: ApiRequest, exchange: Exchange): Promise<Answer> {
   let is_sent = false;
@@ -134,17 +152,12 @@ function answerOnce(
  * Throws `insufficient_permissions`. A public key may never write, whatever its token contains
  * (docs/interface/access.md#api-keys).
  */
-export function assertPermitted(principal: Principal, route: Route): void {
+function assertPermitted(principal: Principal, route: Route): void {
   const has_permission = principal.permissions.includes(route.permission);
   if (has_permission && (route.method === 'GET' || principal.key_type === 'secret')) return;
   throw new CatalogError('insufficient_permissions', {
     message: `This request requires a ${route.method === 'GET' ? '' : 'secret '}key with the permission ${route.permission}`,
   });
-}
-
-function assertParametersPermitted({ principal, route, query }: RouteCall): void {
-  if (route.field_permissions)
-    for (const name of Object.keys(query)) assertFieldPermitted(principal, route, name);
 }
 
 function assertFieldPermitted(principal: Principal, { field_permissions = {} }: Route, name: string): void {

@@ -99,8 +99,8 @@ const IGNORED_BYTES_MAX = 1_024;
 const SEPARATOR = ', ';
 
 /**
- * Returns the value of `X-Catalog-Ignored`: names of the parameters that are not in `known`, percent-encoded, and the
- * number of those that are not named. Undefined if there are none (docs/interface/requests.md#query-parameters).
+ * Returns the value of `X-Catalog-Ignored`: the percent-encoded names of parameters that are not in `known`, and how many
+ * more there are. Undefined if `known` has all parameters (docs/interface/requests.md#query-parameters).
  */
 export function ignoredParameters(query: QueryParameters, known: ReadonlySet<string>): string | undefined {
   const names = Object.keys(query).filter((name) => !isDeclared(name, known));

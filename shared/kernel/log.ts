@@ -65,20 +65,19 @@ export function createLogger({ level, destination = 1, fields }: LogOptions): Lo
     },
   };
   const serializers = { err: serializeError };
-  const options = { level, formatters, serializers, timestamp: timeField() };
+  const options = { level, formatters, serializers, timestamp: timeField };
   return pino({ ...options, ...(fields && { mixin: fields }) }, stream);
 }
 
-/** Returns a function that returns the time as a field of a line. Busy processes write several lines in a millisecond. */
-function timeField(): () => string {
-  let at_ms = Number.NaN;
-  let field = '';
-  return () => {
-    const now_ms = Date.now();
-    if (now_ms !== at_ms) field = `,"time":"${new Date(now_ms).toISOString()}"`;
-    at_ms = now_ms;
-    return field;
-  };
+let formatted_ms = Number.NaN;
+let time_field = '';
+
+/** Returns the time as a field of a line. Formats each millisecond once: a busy process writes several lines in it. */
+function timeField(): string {
+  const now_ms = Date.now();
+  if (now_ms !== formatted_ms) time_field = `,"time":"${new Date(now_ms).toISOString()}"`;
+  formatted_ms = now_ms;
+  return time_field;
 }
 
 /**

@@ -15,11 +15,15 @@ export const exportCatalog: Page = async ({ query, req, fetchApi }) => {
   return {
     file: {
       data: null,
-      headers: {
-        'Cache-Control': 'no-store',
-        'Content-Disposition': headers.get('content-disposition')!,
+      reply: {
+        status: 200,
+        headers: {
+          'Cache-Control': 'no-store',
+          'Content-Disposition': headers.get('content-disposition')!,
+          'Content-Type': headers.get('content-type')!,
+        },
+        ...(body && { body }),
       },
-      stream: { content_type: headers.get('content-type')!, ...(body && { bytes: body }) },
     },
   };
 };
