@@ -189,8 +189,8 @@ const LAST_NUMBER = 5;
 
 /**
  * Returns the handles to try for a title, the best first: the letters and digits of the title with hyphens between the
- * words, the same with `-2`, `-3` and so on, and one with the id. If the first handle is not free, returns only the
- * candidates that no other resource has ever reserved.
+ * words, the same with `-2`, `-3` and so on, and one with the id. Leaves out the first handles if other resources have
+ * reserved them, so the first handle of the result is free. `wantedOf` returns the name of a handle.
  */
 async function lookUpHandles<Resource, Command>(
   taker: NameTaker<Resource, Command>,
@@ -198,12 +198,15 @@ async function lookUpHandles<Resource, Command>(
 ): Promise<LookedUp<Resource, Command>[]> {
   const slug = slugOf(title);
   if (slug === '') return [{ ...wantedOf(taker.id), loaded: undefined }];
-  const first = await lookUp(taker, wantedOf(slug));
   const numbers = Array.from({ length: LAST_NUMBER - 1 }, (_, index) => `${slug}-${index + 2}`);
-  const others = [...numbers, `${slug}-${taker.id}`].map(wantedOf);
-  if (!first.other_id) return [first.looked_up, ...others.map((one) => ({ ...one, loaded: undefined }))];
-  const found = await Promise.all(others.map((one) => lookUp(taker, one)));
-  return found.flatMap(({ looked_up, other_id }) => (other_id ? [] : [looked_up]));
+  const handles = [slug, ...numbers, `${slug}-${taker.id}`].map(wantedOf);
+  // One after the other, because the first or the second handle is free for nearly every title.
+  for (const [index, handle] of handles.entries()) {
+    const { looked_up, other_id } = await lookUp(taker, handle);
+    const others = handles.slice(index + 1).map((one) => ({ ...one, loaded: undefined }));
+    if (!other_id) return [looked_up, ...others];
+  }
+  return [];
 }
 
 /** Reserves the first of the handles that is still free. Returns it. */
