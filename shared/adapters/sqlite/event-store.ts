@@ -391,20 +391,20 @@ class AppendQueue {
     return this.connection.transaction(() => group.map((append) => this.appendOne(append)));
   }
 
-  /** Runs one append in the transaction of its group. A violated constraint rolls back this append only. */
+  /** Runs one append in the transaction of its group. If SQLite refuses one of the events, none of this append is stored. */
   private appendOne(append: PendingAppend): Outcome {
-    const actual = this.lastRevision(append.stream);
-    if (actual !== append.expected_revision) return { result: this.earlierResult(append, actual) };
-    this.connection.run('SAVEPOINT append_savepoint');
+    const { stream, expected_revision, rows } = append;
+    const actual = this.lastRevision(stream);
+    if (actual !== expected_revision) return { result: this.earlierResult(append, actual) };
     try {
       const position = this.insert(append);
-      this.connection.run('RELEASE append_savepoint');
-      const revision = append.expected_revision + append.rows.length;
-      return { result: { outcome: 'appended', revision, position } };
+      return { result: { outcome: 'appended', revision: expected_revision + rows.length, position } };
     } catch (error) {
       if (!sqliteCode(error).startsWith('SQLITE_CONSTRAINT')) throw error;
-      this.connection.run('ROLLBACK TO append_savepoint');
-      this.connection.run('RELEASE append_savepoint');
+      this.connection.run('DELETE FROM events WHERE stream = ? AND revision > ?', [
+        stream,
+        expected_revision,
+      ]);
       return { error };
     }
   }
