@@ -31,6 +31,8 @@ export class UnitOfWork {
   private readonly references = new Map<string, Map<string, CollectionName>>();
   private readonly crowded = new Set<string>();
   private text_length = 0;
+  /** Documents whose texts are not counted yet. Only a rebuild asks for `textLength`, and counting takes long. */
+  private uncounted: MaybeDocument<AnyDocument>[] = [];
 
   constructor(version: ViewVersion) {
     this.version = version;
@@ -48,7 +50,7 @@ export class UnitOfWork {
 
   /** Adds a document that was just read from the store. */
   addStored(collection: CollectionName, { id, position, document }: StoredDocument): void {
-    this.text_length += textLengthOf(document);
+    this.uncounted.push(document);
     const stored = { stored_at: position, document, stored: document };
     this.add({ collection, id, ...stored, dirty: false, stale_lists: NO_LISTS });
   }
@@ -114,6 +116,8 @@ export class UnitOfWork {
 
   /** Approximate size of the documents in memory, in characters. Long texts make up nearly all of it. */
   get textLength(): number {
+    for (const document of this.uncounted) this.text_length += textLengthOf(document);
+    this.uncounted = [];
     return this.text_length;
   }
 
@@ -152,6 +156,7 @@ export class UnitOfWork {
   evictAll(): void {
     for (const [collection, documents] of this.documents) this.evict(collection, [...documents.keys()]);
     this.text_length = 0;
+    this.uncounted = [];
   }
 
   private evict(collection: CollectionName, ids: Iterable<string>): void {
@@ -165,7 +170,7 @@ export class UnitOfWork {
 
   private change(before: WorkingDocument, { document, made_stale }: ChangeResult): void {
     if (document === before.document && made_stale.length === 0) return;
-    if (before.document === undefined) this.text_length += textLengthOf(document);
+    if (before.document === undefined) this.uncounted.push(document);
     const { collection, id, stored_at, stored } = before;
     this.journal.push(before);
     // Without a spread, which V8 copies slowly: this runs several times for each event.

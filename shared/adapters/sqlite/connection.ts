@@ -2,7 +2,6 @@ import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } fr
 import { dirname } from 'node:path';
 import Database from 'libsql';
 import { pause, withJitter } from '../../kernel/async';
-import { LRUCache } from '../../kernel/cache';
 import { CatalogError, DamagedFileError } from '../../kernel/errors';
 import type { StoreHealth } from '../../ports/event-store';
 
@@ -30,7 +29,8 @@ const WAL_PAGES_MAX = 4_000;
  * The same for a file whose WAL another process copies (`wal-checkpoints.ts`). Only reached if that process does not run.
  */
 export const WAL_PAGES_MAX_UNATTENDED = 64_000;
-const STATEMENTS_MAX = 256;
+/** More than the different statements that a process repeats. At this number, all prepared statements are forgotten. */
+const STATEMENTS_MAX = 512;
 /** Free space that counts as room: more than a usual append. */
 const ROOM_BYTES = 262_144;
 /** The least time between two probes. */
@@ -71,7 +71,7 @@ export type OnDamage = (error: DamagedFileError) => void;
 export class SqliteConnection {
   readonly file: string;
   private database: Database.Database;
-  private readonly statements = new LRUCache<string, Statement>({ max: STATEMENTS_MAX });
+  private readonly statements = new Map<string, Statement>();
   /** Whether a read was refused with SQLITE_BUSY. libsql does not reset its statement. */
   private was_refused = false;
   private reopened = 0;
@@ -230,6 +230,7 @@ export class SqliteConnection {
     if (cached) return cached;
     const prepared = this.database.prepare<[readonly SqlInput[]]>(sql);
     const statement = prepared.reader ? prepared.raw() : prepared;
+    if (this.statements.size >= STATEMENTS_MAX) this.statements.clear();
     this.statements.set(sql, statement);
     return statement;
   }

@@ -227,40 +227,42 @@ export function writeDocument(
   write: DocumentWrite,
   indexed: boolean,
 ): void {
+  const { id, is_new = false, is_removed = false } = write;
   const values = toColumnsOrRefuse(table, write);
   const has_entry = indexed && table.spec.words !== undefined;
-  const entry = has_entry ? readEntry(connection, table, write.id) : undefined;
-  store(connection, table, write, values, indexed);
-  if (has_entry) updateEntry(connection, table, write.id, entry, values);
-  if (table.spec.units) writeUnits(connection, table.name, write.id, write.document?.units);
+  const entry = has_entry && !is_new ? readEntry(connection, table, id) : undefined;
+  if (is_new || !update(connection, table, write, values, indexed)) insert(connection, table, write, values);
+  if (has_entry) updateEntry(connection, table, id, entry, values);
+  if (table.spec.units) writeUnits(connection, table.name, id, write.document?.units);
   // After the tombstone, which is in no index.
-  if (write.is_removed) connection.run(`DELETE FROM ${table.name} WHERE id = ?`, [write.id]);
+  if (is_removed) connection.run(`DELETE FROM ${table.name} WHERE id = ?`, [id]);
 }
 
-function store(
+/** Updates the stored document. Returns false if there is none. */
+function update(
   connection: SqliteConnection,
   table: Table,
   write: DocumentWrite,
   values: ColumnValues,
   indexed: boolean,
-): void {
+): boolean {
   const changed = indexed ? changedValues(connection, table, write, values) : values;
-  if (!assign(connection, table, write, changed)) insert(connection, table, write, values);
+  return changed !== undefined && assign(connection, table, write, changed);
 }
 
 /**
  * Returns the values that differ from the stored ones. SQLite rewrites the index entries of every assigned column, also
- * if its value does not change.
+ * if its value does not change. Returns undefined if the document is not stored.
  */
 function changedValues(
   connection: SqliteConnection,
   table: Table,
   { id }: DocumentWrite,
   values: ColumnValues,
-): ColumnValues {
+): ColumnValues | undefined {
   const names = Object.keys(values);
   const stored = connection.first(`SELECT ${names.join(', ')} FROM ${table.name} WHERE id = ?`, [id]);
-  return Object.fromEntries(Object.entries(values).filter(([, value], index) => value !== stored?.[index]));
+  return stored && Object.fromEntries(Object.entries(values).filter(([, value], n) => value !== stored[n]));
 }
 
 /** Throws `UnstorableDocumentError` if the document has an unknown key, or one of another kind. */

@@ -263,7 +263,8 @@ class WordIndex {
 
   /**
    * Returns a free rank between the next older and the next newer document. Nearly always, the document is the newest
-   * one. Otherwise it arrived late, for example after a stream left the dead-letter list.
+   * one or only a few places late, so the search begins at the newest documents. A document is very late, for example,
+   * after its stream left the dead-letter list.
    */
   newRank(item: Ranked): number {
     const newest = this.nearest('<=', Number.MAX_SAFE_INTEGER);
@@ -271,8 +272,8 @@ class WordIndex {
     if (isOlder(newest, item)) return newest.rank + RANK_STEP;
     let below = 0;
     let above = newest.rank;
-    for (;;) {
-      const middle = below + Math.floor((above - below) / 2);
+    for (let step = RANK_STEP; ; step *= 2) {
+      const middle = Math.max(below + Math.floor((above - below) / 2), above - step);
       const found = this.nearest('<=', middle, below) ?? this.nearest('>', middle, above);
       if (!found) break;
       if (isOlder(found, item)) below = found.rank;
