@@ -236,8 +236,8 @@ export class SqliteViewVersion implements ViewVersion {
   }
 
   async waitFor(partition: number, position: Position, timeout_ms: number): Promise<boolean> {
-    if ((await this.checkpoint(partition)) >= position) return true;
-    return timeout_ms > 0 && this.watch.wait(partition, position, timeout_ms);
+    if (timeout_ms <= 0) return (await this.checkpoint(partition)) >= position;
+    return this.watch.wait(partition, position, timeout_ms);
   }
 
   async get(
