@@ -1,4 +1,4 @@
-import sanitizeHtml from 'sanitize-html';
+import type sanitizeHtml from 'sanitize-html';
 
 /** Block elements and `br`, which start a new line. */
 const BREAKS =
@@ -16,7 +16,9 @@ const ENTITIES: Readonly<Record<string, string>> = { '&lt;': '<', '&gt;': '>', '
  */
 export function htmlToText(html: string, length_max = 10_000): string {
   // `reduced` contains only the allowed tags, without attributes, and escaped text. The patterns below rely on this.
-  const reduced = sanitizeHtml(html.replace(/\s+/g, ' '), {
+  // Loaded here, so that the service starts without the package.
+  const sanitise = require('sanitize-html') as typeof sanitizeHtml;
+  const reduced = sanitise(html.replace(/\s+/g, ' '), {
     allowedTags: [...BREAKS, ...GAPS],
     allowedAttributes: {},
   });
