@@ -46,17 +46,25 @@ interface Chunk {
   readonly below: number;
 }
 
-/** Reads a chunk of about `size` ranks, or of a part of the index with about so many documents. */
-export type ReadChunk = (highest: number, size: number) => Promise<Pick<Chunk, 'ranks' | 'below'>>;
+/**
+ * Reads a chunk of about `size` ranks, or of a part of the index with about so many documents. `entries`: how many entries of
+ * the index it may have read.
+ */
+export type ReadChunk = (
+  highest: number,
+  size: number,
+) => Promise<Pick<Chunk, 'ranks' | 'below'> & { readonly entries: number }>;
 
 /** The ranks that a search has read of one list, such as those of the documents that have a word. */
 export class RankList {
   private readonly readChunk: ReadChunk;
   private readonly chunks: Chunk[] = [];
-  private size = CHUNK_MIN;
+  private size: number;
 
-  constructor(readChunk: ReadChunk) {
+  /** `size`: ranks in the first chunk. */
+  constructor(readChunk: ReadChunk, size = CHUNK_MIN) {
     this.readChunk = readChunk;
+    this.size = size;
   }
 
   /** Returns the highest rank of the list at or below `rank`; 0 if there is none, and undefined if it was not read yet. */
@@ -75,11 +83,11 @@ export class RankList {
   async read(rank: number): Promise<number> {
     let highest = rank;
     for (let chunk = this.chunkAt(highest); chunk; chunk = this.chunkAt(highest)) highest = chunk.below;
-    const { size } = this;
+    const { entries, ...chunk } = await this.readChunk(highest, this.size);
     // First in the array, because searches go on from here.
-    this.chunks.unshift({ highest, ...(await this.readChunk(highest, size)) });
-    this.size = Math.min(4 * size, CHUNK_MAX);
-    return size;
+    this.chunks.unshift({ highest, ...chunk });
+    this.size = Math.min(4 * this.size, CHUNK_MAX);
+    return entries;
   }
 
   private chunkAt(rank: number): Chunk | undefined {

@@ -46,25 +46,30 @@ import {
 import { Budget, Intersection, RankList } from './word-ranks';
 
 /**
- * The most entries that a search reads to find its matches (docs/interface/search.md#limits-of-a-search): about 40 ms of CPU for five
- * or thirty words among 100,000 publications.
+ * The most entries that a search reads to find its matches (docs/interface/search.md#limits-of-a-search): about 15 ms of CPU
+ * for thirty words among 100,000 publications.
  */
 const MATCH_ENTRIES = 100_000;
-/** The most entries that it reads to find the better tiers among them. */
+/** The most entries that a search reads to find the better tiers among its matches. */
 const TIER_ENTRIES = 40_000;
+/**
+ * While FTS5 intersects terms, it passes over the entries of these documents in about the time in which this process reads
+ * one entry.
+ */
+const DOCUMENTS_PER_ENTRY = 32;
 /** The most matches that a search sorts by a key. */
 const SORTED_MAX = 50_000;
-/** So many of them are read by one statement. */
+/** So many of the sorted matches are read by one statement. */
 const SORTED_AT_ONCE = 1_000;
 /** Up to this number of matches, a search reads the words of all matches and sorts them by tier. */
 const SCORED_MAX = 200;
-/** So many of them are read by one statement. Each may be on a page that is not in memory yet. */
+/** The words of so many matches are read by one statement. Each document may be on a page that is not in memory yet. */
 const SCORED_AT_ONCE = 40;
 /** So many documents with each word are compared to find related documents (docs/interface/search.md#related). */
 const COMPARED_MAX = 1_000;
 /** Up to this number of labels are counted one by one. If there are more, the labels of all matches are read and counted. */
 const LABELS_MAX = 200;
-/** What every label begins with. */
+/** Every label begins with this text. */
 const LABEL_START = '==';
 /** So many matches have their labels read by one statement: about 1 ms. */
 const LABELLED_AT_ONCE = 200;
@@ -139,7 +144,12 @@ class WordReader {
   private readonly table: Table;
   private readonly names: IndexTables;
   private readonly tags: readonly number[];
-  /** What the conditions on keys demand and exclude. */
+  /** The highest rank of all documents. */
+  private readonly newest: number;
+  /** Expressions for the documents that the conditions on keys demand and exclude, as far as the index has terms for them. */
+  private readonly demanded: string[] = [];
+  private readonly excluded: string[] = [];
+  /** The documents that the other conditions demand and exclude. */
   private readonly all: RankList[] = [];
   private readonly none: RankList[] = [];
   /** What one unit of each document must fulfil. */
@@ -147,11 +157,12 @@ class WordReader {
   private readonly lists = new Map<string, RankList>();
   private readonly expanded = new Map<string, WordMatch[]>();
 
-  private constructor(connection: SqliteConnection, table: Table, tags: readonly number[]) {
+  private constructor(connection: SqliteConnection, table: Table, tags: readonly number[], newest: number) {
     this.connection = connection;
     this.table = table;
     this.names = indexTables(table);
     this.tags = tags;
+    this.newest = newest;
   }
 
   /** Returns undefined if the index has no documents of the scope. */
@@ -161,19 +172,18 @@ class WordReader {
     { scope, where }: Pick<WordSearch, 'scope' | 'where'>,
   ): Promise<WordReader | undefined> {
     const hashes = JSON.stringify(scopesOf(table, scope));
-    const sql = `SELECT tag FROM ${indexTables(table).scopes} WHERE scope IN (SELECT value FROM json_each(?))`;
+    const { scopes, entries } = indexTables(table);
+    const sql = `SELECT tag, (SELECT max(rank) FROM ${entries}) FROM ${scopes}
+      WHERE scope IN (SELECT value FROM json_each(?))`;
     const rows = await connection.attempt(() => connection.all(sql, [hashes]));
     if (rows.length === 0) return undefined;
-    const reader = new WordReader(
-      connection,
-      table,
-      rows.map(([tag]) => Number(tag)),
-    );
-    await reader.addConditions(scope, where);
+    const tags = rows.map(([tag]) => Number(tag));
+    const reader = new WordReader(connection, table, tags, Number(rows[0]![1]));
+    reader.addConditions(scope, where);
     return reader;
   }
 
-  private async addConditions(scope: WordScope, where: ViewQuery['where']): Promise<void> {
+  private addConditions(scope: WordScope, where: ViewQuery['where']): void {
     const others: Record<string, KeyCondition> = {};
     for (const [key, condition] of Object.entries(this.addLists(where))) {
       const excluded = excludedValue(condition);
@@ -185,7 +195,7 @@ class WordReader {
       if (key === 'id' && excluded !== null) this.none.push(this.listOfDocument(String(excluded)));
       else others[key] = condition;
     }
-    if (Object.keys(others).length > 0) this.all.push(await this.listWhere(others));
+    if (Object.keys(others).length > 0) this.all.push(this.listWhere(others));
   }
 
   /** Adds what the conditions on `SharedLists` demand and exclude: they are words. Returns the other conditions. */
@@ -198,20 +208,16 @@ class WordReader {
     const is_ranked = rank === undefined ? undefined : isRanked(rank, shared.rank_max);
     const is_known =
       values?.every((value) => typeof value === 'string') && (rank === undefined || is_ranked !== undefined);
-    if (!is_known) return where;
-    const having = (each: boolean): RankList =>
-      this.listOf(values.flatMap((value) => this.inAnyTag(shared.wordOf(String(value), each))));
-    const all = this.listOf(
-      values.flatMap((value) =>
-        [true, false].flatMap((each) => this.inAnyTag(shared.wordOf(String(value), each))),
-      ),
-    );
+    if (!is_known || values.length === 0) return where;
+    const having = (each: boolean): string =>
+      anyTerm(values.map((value) => this.inAnyTag(shared.wordOf(String(value), each))));
+    const all = anyTerm([having(true), having(false)]);
     if (excluded !== null) {
-      this.none.push(all);
+      this.excluded.push(all);
       return rank === undefined ? others : { ...others, [shared.rank]: rank };
     }
-    this.all.push(is_ranked ? having(true) : all);
-    if (is_ranked === false) this.none.push(having(true));
+    this.demanded.push(is_ranked ? having(true) : all);
+    if (is_ranked === false) this.excluded.push(having(true));
     return others;
   }
 
@@ -220,42 +226,47 @@ class WordReader {
     return this.connection.attempt(statement);
   }
 
-  /** The terms with which a term of the index begins in one of the scope's tags. */
-  private inAnyTag(term: string): string[] {
-    return this.tags.map((tag) => `"${tagText(tag)}${term}"`);
+  /** Returns the expression for the documents that have the term in one of the scope's tags. */
+  private inAnyTag(term: string): string {
+    return anyTerm(this.tags.map((tag) => `"${tagText(tag)}${term}"`));
   }
 
-  /** Returns the documents that have one of the terms. Reads the ranks as one text, because rows are slow to convert. */
-  private listOf(group: readonly string[]): RankList {
-    const text = group.join(' OR ');
+  /**
+   * Returns the documents that match all of these expressions of FTS5, of which `words` are words of the search. Reads the
+   * ranks as one text, because rows are slow to convert.
+   */
+  private listOf(expressions: readonly string[], words: number, first_size?: number): RankList {
     const { terms } = this.names;
     const sql = `SELECT json_group_array(rowid) FROM (SELECT rowid FROM ${terms}
       WHERE ${terms} MATCH ? AND rowid <= ? ORDER BY rowid DESC LIMIT ?)`;
-    let list = this.lists.get(text);
+    const expression = expressions.join(' AND ');
+    let list = this.lists.get(expression);
     list ??= new RankList(async (highest, size) => {
       // FTS5 ignores a bound that is a floating-point number, as which the driver binds all numbers.
       const found = await this.connection.attempt(() =>
-        this.connection.value(sql, [text, BigInt(highest), size]),
+        this.connection.value(sql, [expression, BigInt(highest), size]),
       );
-      const ranks = (JSON.parse(String(found)) as number[]).sort((a, b) => b - a);
-      return { ranks, below: ranks.length === size ? ranks.at(-1)! - 1 : 0 };
-    });
-    this.lists.set(text, list);
+      const ranks = descending(JSON.parse(String(found)) as number[]);
+      const below = ranks.length === size ? ranks.at(-1)! - 1 : 0;
+      const documents = (Math.min(highest, this.newest) - below) / RANK_STEP;
+      const passed_over = expressions.length > 1 ? documents / DOCUMENTS_PER_ENTRY : 0;
+      return { ranks, below, entries: size * words + passed_over };
+    }, first_size);
+    this.lists.set(expression, list);
     return list;
   }
 
   private listOfDocument(id: string): RankList {
-    return new RankList(async () => {
+    return new RankList(async (_, size) => {
       const entry = await this.connection.attempt(() => readEntry(this.connection, this.table, id));
-      return { ranks: entry ? [entry.rank] : [], below: 0 };
+      return { ranks: entry ? [entry.rank] : [], below: 0, entries: size };
     });
   }
 
   /** Returns the documents that fulfil conditions that the index has no terms for. Reads the keys of all documents. */
-  private async listWhere(conditions: ViewQuery['where']): Promise<RankList> {
+  private listWhere(conditions: ViewQuery['where']): RankList {
     const { entries } = this.names;
     const { ranges } = this.table.spec.words!;
-    const newest = await this.run(() => this.connection.value(`SELECT max(rank) FROM ${entries}`));
     const has_ranges_only = Object.keys(conditions).every((key) => ranges.includes(key));
     const { sql, parameters } = conditionSql(this.table, conditions, has_ranges_only ? 'e' : 'd');
     const rows = has_ranges_only
@@ -263,22 +274,32 @@ class WordReader {
       : `FROM (SELECT rank, row FROM ${entries}) AS e CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row WHERE`;
     const statement = `SELECT json_group_array(rank) ${rows} rank <= ? AND rank > ? AND ${sql}`;
     return new RankList(async (highest, size) => {
-      const from = Math.min(highest, Number(newest));
+      const from = Math.min(highest, this.newest);
       const below = Math.max(0, from - size * RANK_STEP);
       const found = await this.connection.attempt(() =>
         this.connection.value(statement, [from, below, ...parameters]),
       );
-      return { ranks: (JSON.parse(String(found)) as number[]).sort((a, b) => b - a), below };
+      return { ranks: descending(JSON.parse(String(found)) as number[]), below, entries: size };
     });
   }
 
-  /** Returns the documents that match `terms` and the conditions. */
-  private matchesOf(terms: WordTerms, budget: Budget): Intersection {
-    const groups = terms.map((matches) => this.listOf(this.anyOf(matches)));
-    if (groups.length === 0) groups.push(this.listOf(this.inAnyTag(EVERY_TERM)));
+  /**
+   * Returns the documents that match `terms` and the conditions. FTS5 intersects two terms, and applies the conditions that it
+   * has terms for, ten times as fast as this process. It must not intersect all terms, because it reads on until a document
+   * has them: if none has, to the end of the index.
+   */
+  private matchesOf(terms: WordTerms, budget: Budget, first_size?: number): Intersection {
+    const [first = this.inAnyTag(EVERY_TERM), ...others] = terms.map((matches) => this.anyOf(matches));
+    const groups = [first + this.excluded.map((expression) => ` NOT ${expression}`).join(''), ...others];
+    const lists: RankList[] = [];
+    for (let n = 0; n < groups.length; n += 2) {
+      const pair = groups.slice(n, n + 2);
+      const conditions = n === 0 ? this.demanded : [];
+      lists.push(this.listOf([...pair, ...conditions], pair.length, first_size));
+    }
     const { unit } = this;
     const check = unit && ((ranks: readonly number[]) => this.withUnit(ranks, unit));
-    return new Intersection([...groups, ...this.all], this.none, budget, check);
+    return new Intersection([...lists, ...this.all], this.none, budget, check);
   }
 
   /** Returns the ranks of the documents with a unit that fulfils the condition, in the same order. */
@@ -345,11 +366,13 @@ class WordReader {
     const { words, order, skip = 0, limit } = query;
     const budget = new Budget(MATCH_ENTRIES);
     const shared = new Map<number, number>();
+    // One more, because the publication itself has all the words.
+    const at_once = COMPARED_MAX + 1;
     for (const word of words)
-      for (const rank of await this.matchesOf([[{ word }]], budget).highest(COMPARED_MAX))
+      for (const rank of await this.matchesOf([[{ word }]], budget, at_once).highest(COMPARED_MAX))
         shared.set(rank, (shared.get(rank) ?? 0) + 1);
     const by_age = isByAge(this.table, order, 'asc') ? 1 : -1;
-    const nearest = [...shared].sort(([a, m], [b, n]) => n - m || by_age * (a - b)).map(([rank]) => rank);
+    const nearest = mostShared(shared, words.length, by_age, skip + limit);
     const page = nearest.slice(skip, skip + limit);
     if (page.length < limit) {
       // The documents that share no word come after all others.
@@ -567,15 +590,15 @@ class WordReader {
     return matches.filter((match) => candidates.has(match));
   }
 
-  /** Returns the terms of the index with which a document has one of the matches. */
-  private anyOf(matches: readonly WordMatch[]): string[] {
+  /** Returns the expression for the documents that have one of the matches. */
+  private anyOf(matches: readonly WordMatch[]): string {
     const terms = this.tags.flatMap((tag) => {
       const of_scope = new Set(matches.flatMap((match) => this.termsOf(tag, match)));
       // Words that are given are never left out, only those that prefixes stand for.
       return [...of_scope].slice(0, Math.max(GROUP_WORDS_MAX, matches.length));
     });
     // Without matches, no document must be found. A tag alone finds none, because no term is empty.
-    return terms.length === 0 ? [`"${tagText(this.tags[0]!)}"`] : terms;
+    return anyTerm(terms.length === 0 ? [`"${tagText(this.tags[0]!)}"`] : terms);
   }
 
   private termsOf(tag: number, match: WordMatch): string[] {
@@ -605,6 +628,14 @@ class WordReader {
   }
 }
 
+const anyTerm = (terms: readonly string[]): string => `(${terms.join(' OR ')})`;
+
+/** Returns the ranks in descending order. They are nearly always in this order, which SQL guarantees for no aggregate. */
+function descending(ranks: number[]): number[] {
+  for (let n = 1; n < ranks.length; n++) if (ranks[n - 1]! < ranks[n]!) return ranks.sort((a, b) => b - a);
+  return ranks;
+}
+
 /** Returns the most frequent labels, sorted by number, then by label. Sorts a few at a time, so as not to hold the process. */
 async function mostFrequent(counts: ReadonlyMap<string, number>, limit: number): Promise<WordCount[]> {
   const first: WordCount[] = [];
@@ -616,6 +647,26 @@ async function mostFrequent(counts: ReadonlyMap<string, number>, limit: number):
   }
   cut();
   return first;
+}
+
+/**
+ * Returns the ranks that share the most of `words` words, sorted by this number, then by age. Returns at least `count` of
+ * them, or all. There may be thousands that share one word, which are then not sorted.
+ */
+function mostShared(
+  shared: ReadonlyMap<number, number>,
+  words: number,
+  by_age: 1 | -1,
+  count: number,
+): number[] {
+  const by_number: number[][] = Array.from({ length: words + 1 }, () => []);
+  for (const [rank, number] of shared) by_number[number]!.push(rank);
+  const nearest: number[] = [];
+  for (const ranks of by_number.reverse()) {
+    if (nearest.length >= count) break;
+    nearest.push(...ranks.sort((a, b) => by_age * (a - b)));
+  }
+  return nearest;
 }
 
 function* inChunks(ranks: readonly number[], size: number): Generator<readonly number[]> {
