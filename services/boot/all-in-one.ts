@@ -11,6 +11,7 @@ import { Commits } from './commits';
 import { checkProcessCount, HttpProcesses } from './http-processes';
 import type { HttpService } from './http-service';
 import { runInProcess } from './maintenance-process';
+import { isEmbedded } from './open-adapters';
 import { type Pipelines, startPipelines } from './pipelines';
 import { runProcess } from './process';
 import { ProjectionProcess } from './projection-process';
@@ -98,9 +99,7 @@ async function startBackground(
   system: System,
   { starting = new Set(), tracing, projections = 'own_process', webhook_times }: Options,
 ): Promise<Background> {
-  // With a server, only some of the stores are embedded, or none.
-  const { EVENTSTORE_URL, MONGODB_URL, REDIS_URL } = config;
-  const is_embedded = (EVENTSTORE_URL ?? MONGODB_URL ?? REDIS_URL) === undefined;
+  const is_embedded = isEmbedded(config);
   const commits = is_embedded && projections === 'own_process' ? new Commits() : undefined;
   const onDamage = logDamage(log);
   const runtime = await openRuntime(config, log, system, { tracing, onDamage, commits });

@@ -37,11 +37,6 @@ export type MainCalls = {
   committed(commit: Commit): void;
 };
 
-export interface HttpOptions extends ChildOptions {
-  /** Whether the processes notify each other of commits. */
-  readonly shares_commits: boolean;
-}
-
 /** What the HTTP processes need of the main process. */
 interface Options {
   readonly runtime: Runtime;
@@ -126,11 +121,7 @@ export class HttpProcesses {
       mediaTask: (task) => runtime.mediaTasks.add(task).catch(() => {}),
       committed: (commit) => connection?.receive(commit),
     };
-    const options: HttpOptions = {
-      config: { ...runtime.config, PORT: this.port },
-      name: `http-${number}`,
-      shares_commits: commits !== undefined,
-    };
+    const options: ChildOptions = { config: { ...runtime.config, PORT: this.port }, name: `http-${number}` };
     const child: HttpProcess = Child.start('http', calls, { options });
     const connection = commits?.connect((commit) => {
       // An HTTP process follows no other log.

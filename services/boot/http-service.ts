@@ -20,9 +20,10 @@ import {
   type WebOptions,
 } from './apps';
 import { Commits } from './commits';
-import type { HttpCalls, HttpOptions, MainCalls } from './http-processes';
+import type { HttpCalls, MainCalls } from './http-processes';
 import { listen } from './listen';
-import { serveParent } from './process';
+import { isEmbedded } from './open-adapters';
+import { type ChildOptions, serveParent } from './process';
 import { type Operations, readiness, WRITES } from './readiness';
 import { openRuntime, type Runtime } from './runtime';
 
@@ -120,8 +121,8 @@ function answered<Result>(answer: Result | undefined): Result {
 
 /** The role `http`: serves requests of an all-in-one service with several HTTP processes (`http-processes.ts`). */
 export function runHttp(): void {
-  serveParent<HttpOptions, MainCalls>(async ({ config, shares_commits }, main, { log, tracing }) => {
-    const commits = shares_commits ? new Commits() : undefined;
+  serveParent<ChildOptions, MainCalls>(async ({ config }, main, { log, tracing }) => {
+    const commits = isEmbedded(config) ? new Commits() : undefined;
     const connection = commits?.connect((commit) => main.tell('committed', commit));
     const runtime = await openRuntime(config, log, realSystem, {
       tracing,

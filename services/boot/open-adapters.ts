@@ -191,6 +191,10 @@ export async function openBlobStore(
   return FileBlobStore.open({ folder, onDamage, onRecreated });
 }
 
+/** Returns whether all stores are embedded. With a server, only some of them are, or none. */
+export const isEmbedded = ({ EVENTSTORE_URL, MONGODB_URL, REDIS_URL }: Config): boolean =>
+  (EVENTSTORE_URL ?? MONGODB_URL ?? REDIS_URL) === undefined;
+
 /** Returns the embedded files that a service with HTTP writes. It writes no documents. */
 export function filesWrittenByRequests({ DATA_DIR }: Config): string[] {
   const logs = REALMS.map((realm) => eventsFile(DATA_DIR, realm));
