@@ -8,12 +8,10 @@ export const apiKeyCollection: CollectionSpec<typeof keys> = {
   indexes: [['account_id', 'created_at', 'id'], ['key_hash']],
 };
 
-export type ApiKeyKeys = KeysOf<typeof keys>;
-
-export interface ApiKeyDocumentState {
+interface ApiKeyDocumentState {
   /** Revision of the last event of its own stream that is in this document. */
   readonly revision: number;
 }
 
 /** The body is the state that the key's events fold to. No response contains it. */
-export type ApiKeyDocument = Document<ApiKeyKeys, ApiKeyDocumentState, Nothing, ApiKey>;
+export type ApiKeyDocument = Document<KeysOf<typeof keys>, ApiKeyDocumentState, Nothing, ApiKey>;

@@ -11,7 +11,5 @@ export const webhookCollection: CollectionSpec<typeof keys> = {
   ],
 };
 
-export type WebhookKeys = KeysOf<typeof keys>;
-
 /** `webhook`: without its secrets, which are only in the log. */
-export type WebhookDocument = Document<WebhookKeys, { readonly webhook: Webhook }, Nothing>;
+export type WebhookDocument = Document<KeysOf<typeof keys>, { readonly webhook: Webhook }, Nothing>;

@@ -251,15 +251,7 @@ export const webhookAggregate: Aggregate<Webhook, WebhookEvent, WebhookId, Webho
   owner: ({ store_id }) => ({ store_id }),
 };
 
-const RESPONSE_NAMES = [
-  'url',
-  'description',
-  'events',
-  'status',
-  'status_reason',
-  'after',
-  'pending_count',
-] as const;
+const RESPONSE_NAMES = ['url', 'description', 'events', 'status', 'status_reason', 'after', 'pending_count'];
 
 /** Returns the resource, without its secrets. */
 export function webhookResource(webhook: Webhook): JsonObject {
