@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Account, accountAggregate } from '../../shared/catalog/account/account';
 import { lineField } from '../../shared/catalog/input-rules';
 import { parseBody } from '../../shared/http/validation';
-import { CatalogError } from '../../shared/kernel/errors';
+import { CatalogError, invalidField } from '../../shared/kernel/errors';
 import { type AccountId, generateId } from '../../shared/kernel/ids';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { type ControlDeps, executeOn, type WriteContext, type Written } from './execute';
@@ -44,9 +44,7 @@ export async function reinstateAccount(
 export async function requireAccount(deps: ControlDeps, id: AccountId): Promise<Account> {
   const account = await findInLog(deps, 'control', accountAggregate, id);
   if (account) return account;
-  throw CatalogError.ofFaults([
-    { condition: 'field_invalid', field: 'account_id', constraint: 'an existing account' },
-  ]);
+  throw CatalogError.ofFaults([invalidField('account_id', 'an existing account')]);
 }
 
 function streamRef(deps: ControlDeps, id: AccountId) {

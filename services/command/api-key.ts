@@ -19,7 +19,7 @@ import {
   permissionsOf,
 } from '../../shared/catalog/vocabulary';
 import { parseBody } from '../../shared/http/validation';
-import { CatalogError } from '../../shared/kernel/errors';
+import { CatalogError, invalidField } from '../../shared/kernel/errors';
 import { type ApiKeyId, generateId, type RandomBytes, type StoreId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
@@ -234,9 +234,8 @@ function assertFuture(field: string, time: string | null, now_ms: number): void 
   if (time !== null && Date.parse(time) <= now_ms) throw invalid(field, 'a time in the future');
 }
 
-function invalid(field: string, constraint: string): CatalogError {
-  return CatalogError.ofFaults([{ condition: 'field_invalid', field, constraint }]);
-}
+const invalid = (field: string, constraint: string): CatalogError =>
+  CatalogError.ofFaults([invalidField(field, constraint)]);
 
 const PREFIXES = { public: 'pk', secret: 'sk' } as const;
 const BODY_BYTES = 32;

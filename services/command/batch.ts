@@ -16,7 +16,7 @@ import { storeAggregate } from '../../shared/catalog/store/store';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody, parseQuery } from '../../shared/http/validation';
 import { allEnded, longTurn, Semaphore } from '../../shared/kernel/async';
-import { CatalogError, type Fault } from '../../shared/kernel/errors';
+import { CatalogError, type Fault, invalidField } from '../../shared/kernel/errors';
 import { deriveId, timeOfId } from '../../shared/kernel/ids';
 import { load, streamIn } from '../../shared/ports/stream-state';
 import type { StoreIdentity } from './derived-ids';
@@ -132,8 +132,10 @@ async function runBatch(
   ): Promise<Outcome> =>
     send(to, OPERATIONS[item.action], () => requestOf(request, inListing(item, ids), String(index)));
   /** Checks an item. Other items do not see what it would write. */
-  const check = (planned: Planned, item: PublicationBatchItem, index: number): Promise<Outcome> =>
-    sendItem(handlersOf(dryRun(deps, environment)), { ...withoutRecord(request), planned }, item, index);
+  const check = (planned: Planned, item: PublicationBatchItem, index: number): Promise<Outcome> => {
+    const checked = { ...withoutRecord(request), planned, is_check: true };
+    return sendItem(handlersOf(dryRun(deps, environment)), checked, item, index);
+  };
   const planOf = plannedBy(batch.items);
   const always = planOf(async () => true);
   const planned = planOf(
@@ -202,13 +204,7 @@ function inListing(item: PublicationBatchItem, ids: ReadonlyMap<string, string>)
   if (name === undefined) return item;
   const listing_id = ids.get(name);
   if (listing_id === undefined)
-    throw CatalogError.ofFaults([
-      {
-        condition: 'field_invalid',
-        field: 'listing_external_id',
-        constraint: 'the external id of a listing',
-      },
-    ]);
+    throw CatalogError.ofFaults([invalidField('listing_external_id', 'the external id of a listing')]);
   return { ...item, body: { ...body, listing_id } };
 }
 
@@ -301,9 +297,7 @@ function assertValid(outcomes: Outcomes): void {
       outcome instanceof CatalogError ? faultsOf(outcome, `${list}.${index}`) : [],
     );
   const repeated = ids.flatMap((id, index): Fault[] =>
-    ids.indexOf(id) < index
-      ? [{ condition: 'field_invalid', field: `items.${index}`, constraint: 'another publication' }]
-      : [],
+    ids.indexOf(id) < index ? [invalidField(`items.${index}`, 'another publication')] : [],
   );
   const faults = [...faultsIn('listings'), ...faultsIn('items'), ...repeated];
   if (faults.length === 0) return;

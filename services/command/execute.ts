@@ -73,6 +73,8 @@ export interface WriteContext {
    * that the resource then does not have any more can be taken before.
    */
   readonly planned?: ((resource: object) => Promise<object | undefined>) | undefined;
+  /** If true, the write is only checked in a dry run: it reserves no names. */
+  readonly is_check?: boolean | undefined;
 }
 
 /**

@@ -9,7 +9,7 @@ import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
 import { allEnded } from '../../shared/kernel/async';
-import { CatalogError, type Fault } from '../../shared/kernel/errors';
+import { CatalogError, type Fault, invalidField } from '../../shared/kernel/errors';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import { streamIn, streamNameOf } from '../../shared/ports/stream-state';
 import { execute, type WriteContext, type Written, withResource } from './execute';
@@ -76,16 +76,15 @@ async function placeAll(
   await checkPublications(deps, request, publication_ids);
   const featured = await featuredOf(deps, request, listing);
   const removed = featured.filter((id) => !publication_ids.includes(id));
-  const places: [id: string, position: number | null][] = [
-    ...publication_ids.map((id, index): [string, number] => [id, index + 1]),
-    ...removed.map((id): [string, null] => [id, null]),
-  ];
+  const places = [...publication_ids, ...removed].map((id, index) => ({
+    id: id as PublicationId,
+    position: index < publication_ids.length ? index + 1 : null,
+  }));
   const { environment } = request.principal;
-  const place = async ([id, position]: (typeof places)[number]): Promise<Written<Publication>[]> => {
+  const place = async ({ id, position }: (typeof places)[number]): Promise<Written<Publication>[]> => {
     try {
-      const target = { environment, id: id as PublicationId };
       const patchOf = async (before: Publication) => placedAt(position, before, listing.id);
-      return [await updatePublication(deps, context, target, patchOf)];
+      return [await updatePublication(deps, context, { environment, id }, patchOf)];
     } catch (error) {
       if (!(error instanceof CatalogError) || error.condition !== 'publication_not_found') throw error;
       if (position !== null) throw new CatalogError('lost_race', { message: MOVED_MEANWHILE, cause: error });
@@ -128,7 +127,7 @@ async function checkPublications(
     const { listing_id = null, listing_ids = [] } = publication ?? {};
     if ([listing_id, ...listing_ids].includes(params.id as ListingId)) return [];
     const field = `publication_ids.${index}`;
-    return [{ condition: 'field_invalid', field, constraint: 'a publication of the listing' }];
+    return [invalidField(field, 'a publication of the listing')];
   });
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }

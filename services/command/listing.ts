@@ -5,18 +5,16 @@ import { publicationCount } from '../../shared/catalog/listing/document';
 import { LISTING_MEDIA_MAX, listingFields } from '../../shared/catalog/listing/fields';
 import {
   childrenCount,
-  type ListingChanges,
   listingAggregate,
   listingResource,
   placeInTree,
 } from '../../shared/catalog/listing/listing';
 import { LISTINGS_BELOW_MAX, listingsBelow } from '../../shared/catalog/listing/tree';
-import { faultsInSpans, SCHEDULE_SPAN } from '../../shared/catalog/schedule';
+import { SCHEDULE_SPAN } from '../../shared/catalog/schedule';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import { lockMove } from './moves';
-import { checkLevels, checkReferences, existingMedia, findListingsAbove } from './references';
+import { checkLevels, existingMedia, findListingsAbove } from './references';
 import { readView } from './request';
 import { defineResource } from './resource';
 
@@ -38,7 +36,7 @@ export const listings = defineResource({
     delete: writes.deleteListing,
     restore: writes.restoreListing,
   },
-  faultsOf: (valueAfter) => faultsInSpans([SCHEDULE_SPAN], valueAfter),
+  spans: [SCHEDULE_SPAN],
   count: async (version, id) => {
     // There may be no document yet, and the body of a placeholder is empty.
     const body = (await version.get('listings', id))?.document?.body;
@@ -56,12 +54,6 @@ export const listings = defineResource({
     const children = childrenCount(counts?.children ?? 0);
     return { ...listingResource(listing), ...stats, media_ids, ...children, ...placeInTree(above) };
   },
-  moves: {
-    areIn: ({ parent_id }: ListingChanges) => typeof parent_id === 'string',
-    lock: async (scope, before, { parent_id }: ListingChanges) => {
-      if (parent_id && parent_id !== before.parent_id) await lockMove(scope, parent_id);
-    },
-  },
   beforeUpdate: async (deps, request, { id }, { parent_id }) => {
     if (!parent_id) return;
     const { environment } = request.principal;
@@ -73,8 +65,6 @@ export const listings = defineResource({
       return levels?.length ?? 0;
     });
   },
-  beforeRestore: (deps, environment, { id, store_id, parent_id }) =>
-    checkReferences(deps, environment, store_id, { parent_id }, id),
   beforeDelete: async (deps, request, id) => {
     const { if_empty = false } = parseQuery(deleteListingSchema, request.query);
     // The numbers of publications and children, private ones included, as far as they are projected.

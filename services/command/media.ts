@@ -19,7 +19,7 @@ import { PUBLICATION_MEDIA_MAX } from '../../shared/catalog/publication/fields';
 import type { Environment } from '../../shared/catalog/realm';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody, parseQuery } from '../../shared/http/validation';
-import { CatalogError, type Fault } from '../../shared/kernel/errors';
+import { CatalogError, type Fault, invalidField } from '../../shared/kernel/errors';
 import type { ListingId, MediaId, PublicationId, StoreId } from '../../shared/kernel/ids';
 import type { MediaTask } from '../../shared/ports/media-tasks';
 import { streamIn } from '../../shared/ports/stream-state';
@@ -28,9 +28,9 @@ import { listings } from './listing';
 import { inspectOriginal, storeOriginal } from './originals';
 import { publications } from './publication';
 import { existingMedia } from './references';
-import { awaitProjection, type RouteDeps, storeForNew, writeContextOf } from './request';
+import { answerTo, type RouteDeps, storeForNew, writeContextOf } from './request';
+import { deletionRoute, patchRoute } from './resource';
 import { deleteResource, type NewTarget, type Target } from './resource-commands';
-import { deletionRoute, patchRoute } from './resource-routes';
 
 /** Records an upload whose bytes are already in the blob store. The worker that takes its task makes the pictures. */
 export async function uploadMedia(
@@ -100,9 +100,9 @@ async function checkAttachments(
     max: number,
   ): Promise<void> => {
     const noun = field === 'publication_id' ? 'publication' : 'listing';
-    if (resource?.store_id !== store_id) faults.push(invalid(field, `a ${noun} of the same store`));
+    if (resource?.store_id !== store_id) faults.push(invalidField(field, `a ${noun} of the same store`));
     else if ((await existingMedia(deps, environment, resource.media_ids)).length >= max)
-      faults.push(invalid(field, `a ${noun} with fewer than ${max} media`));
+      faults.push(invalidField(field, `a ${noun} with fewer than ${max} media`));
   };
   if (publication_id !== undefined) {
     const publication = await publications.find(deps, environment, publication_id as PublicationId);
@@ -164,10 +164,6 @@ function notAdded(media_id: MediaId, container: string, cause: CatalogError): Ca
   });
 }
 
-function invalid(field: string, constraint: string): Fault {
-  return { condition: 'field_invalid', field, constraint };
-}
-
 export function mediaRoutes(deps: RouteDeps): Route[] {
   return [
     routeOf(writes.uploadMedia, (request) => upload(deps, request), {
@@ -201,13 +197,8 @@ async function upload(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   addTask(deps, { environment, store_id, media_id: value.id });
   const written = [uploaded, ...(await attach(deps, context, environment, value.id, attachments))];
   const position = greatest(written.map(({ position }) => position));
-  const headers = await awaitProjection(deps, request, store_id, { ...uploaded, position });
-  return {
-    status: 201,
-    data: mediaResource(value, environment),
-    version: value.version,
-    headers: { ...headers, Location: `/api/media/${value.id}` },
-  };
+  const dataOf = (media: Media) => mediaResource(media, environment);
+  return answerTo(deps, request, { ...uploaded, position }, dataOf, `/api/media/${value.id}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { listingAggregate } from '../../shared/catalog/listing/listing';
 import { type Name, nameAggregate, nameIdOf } from '../../shared/catalog/name/name';
-import type { ListingId, StoreId } from '../../shared/kernel/ids';
+import type { AnyId, ListingId, StoreId } from '../../shared/kernel/ids';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { execute, executeUnqueued } from './execute';
 import type { WriteScope } from './resource-names';
@@ -21,7 +21,7 @@ const lockOf = (store_id: StoreId): Name => ({ store_id, kind: 'listing', field:
  * 3. This move is recorded in the lock.
  */
 export async function lockMove(
-  { deps, context, environment, store_id, id }: WriteScope<ListingId>,
+  { deps, context, environment, store_id, id }: WriteScope<AnyId>,
   parent_id: string,
 ): Promise<void> {
   // The events of the lock are not a result of the operation: a repetition must not find them.

@@ -41,10 +41,12 @@ interface HandleToMake<Resource, Command> {
   readonly wantedOf: (handle: string) => WantedName<Resource, Command>;
 }
 
-/** A name with the state of its stream. `loaded`: undefined if the stream was not read. */
-type LookedUp<Resource, Command> = WantedName<Resource, Command> & {
-  readonly loaded: Loaded<ReservedName> | undefined;
-};
+/** A name with the state of its stream, and the other resource that reserved the name last. */
+interface LookedUp<Resource, Command> extends WantedName<Resource, Command> {
+  /** Undefined if the stream was not read. */
+  readonly loaded?: Loaded<ReservedName>;
+  readonly other_id?: AnyId | undefined;
+}
 
 /** Names that are looked up or reserved at the same time, so that many of them share one commit of the log. */
 const AT_ONCE = 64;
@@ -61,13 +63,21 @@ export async function prepareNames<Resource, Command>(
   commandOf: (handle?: string) => Command,
   to_make?: HandleToMake<Resource, Command>,
 ): Promise<Prepared<Command>> {
+  const { deps, environment, aggregate } = taker;
   const [names, handles] = await allEnded([
-    lookUpNames(taker, context, wanted),
+    forEachName(wanted, async (one) => {
+      const looked_up = await lookUp(taker, one);
+      const other = looked_up.other_id && (await findInLog(deps, environment, aggregate, looked_up.other_id));
+      if (other && one.has(other)) await resourceWithout(one, context, other);
+      return looked_up;
+    }),
     to_make ? lookUpHandles(taker, to_make) : [],
   ]);
   const first = handles[0]?.name.value;
+  const command = commandOf(first);
+  if (context.is_check) return { command };
   return {
-    command: commandOf(first),
+    command,
     reserve: async () => {
       const [handle] = await allEnded([
         first === undefined ? undefined : reserveHandle(taker, context, handles),
@@ -78,19 +88,14 @@ export async function prepareNames<Resource, Command>(
   };
 }
 
-/** Reads the streams of names side by side. Throws `name_taken` as `prepareNames` does. */
-function lookUpNames<Resource, Command>(
-  taker: NameTaker<Resource, Command>,
-  context: WriteContext,
-  wanted: readonly WantedName<Resource, Command>[],
-): Promise<LookedUp<Resource, Command>[]> {
-  const { deps, environment, aggregate } = taker;
-  return forEachName(wanted, async (one) => {
-    const { looked_up, other_id } = await lookUp(taker, one);
-    const other = other_id && (await findInLog(deps, environment, aggregate, other_id));
-    if (other && one.has(other)) await resourceWithout(one, context, other);
-    return looked_up;
-  });
+/** Returns the name with its stream, and the other resource that reserved the name last. */
+async function lookUp<Resource, Command>(
+  { deps, environment, id }: NameTaker<Resource, Command>,
+  wanted: WantedName<Resource, Command>,
+): Promise<LookedUp<Resource, Command>> {
+  const loaded = await load<ReservedName>(streamIn(deps, environment, nameAggregate, nameIdOf(wanted.name)));
+  const owner_id = loaded.state.tag === 'present' ? (loaded.state.resource.owner_id as AnyId) : id;
+  return { ...wanted, loaded, other_id: owner_id === id ? undefined : owner_id };
 }
 
 /**
@@ -114,16 +119,6 @@ const forEachName = <One, Result>(
   const slots = new Semaphore(AT_ONCE);
   return allEnded(names.map((one) => slots.run(() => work(one))));
 };
-
-/** Returns the name with its stream, and the other resource that reserved the name last. */
-async function lookUp<Resource, Command>(
-  { deps, environment, id }: NameTaker<Resource, Command>,
-  wanted: WantedName<Resource, Command>,
-) {
-  const loaded = await load<ReservedName>(streamIn(deps, environment, nameAggregate, nameIdOf(wanted.name)));
-  const owner_id = loaded.state.tag === 'present' ? (loaded.state.resource.owner_id as AnyId) : id;
-  return { looked_up: { ...wanted, loaded }, other_id: owner_id === id ? undefined : owner_id };
-}
 
 /**
  * Reserves a name for the resource, whose next append may then use it. Throws `name_taken` if another resource has the name.
@@ -197,14 +192,13 @@ async function lookUpHandles<Resource, Command>(
   { title, wantedOf }: HandleToMake<Resource, Command>,
 ): Promise<LookedUp<Resource, Command>[]> {
   const slug = slugOf(title);
-  if (slug === '') return [{ ...wantedOf(taker.id), loaded: undefined }];
+  if (slug === '') return [wantedOf(taker.id)];
   const numbers = Array.from({ length: LAST_NUMBER - 1 }, (_, index) => `${slug}-${index + 2}`);
   const handles = [slug, ...numbers, `${slug}-${taker.id}`].map(wantedOf);
   // One after the other, because the first or the second handle is free for nearly every title.
   for (const [index, handle] of handles.entries()) {
-    const { looked_up, other_id } = await lookUp(taker, handle);
-    const others = handles.slice(index + 1).map((one) => ({ ...one, loaded: undefined }));
-    if (!other_id) return [looked_up, ...others];
+    const found = await lookUp(taker, handle);
+    if (!found.other_id) return [found, ...handles.slice(index + 1)];
   }
   return [];
 }

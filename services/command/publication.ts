@@ -8,7 +8,7 @@ import {
   publicationAggregate,
   publicationResource,
 } from '../../shared/catalog/publication/publication';
-import { faultsInSpans, SCHEDULE_SPAN } from '../../shared/catalog/schedule';
+import { SCHEDULE_SPAN } from '../../shared/catalog/schedule';
 import { existingReferences } from './references';
 import { defineResource } from './resource';
 import { type SafeHtml, sanitise } from './sanitise';
@@ -31,9 +31,6 @@ export const publicationPatchSchema = publicationPatchBody.extend({ description_
 export type NewPublication = z.output<typeof newPublicationSchema>;
 export type PublicationPatch = z.output<typeof publicationPatchSchema>;
 
-/** The fields with the start and the end of a span of time. */
-const SPANS = [['sale_from', 'sale_to'], SCHEDULE_SPAN] as const;
-
 const NO_COUNTS: PublicationCounts = { view_count: 0 };
 
 /** The writes of publications. */
@@ -52,12 +49,9 @@ export const publications = defineResource({
     delete: writes.deletePublication,
     restore: writes.restorePublication,
   },
-  parts: {
-    areIn: ({ variants = [] }: Pick<PublicationPatch, 'variants'>) => variants.length > 0,
-    namesIn: (store_id, { variants = [] }: Pick<PublicationPatch, 'variants'>, before) =>
-      variantNames(store_id, variants, before),
-  },
-  faultsOf: (valueAfter) => faultsInSpans(SPANS, valueAfter),
+  namesOfParts: (store_id, { variants = [] }: Pick<PublicationPatch, 'variants'>, before) =>
+    variantNames(store_id, variants, before),
+  spans: [['sale_from', 'sale_to'], SCHEDULE_SPAN],
   count: async (version, id) => {
     // There may be no document yet, and the body of a placeholder is empty.
     const stored = await version.get('publications', id);

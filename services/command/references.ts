@@ -2,7 +2,7 @@ import { type Listing, listingAggregate } from '../../shared/catalog/listing/lis
 import { LISTING_LEVELS_MAX, listingsAbove } from '../../shared/catalog/listing/tree';
 import { type Media, mediaAggregate } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
-import { CatalogError, type Fault } from '../../shared/kernel/errors';
+import { CatalogError, type Fault, invalidField } from '../../shared/kernel/errors';
 import type { AnyId, ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import { findInLog } from '../../shared/ports/stream-state';
@@ -31,28 +31,20 @@ export async function checkReferences(
   references: References,
   id?: AnyId,
 ): Promise<void> {
-  const { listing_id, parent_id } = references;
-  const [listing, parent, ...others] = await Promise.all([
-    findListing(deps, environment, listing_id).then((found) =>
-      !listing_id || found?.store_id === store_id
-        ? undefined
-        : fault('listing_id', 'a listing of the same store'),
-    ),
+  const { listing_id, listing_ids = [], media_ids = [], parent_id } = references;
+  const faultOf = async (field: string, noun: string, finding: Promise<Media | Listing | undefined>) =>
+    (await finding)?.store_id === store_id ? undefined : invalidField(field, `${noun} of the same store`);
+  const faultOfListing = (field: string, id: string) =>
+    faultOf(field, 'a listing', findListing(deps, environment, id));
+  const found = await Promise.all([
+    listing_id ? faultOfListing('listing_id', listing_id) : undefined,
     parent_id ? faultOfParent(deps, environment, store_id, parent_id, id) : undefined,
-    ...(references.listing_ids ?? []).map(async (id, index) => {
-      const found = await findListing(deps, environment, id);
-      return found?.store_id === store_id
-        ? undefined
-        : fault(`listing_ids.${index}`, 'a listing of the same store');
-    }),
-    ...(references.media_ids ?? []).map(async (id, index) => {
-      const media = await findMedia(deps, environment, id as MediaId);
-      return media?.store_id === store_id
-        ? undefined
-        : fault(`media_ids.${index}`, 'media of the same store');
-    }),
+    ...listing_ids.map((id, index) => faultOfListing(`listing_ids.${index}`, id)),
+    ...media_ids.map((id, index) =>
+      faultOf(`media_ids.${index}`, 'media', findMedia(deps, environment, id as MediaId)),
+    ),
   ]);
-  const faults = [listing, parent, ...others].filter((fault) => fault !== undefined);
+  const faults = found.filter((fault) => fault !== undefined);
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 
@@ -64,11 +56,10 @@ async function faultOfParent(
   parent_id: string,
   id: AnyId | undefined,
 ): Promise<Fault | undefined> {
-  const parent = await findListing(deps, environment, parent_id);
-  if (parent?.store_id !== store_id) return fault('parent_id', 'a listing of the same store');
-  const chain = [parent, ...(await findListingsAbove(deps, environment, parent))];
+  const chain = await findChain(deps, environment, parent_id);
+  if (chain[0]?.store_id !== store_id) return invalidField('parent_id', 'a listing of the same store');
   if (chain.some((listing) => listing.id === id))
-    return fault('parent_id', 'neither the listing itself nor a listing below it');
+    return invalidField('parent_id', 'neither the listing itself nor a listing below it');
   return chain.length < LISTING_LEVELS_MAX ? undefined : TOO_MANY_LEVELS;
 }
 
@@ -80,19 +71,27 @@ export async function checkLevels(
   parent_id: string,
   countLevelsBelow: () => Promise<number>,
 ): Promise<void> {
-  const parent = await findListing(deps, environment, parent_id);
-  if (!parent) return;
-  const chain = [parent, ...(await findListingsAbove(deps, environment, parent))];
-  // `checkReferences` refuses a circle.
-  if (chain.some((listing) => listing.id === id)) return;
+  const chain = await findChain(deps, environment, parent_id);
+  // `checkReferences` refuses a parent that does not exist, and a circle.
+  if (chain.length === 0 || chain.some((listing) => listing.id === id)) return;
   if (chain.length + 1 + (await countLevelsBelow()) > LISTING_LEVELS_MAX)
     throw CatalogError.ofFaults([TOO_MANY_LEVELS]);
 }
 
-const TOO_MANY_LEVELS = fault(
+const TOO_MANY_LEVELS = invalidField(
   'parent_id',
   `a listing under which the tree has at most ${LISTING_LEVELS_MAX} levels`,
 );
+
+/** Returns the listing and the existing listings above it, the nearest first. Nothing if the listing does not exist. */
+async function findChain(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  id: string,
+): Promise<Listing[]> {
+  const listing = await findListing(deps, environment, id);
+  return listing ? [listing, ...(await findListingsAbove(deps, environment, listing))] : [];
+}
 
 /** Returns the existing listings above one, the nearest first. */
 export function findListingsAbove(
@@ -116,28 +115,16 @@ export async function omitUnchangedReferences<Changes extends References>(
   stored: References,
   changes: Changes,
 ): Promise<Changes> {
-  const { listing_id, listing_ids, featured_positions, media_ids } = changes;
-  const { listing_id: old_listing_id = null, media_ids: old_media_ids = [] } = stored;
-  const { listing_ids: old_listing_ids = [], featured_positions: old_positions = {} } = stored;
-  let reduced = changes;
-  if (listing_id === null && (await findListing(deps, environment, old_listing_id)) === undefined)
-    reduced = { ...reduced, listing_id: undefined };
-  if (hasFewer(listing_ids, old_listing_ids) || hasFewer(featured_positions, old_positions)) {
-    const existing = await existingListings(deps, environment, old_listing_ids);
-    const positions = Object.entries(old_positions).filter(([id]) => existing.some((each) => each === id));
-    if (isSameValue(listing_ids, existing)) reduced = { ...reduced, listing_ids: undefined };
-    if (isSameValue(featured_positions, Object.fromEntries(positions)))
-      reduced = { ...reduced, featured_positions: undefined };
-  }
-  if (hasFewer(media_ids, old_media_ids)) {
-    const existing = await existingMedia(deps, environment, old_media_ids as readonly MediaId[]);
-    if (isSameValue(media_ids, existing)) reduced = { ...reduced, media_ids: undefined };
-  }
-  return reduced;
+  const { listing_id = null, listing_ids = [], featured_positions = {}, media_ids = [] } = stored;
+  const before = { listing_id, listing_ids, featured_positions, media_ids };
+  const names = (Object.keys(before) as (keyof typeof before)[]).filter(
+    (name) => changes[name] !== undefined && !isSameValue(changes[name], before[name]),
+  );
+  if (names.length === 0) return changes;
+  const shown = await existingReferences(deps, environment, before);
+  const unchanged = names.filter((name) => isSameValue(changes[name], shown[name]));
+  return { ...changes, ...Object.fromEntries(unchanged.map((name) => [name, undefined])) };
 }
-
-const hasFewer = (sent: object | undefined, old: object): boolean =>
-  sent !== undefined && Object.keys(sent).length < Object.keys(old).length;
 
 /**
  * Throws `field_invalid` if a patch has another `store_id`. A resource cannot change its store
@@ -145,7 +132,7 @@ const hasFewer = (sent: object | undefined, old: object): boolean =>
  */
 export function assertSameStore(store_id: StoreId, patched: string | null | undefined): void {
   if (patched !== undefined && patched !== store_id) {
-    throw CatalogError.ofFaults([fault('store_id', 'the store of the resource, which cannot change')]);
+    throw CatalogError.ofFaults([invalidField('store_id', 'the store of the resource, which cannot change')]);
   }
 }
 
@@ -153,22 +140,18 @@ export function assertSameStore(store_id: StoreId, patched: string | null | unde
 export async function existingReferences(
   deps: Pick<StoreDeps, 'events'>,
   environment: Environment,
-  {
-    listing_id,
-    listing_ids,
-    media_ids,
-  }: {
-    readonly listing_id: ListingId | null;
-    readonly listing_ids: readonly string[];
-    readonly media_ids: readonly MediaId[];
-  },
-): Promise<{ listing_id: ListingId | null; listing_ids: ListingId[]; media_ids: MediaId[] }> {
-  const [listing, listings, media] = await Promise.all([
-    findListing(deps, environment, listing_id),
-    existingListings(deps, environment, listing_ids),
-    existingMedia(deps, environment, media_ids),
+  stored: Required<Omit<References, 'parent_id'>>,
+) {
+  const [listing, listing_ids, media_ids] = await Promise.all([
+    findListing(deps, environment, stored.listing_id),
+    existingListings(deps, environment, stored.listing_ids ?? []),
+    existingMedia(deps, environment, stored.media_ids ?? []),
   ]);
-  return { listing_id: listing?.id ?? null, listing_ids: listings, media_ids: media };
+  const positions = Object.entries(stored.featured_positions ?? {}).filter(([id]) =>
+    listing_ids.some((existing) => existing === id),
+  );
+  const featured_positions = Object.fromEntries(positions);
+  return { listing_id: listing?.id ?? null, listing_ids, featured_positions, media_ids };
 }
 
 /** Returns the ids of the listings that still exist, in the given order. */
@@ -185,9 +168,9 @@ async function existingListings(
 export async function existingMedia(
   deps: Pick<StoreDeps, 'events'>,
   environment: Environment,
-  ids: readonly MediaId[],
+  ids: readonly string[],
 ): Promise<MediaId[]> {
-  const media = await Promise.all(ids.map((id) => findMedia(deps, environment, id)));
+  const media = await Promise.all(ids.map((id) => findMedia(deps, environment, id as MediaId)));
   return media.flatMap((found) => found?.id ?? []);
 }
 
@@ -204,7 +187,7 @@ export async function addedMedia(
 ): Promise<MediaId[] | undefined> {
   if (media_ids.includes(media_id)) return undefined;
   const existing = await existingMedia(deps, environment, media_ids);
-  if (existing.length >= max) throw CatalogError.ofFaults([fault('media_ids', `at most ${max}`)]);
+  if (existing.length >= max) throw CatalogError.ofFaults([invalidField('media_ids', `at most ${max}`)]);
   return [...existing, media_id];
 }
 
@@ -223,8 +206,4 @@ async function findListing(
   id: string | null | undefined,
 ): Promise<Listing | undefined> {
   return id ? findInLog(deps, environment, listingAggregate, id as ListingId) : undefined;
-}
-
-function fault(field: string, constraint: string): Fault {
-  return { condition: 'field_invalid', field, constraint };
 }

@@ -1,17 +1,17 @@
 import { writeQuerySchema } from '../../shared/api/requests/writes';
-import type { Position } from '../../shared/catalog/events/envelope';
+import type { JsonObject, Position } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
 import type { Environment } from '../../shared/catalog/realm';
 import { type Store, storeAggregate } from '../../shared/catalog/store/store';
 import { storeOf } from '../../shared/http/auth';
 import type { CacheObserver } from '../../shared/http/metrics';
 import { assertIfMatch } from '../../shared/http/respond';
-import type { ApiRequest } from '../../shared/http/route';
+import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { withTimeout } from '../../shared/kernel/async';
 import { TtlCache } from '../../shared/kernel/cache';
 import type { Config } from '../../shared/kernel/config';
-import { CatalogError, type Condition } from '../../shared/kernel/errors';
+import { CatalogError, type Condition, invalidField } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
 import type { BlobStore } from '../../shared/ports/blob-store';
@@ -42,9 +42,9 @@ export interface RouteDeps extends StoreDeps, ProjectionDeps, MediaDeps {
 /** Returns the context of a request, which becomes metadata of its events. */
 export function writeContextOf(request: ApiRequest): WriteContext {
   const { account_id, api_key_id } = request.principal;
-  const { request_id, beforeSend, planned } = request;
+  const { request_id, beforeSend, planned, is_check } = request;
   const requester = { source: 'api', request_id, account_id, api_key_id } as const;
-  const context: WriteContext = { ...requester, beforeSend, planned };
+  const context: WriteContext = { ...requester, beforeSend, planned, is_check };
   if (request.operation === undefined) return context;
   const { idempotency_key, ...operation } = request.operation;
   return { ...context, idempotency_key, operation };
@@ -67,9 +67,7 @@ function storeInQuery(request: ApiRequest): StoreId | undefined {
 export function storeForNew(request: ApiRequest, body_store_id: string | null | undefined): StoreId {
   const store_in_query = storeInQuery(request);
   if (store_in_query !== undefined && typeof body_store_id === 'string' && body_store_id !== store_in_query) {
-    throw CatalogError.ofFaults([
-      { condition: 'field_invalid', field: 'store_id', constraint: 'the same store as in the query' },
-    ]);
+    throw CatalogError.ofFaults([invalidField('store_id', 'the same store as in the query')]);
   }
   return store_in_query ?? storeOf(request.principal, body_store_id ?? undefined);
 }
@@ -156,6 +154,25 @@ export async function awaitProjection(
     deps.log.warn({ err: error, store_id }, 'could not wait for the projection of a write');
   }
   return headers;
+}
+
+/**
+ * Returns the answer to a write of a resource, after `awaitProjection`. `dataOf` returns the data after the wait. `location`:
+ * the address of a resource that the write has created.
+ */
+export async function answerTo<Value extends { readonly store_id: StoreId; readonly version: number }>(
+  deps: ProjectionDeps,
+  request: ApiRequest,
+  written: Written<Value>,
+  dataOf: (value: Value) => JsonObject | Promise<JsonObject>,
+  location?: string,
+): Promise<Omit<Answer, 'data'> & { readonly data: JsonObject }> {
+  const { value } = written;
+  const headers = await awaitProjection(deps, request, value.store_id, written);
+  const answer = { data: await dataOf(value), version: value.version, headers };
+  return location === undefined
+    ? answer
+    : { ...answer, status: 201, headers: { ...headers, Location: location } };
 }
 
 /** Returns whether the position was projected in time. Returns true if there is no active version to wait for. */

@@ -4,10 +4,11 @@ import type { StreamName } from '../../shared/catalog/events/envelope';
 import type { FieldCommand, FieldResource } from '../../shared/catalog/field-aggregate';
 import type { Changes, Fields, Input } from '../../shared/catalog/fields';
 import type { Environment } from '../../shared/catalog/realm';
+import { faultsInSpans } from '../../shared/catalog/schedule';
 import { allEnded } from '../../shared/kernel/async';
-import { CatalogError, type Fault } from '../../shared/kernel/errors';
+import { CatalogError } from '../../shared/kernel/errors';
 import type { AnyId, MediaId, StoreId } from '../../shared/kernel/ids';
-import { findInLog, type Loaded, NOTHING_LOADED, streamIn } from '../../shared/ports/stream-state';
+import { findInLog, type Loaded, streamIn } from '../../shared/ports/stream-state';
 import {
   execute,
   type Guard,
@@ -19,6 +20,7 @@ import {
   type Written,
   withResource,
 } from './execute';
+import { lockMove } from './moves';
 import { valueIn } from './names';
 import {
   addedMedia,
@@ -52,8 +54,6 @@ export interface Target<Id, Before> {
 /** A resource to create or to patch. */
 interface PutTarget<Id, Resource, New> extends Target<Id, Resource | undefined> {
   readonly store_id: StoreId;
-  /** Whether the resource probably does not exist. Its stream is then read only if the append finds events in it. */
-  readonly is_probably_new?: boolean;
   /** Whether a new resource without a handle gets one. */
   readonly makes_handle?: boolean;
   /**
@@ -87,16 +87,8 @@ export interface CommandsDefinition<F extends Fields, Resource extends FieldReso
     readonly max: number;
     readonly patchOf: (media_ids: MediaId[] | undefined) => Patch;
   };
-  /** Returns what is wrong with the values together. `valueAfter` returns a value as it is after the write. */
-  readonly faultsOf?: (valueAfter: (name: keyof F & string) => unknown) => readonly Fault[];
-  /** Throws if the deleted resource must not be restored. */
-  readonly beforeRestore?: (deps: StoreDeps, environment: Environment, resource: Resource) => Promise<void>;
-  /** Set if some changes must not be made at the same time in several resources of a store: moves in a tree. */
-  readonly moves?: {
-    readonly areIn: (changes: object) => boolean;
-    /** Called for every write of an existing resource with such a change, before its references are checked. */
-    readonly lock: (scope: WriteScope<Resource['id']>, before: Resource, changes: object) => Promise<void>;
-  };
+  /** The fields with the start and the end of a span of time. */
+  readonly spans: readonly (readonly [start: keyof F & string, end: keyof F & string])[];
 }
 
 /** The commands of a resource with declared fields and media. Their steps are those of `execute`. */
@@ -165,7 +157,7 @@ export class ResourceCommands<
           : await omitUnchangedReferences(deps, environment, before, patch);
       assertSameStore(store_id, changes.store_id);
       const scope = { deps, context, environment, store_id, id };
-      await this.lockMove(scope, before, changes);
+      await lockIfMoved(scope, before, changes);
       const [, prepared] = await allEnded([
         this.checkContent(scope, changes, before),
         this.names.prepare(scope, state, changes, commandOf),
@@ -173,7 +165,7 @@ export class ResourceCommands<
       return prepared;
     };
     const write = { ...streamIn(deps, environment, aggregate, id), context, loaded, prepare };
-    return withResource(await this.inQueueOfMoves(write, patch));
+    return withResource(await this.inQueueOfMoves(write, typeof patch === 'function' ? {} : patch));
   };
 
   /**
@@ -187,14 +179,14 @@ export class ResourceCommands<
     target: PutTarget<Resource['id'], Resource, New>,
     input: New,
   ): Promise<PutResult<Resource>> => {
-    const { environment, store_id, id, revise, guard, is_probably_new = false, makes_handle } = target;
+    const { environment, store_id, id, loaded, revise, guard, makes_handle } = target;
     const scope = { deps, context, environment, store_id, id };
     const commandOf = (input: New) => ({ type: 'Put', store_id, id, input }) as const;
     const prepare = async (state: State<Resource>): Promise<Prepared<FieldCommand<F>>> => {
       if (state.tag === 'deleted') return { command: commandOf(input) };
       const before = state.tag === 'present' ? state.resource : undefined;
       await guard?.(before);
-      if (before) await this.lockMove(scope, before, input);
+      if (before) await lockIfMoved(scope, before, input);
       const sent = before ? await omitUnchangedReferences(deps, environment, before, input) : input;
       const changes = before && revise ? await revise(before, sent) : sent;
       const [, prepared] = await allEnded([
@@ -203,9 +195,6 @@ export class ResourceCommands<
       ]);
       return prepared;
     };
-    // Reserving a name appends an event, so a write with names must know whether the resource has them.
-    const is_unread = is_probably_new && !this.names.areIn(input);
-    const loaded = target.loaded ?? (is_unread ? NOTHING_LOADED : undefined);
     const write = { ...streamIn(deps, environment, this.definition.aggregate, id), context, loaded, prepare };
     const written = await this.inQueueOfMoves(write, input);
     return written.value.tag === 'deleted' ? { outcome: 'deleted' } : withOutcome(withResource(written));
@@ -217,14 +206,15 @@ export class ResourceCommands<
     context: WriteContext,
     { environment, id, guard }: Target<Resource['id'], Pick<Resource, 'store_id'>>,
   ): Promise<Written<Resource>> => {
-    const { aggregate, beforeRestore } = this.definition;
+    const { aggregate } = this.definition;
     const command = { type: 'Restore', now_ms: deps.system.now() } as const;
     const prepare = async (state: State<Resource>): Promise<Prepared<FieldCommand<F>>> => {
       if (state.tag === 'absent') return { command };
       const { store_id } = state.tag === 'deleted' ? state : state.resource;
       await guard?.({ store_id });
       if (state.tag === 'present' || !state.resource) return { command };
-      await beforeRestore?.(deps, environment, state.resource);
+      const { parent_id } = state.resource;
+      await checkReferences(deps, environment, store_id, { parent_id }, id);
       const named = { ...state.resource, ...this.names.of(state.resource) };
       const scope = { deps, context, environment, store_id, id };
       return this.names.prepare(scope, state, named, () => command);
@@ -256,36 +246,35 @@ export class ResourceCommands<
   readonly find = (deps: Pick<StoreDeps, 'events'>, environment: Environment, id: Resource['id']) =>
     findInLog(deps, environment, this.definition.aggregate, id);
 
-  /** Throws `field_invalid` if values after the write contradict each other, and for invalid references. */
+  /** Throws `field_invalid` if a span of time ends before its start after the write, and for invalid references. */
   private async checkContent(
     { deps, environment, store_id }: WriteScope<Resource['id']>,
     changes: References,
     before?: Resource,
   ): Promise<void> {
-    const faults = this.definition.faultsOf?.((name) => {
+    const faults = faultsInSpans(this.definition.spans, (name) => {
       const sent = valueIn(changes, name);
       return sent === undefined ? valueIn(before, name) : sent;
     });
-    if (faults?.length) throw CatalogError.ofFaults(faults);
+    if (faults.length > 0) throw CatalogError.ofFaults(faults);
     await checkReferences(deps, environment, store_id, changes, before?.id);
   }
 
-  private async lockMove(
-    scope: WriteScope<Resource['id']>,
-    before: Resource,
-    changes: object,
-  ): Promise<void> {
-    const { moves } = this.definition;
-    if (moves?.areIn(changes)) await moves.lock(scope, before, changes);
-  }
-
   /** Executes a write. Moves of this process follow each other, so that they do not take the lock from each other. */
-  private inQueueOfMoves(write: Write<Resource, FieldCommand<F>>, changes: object) {
-    const { aggregate, moves } = this.definition;
-    if (!moves?.areIn(changes)) return execute(write);
-    const queue = `${write.realm}.turns-${aggregate.category}` as StreamName;
+  private inQueueOfMoves(write: Write<Resource, FieldCommand<F>>, { parent_id }: References) {
+    if (typeof parent_id !== 'string') return execute(write);
+    const queue = `${write.realm}.turns-${this.definition.aggregate.category}` as StreamName;
     return serialiseByStream(write.events, queue, () => execute(write));
   }
+}
+
+/** Locks the tree of listings if the changes move the listing below another one. */
+async function lockIfMoved(
+  scope: WriteScope<AnyId>,
+  before: References,
+  { parent_id }: References,
+): Promise<void> {
+  if (parent_id && parent_id !== before.parent_id) await lockMove(scope, parent_id);
 }
 
 /** Returns the result of a write to a resource, with what the write did to the resource. */

@@ -11,18 +11,6 @@ import { derivedIdOf, type StoreIdentity } from './derived-ids';
 import { findEventOf, type Prepared, type StoreDeps, type WriteContext } from './execute';
 import { ownerOfName, prepareNames, valueIn, type WantedName } from './names';
 
-/** Parts of a resource that have names of their own, such as the SKUs of variants. */
-interface NamedParts<Resource, Command> {
-  /** Whether the write may add such a name. */
-  readonly areIn: (changes: object) => boolean;
-  /** Returns the names that the write adds. */
-  readonly namesIn: (
-    store_id: StoreId,
-    changes: object,
-    before: Resource | undefined,
-  ) => WantedName<Resource, Command>[];
-}
-
 export interface NamesDefinition<F extends Fields, Resource extends FieldResource<AnyId>> {
   readonly aggregate: Aggregate<Resource, DomainEvent, Resource['id'], FieldCommand<F>>;
   readonly fields: F;
@@ -30,7 +18,12 @@ export interface NamesDefinition<F extends Fields, Resource extends FieldResourc
   readonly derived_kind: string;
   /** The field that a handle is made from. */
   readonly handle_from: keyof F & string;
-  readonly parts?: NamedParts<Resource, FieldCommand<F>>;
+  /** Returns the names that a write adds to parts of the resource, such as the SKUs of variants. */
+  readonly namesOfParts?: (
+    store_id: StoreId,
+    changes: object,
+    before: Resource | undefined,
+  ) => WantedName<Resource, FieldCommand<F>>[];
 }
 
 /** A resource of a store, and who writes to it. */
@@ -42,13 +35,6 @@ export interface WriteScope<Id> {
   readonly id: Id;
 }
 
-/** The resource to which a put by external id writes. */
-interface FoundResource<Resource extends FieldResource<AnyId>> {
-  readonly id: Resource['id'];
-  readonly is_new: boolean;
-  readonly loaded: Loaded<Resource>;
-}
-
 /** The names of a kind of resource: its external id, its handle, and the names of its parts. */
 export class ResourceNames<F extends Fields, Resource extends FieldResource<AnyId>> {
   /** The fields whose values are names. */
@@ -57,12 +43,6 @@ export class ResourceNames<F extends Fields, Resource extends FieldResource<AnyI
   constructor(private readonly definition: NamesDefinition<F, Resource>) {
     const { fields } = definition;
     this.unique = Object.keys(fields).filter((name) => fields[name]!.unique);
-  }
-
-  /** Whether the write may give a name to the resource or one of its parts. */
-  areIn(changes: object): boolean {
-    const has_own = this.unique.some((field) => typeof valueIn(changes, field) === 'string');
-    return has_own || this.definition.parts?.areIn(changes) === true;
   }
 
   /** Returns the names of a stored resource. A missing handle is undefined, because null would ask for a new one. */
@@ -81,7 +61,7 @@ export class ResourceNames<F extends Fields, Resource extends FieldResource<AnyI
     commandOf: (changes: Wanted) => FieldCommand<F>,
     { makes_handle = false }: { readonly makes_handle?: boolean | undefined } = {},
   ): Promise<Prepared<FieldCommand<F>>> {
-    const { aggregate, handle_from, parts } = this.definition;
+    const { aggregate, handle_from, namesOfParts } = this.definition;
     const before = state.tag === 'present' ? state.resource : undefined;
     const wantedName = (field: string, value: string) => this.wantedName(store_id, field, value);
     const own = this.unique.flatMap((field) => {
@@ -99,7 +79,7 @@ export class ResourceNames<F extends Fields, Resource extends FieldResource<AnyI
     return prepareNames(
       { deps, environment, aggregate, id },
       context,
-      [...own, ...(parts?.namesIn(store_id, changes, before) ?? [])],
+      [...own, ...(namesOfParts?.(store_id, changes, before) ?? [])],
       (handle) => commandOf(handle === undefined ? changes : { ...changes, handle }),
       to_make,
     );
@@ -126,7 +106,7 @@ export class ResourceNames<F extends Fields, Resource extends FieldResource<AnyI
     store: StoreIdentity,
     external_id: string,
     operation?: Operation,
-  ): Promise<FoundResource<Resource>> {
+  ): Promise<{ readonly id: Resource['id']; readonly is_new: boolean; readonly loaded: Loaded<Resource> }> {
     const { aggregate, derived_kind } = this.definition;
     const loadOne = async (id: Resource['id']) => {
       const ref = streamIn(deps, environment, aggregate, id);

@@ -5,7 +5,7 @@ import { type Publication, publicationAggregate } from '../../shared/catalog/pub
 import type { Environment } from '../../shared/catalog/realm';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
-import { CatalogError } from '../../shared/kernel/errors';
+import { CatalogError, invalidField } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import { load, loadUpTo, streamIn } from '../../shared/ports/stream-state';
@@ -50,13 +50,7 @@ async function publicationAt(
   const is_known = revision <= current.revision + 1;
   const { state } = is_known ? await loadUpTo<Publication>(ref, revision - 1) : current;
   if (is_known && state.tag === 'present') return state.resource;
-  throw CatalogError.ofFaults([
-    {
-      condition: 'field_invalid',
-      field: 'revision',
-      constraint: 'a revision of its history, not a deletion',
-    },
-  ]);
+  throw CatalogError.ofFaults([invalidField('revision', 'a revision of its history, not a deletion')]);
 }
 
 /**
@@ -89,7 +83,8 @@ export async function revertTo(
 
 /** Returns the fields to restore, without references to what does not exist any more, and the names of such fields. */
 async function restorable(deps: StoreDeps, environment: Environment, earlier: Publication) {
-  const { listing_id, listing_ids, media_ids } = await existingReferences(deps, environment, earlier);
+  const existing = await existingReferences(deps, environment, earlier);
+  const { listing_id, listing_ids, media_ids } = existing;
   const variants = earlier.variants.map((variant) => ({
     ...variant,
     media_id: media_ids.some((id) => id === variant.media_id) ? variant.media_id : null,
@@ -100,11 +95,7 @@ async function restorable(deps: StoreDeps, environment: Environment, earlier: Pu
     ...(isSameValue(listing_ids, earlier.listing_ids) ? [] : ['listing_ids']),
     ...(isSameValue(media_ids, earlier.media_ids) ? [] : ['media_ids']),
   ];
-  const positions = Object.entries(earlier.featured_positions).filter(([id]) =>
-    (listing_ids as string[]).includes(id),
-  );
-  const existing = { listing_ids, featured_positions: Object.fromEntries(positions), media_ids, variants };
-  const values = Object.entries({ ...earlier, ...existing }).filter(
+  const values = Object.entries({ ...earlier, ...existing, variants }).filter(
     ([name]) => RESTORED.includes(name) && !(is_listing_gone && name === 'listing_id'),
   );
   return { fields: Object.fromEntries(values) as PublicationPatch, not_restored };

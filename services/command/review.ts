@@ -14,13 +14,13 @@ import {
 } from '../../shared/catalog/review/review';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
-import { CatalogError } from '../../shared/kernel/errors';
+import { CatalogError, invalidField } from '../../shared/kernel/errors';
 import { deriveId, type PublicationId, type ReviewId, type StoreId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { execute, idForNew, type StoreDeps, type WriteContext, type Written, withResource } from './execute';
-import { awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
-import { deletionRoute, patchRoute } from './resource-routes';
+import { answerTo, guardFor, type RouteDeps, writeContextOf } from './request';
+import { deletionRoute, patchRoute } from './resource';
 import { findStore } from './store';
 
 /** Input for a review that is imported. */
@@ -103,9 +103,7 @@ async function requirePublication(
 ): Promise<Publication> {
   const publication = await findInLog(deps, environment, publicationAggregate, id);
   if (publication?.store_id === store_id) return publication;
-  throw CatalogError.ofFaults([
-    { condition: 'field_invalid', field: 'publication_id', constraint: 'a publication of the store' },
-  ]);
+  throw CatalogError.ofFaults([invalidField('publication_id', 'a publication of the store')]);
 }
 
 export function reviewRoutes(deps: RouteDeps): Route[] {
@@ -143,9 +141,6 @@ async function create(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
       },
     }),
   );
-  const { value } = written;
-  const headers = await awaitProjection(deps, request, value.store_id, written);
-  const Location = `/api/publication/${publication_id}/reviews?status=all`;
-  const data = reviewResource(id, value);
-  return { status: 201, data, version: value.version, headers: { ...headers, Location } };
+  const location = `/api/publication/${publication_id}/reviews?status=all`;
+  return answerTo(deps, request, written, (review) => reviewResource(id, review), location);
 }

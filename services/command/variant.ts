@@ -17,7 +17,7 @@ import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { execute, type Prepared, type Written, withResource } from './execute';
 import { prepareNames } from './names';
 import { existingMedia } from './references';
-import { awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
+import { answerTo, awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
 import { variantNames } from './variant-names';
 
 /** Returns the routes of the writes of single variants, which are parts of publications. */
@@ -32,14 +32,13 @@ export function variantRoutes(deps: RouteDeps): Route[] {
       });
       // No other variant has its values. Also found if an earlier run of the request has added it.
       const { option_values = {} } = variant;
-      const answer = await answerWith(deps, request, written, (each) =>
-        isSameValue(each.option_values, option_values),
+      return answerWith(
+        deps,
+        request,
+        written,
+        (each) => isSameValue(each.option_values, option_values),
+        `/api/publication/${id}/variants`,
       );
-      return {
-        ...answer,
-        status: 201,
-        headers: { ...answer.headers, Location: `/api/publication/${id}/variants` },
-      };
     }),
     routeOf(writes.updateVariant, async (request) => {
       const { quantity_available: sent, ...fields } = parseBody(variantPatchBody, request.body);
@@ -122,20 +121,18 @@ async function publicationOf(
 }
 
 /** Returns the answer with the variant after the write. Its version is that of the publication. */
-async function answerWith(
+function answerWith(
   deps: RouteDeps,
   request: ApiRequest,
   written: Written<Publication>,
   isWritten: (variant: Variant) => boolean,
+  location?: string,
 ): Promise<Answer> {
-  const { id, store_id, version, variants, media_ids } = written.value;
+  const { id, variants, media_ids } = written.value;
   const variant = variants.find(isWritten);
   if (!variant) throw new CatalogError('variant_not_found');
-  const headers = await awaitProjection(deps, request, store_id, written);
-  const shown = await existingMedia(
-    deps,
-    request.principal.environment,
-    media_ids.filter((media_id) => media_id === variant.media_id),
-  );
-  return { data: variantResource(variant, id, shown), version, headers };
+  const pictures = media_ids.filter((media_id) => media_id === variant.media_id);
+  const { environment } = request.principal;
+  const dataOf = async () => variantResource(variant, id, await existingMedia(deps, environment, pictures));
+  return answerTo(deps, request, written, dataOf, location);
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
 import { newWebhookBody, replayBody, webhookPatchBody } from '../../shared/api/requests/writes';
-import { type JsonObject, type Position, streamName } from '../../shared/catalog/events/envelope';
+import { type Position, streamName } from '../../shared/catalog/events/envelope';
 import type { Environment } from '../../shared/catalog/realm';
 import {
   type Webhook,
@@ -20,7 +20,7 @@ import { markOf, offsetOf, tailOf } from '../../shared/ports/log-offset';
 import { streamIn } from '../../shared/ports/stream-state';
 import { execute, executeOn, idForNew, type Prepared, type Written, withResource } from './execute';
 import {
-  awaitProjection,
+  answerTo,
   guardFor,
   type RouteDeps,
   readView,
@@ -28,7 +28,7 @@ import {
   waitUntilProjected,
   writeContextOf,
 } from './request';
-import { deletionRoute, patchRoute } from './resource-routes';
+import { deletionRoute, patchRoute } from './resource';
 import { serialiseByStream } from './write-queue';
 
 /** How long the old secret signs after a rotation. */
@@ -118,8 +118,7 @@ class Creation {
       this.last.set(store_id, created.position);
       return withResource(created);
     });
-    const answer = await answerAfter(deps, request, written, true);
-    return { ...answer, status: 201, headers: { ...answer.headers, Location: `/api/webhook/${id}` } };
+    return answerAfter(deps, request, written, true, `/api/webhook/${id}`);
   }
 
   /**
@@ -137,17 +136,23 @@ class Creation {
   }
 }
 
-async function answerAfter(
+const answerAfter = (
   deps: RouteDeps,
   request: ApiRequest,
   written: Written<Webhook>,
-  with_secret = false,
-): Promise<Answer> {
-  const { value } = written;
-  const headers = await awaitProjection(deps, request, value.store_id, written);
-  const secret = with_secret ? { secret: value.secrets[0]?.value } : {};
-  return { data: { ...webhookResource(value), ...secret } as JsonObject, version: value.version, headers };
-}
+  with_secret: boolean,
+  location?: string,
+): Promise<Answer> =>
+  answerTo(
+    deps,
+    request,
+    written,
+    (webhook) => ({
+      ...webhookResource(webhook),
+      ...(with_secret && { secret: webhook.secrets[0]!.value }),
+    }),
+    location,
+  );
 
 /** Returns a secret in the form of Standard Webhooks 1.0. */
 const newSecret = (): string => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;

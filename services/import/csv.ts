@@ -49,6 +49,20 @@ export function columnIndexes<Column extends string>(
   return new Map(indexes.filter(([, index]) => index >= 0));
 }
 
+/** Counts in `unused`, by the name of its column, each value of a record that is in none of the `stored` columns. */
+export function countUnused(
+  unused: Map<string, number>,
+  header: readonly string[],
+  record: readonly string[],
+  stored: readonly (number | undefined)[],
+): void {
+  for (const [index, value] of record.entries()) {
+    if (stored.includes(index) || cleanCell(value) === '') continue;
+    const name = cleanCell(header[index]) || `column ${index + 1}`;
+    unused.set(name, (unused.get(name) ?? 0) + 1);
+  }
+}
+
 /** What separates the values of a file, and how many lines are before the header. */
 interface Dialect {
   readonly delimiter: string;

@@ -4,7 +4,7 @@ import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { PublicationPatch } from '../command/publication';
-import { cleanCell, columnIndexes, readRecords } from './csv';
+import { cleanCell, columnIndexes, countUnused, readRecords } from './csv';
 import { handleOf } from './identity';
 import { type FailedRow, RowError, type RowNote } from './item';
 import { runPool } from './pool';
@@ -76,7 +76,7 @@ export interface PriceRun {
 export async function openPriceList(path: string, rows_max?: number): Promise<PriceList> {
   const rows: PriceRow[] = [];
   const failed: PriceList['failed'][number][] = [];
-  const unused: Record<string, number> = {};
+  const unused = new Map<string, number>();
   const lines = new Map<string, number>();
   let header:
     | { readonly names: readonly string[]; readonly indexes: ReadonlyMap<Column, number> }
@@ -98,11 +98,7 @@ export async function openPriceList(path: string, rows_max?: number): Promise<Pr
     const keys = KEY_NAMES.filter((each) => indexes.has(each));
     const key = keys.find((each) => cellOf(each) !== '') ?? keys[0]!;
     const stored = [key, ...VALUE_NAMES].map((column) => indexes.get(column));
-    for (const [index, value] of record.entries()) {
-      if (stored.includes(index) || cleanCell(value) === '') continue;
-      const column = cleanCell(names[index]) || `column ${index + 1}`;
-      unused[column] = (unused[column] ?? 0) + 1;
-    }
+    countUnused(unused, names, record, stored);
     const name = cellOf(key);
     try {
       if (name === '') throw new RowError(`missing ${keys.join(', ')}`);
@@ -117,7 +113,7 @@ export async function openPriceList(path: string, rows_max?: number): Promise<Pr
   }
   if (!header || rows.length + failed.length === 0)
     throw new ImportFileError(`The file ${path} has no rows after the header.`);
-  return { rows, failed, unused_columns: unused };
+  return { rows, failed, unused_columns: Object.fromEntries(unused) };
 }
 
 /** Returns the cell of the row in a column; empty if the file does not have the column. */
@@ -242,11 +238,10 @@ function patchOf(
   const variants = [...publication.variants];
   /** The line that has changed a variant or, with -1, the publication. */
   const lines = new Map<number, number>();
-  const indexesOf = variantFinder(publication);
   let patch: PublicationPatch = {};
   for (const row of rows) {
     const { key, name, line, changes } = row;
-    const [index, ...others] = indexesOf(row);
+    const [index, ...others] = indexesOf(publication, row);
     const is_code = key === 'sku' || key === 'barcode';
     const earlier_line = lines.get(index ?? -1);
     if (index === undefined && is_code)
@@ -265,23 +260,12 @@ function patchOf(
 
 const NO_VARIANT = 'the publication has several variants: name them by SKU, barcode or external id';
 
-/** Returns a function that returns the indexes of the variants that a row names. */
-function variantFinder({ variants }: Publication): (row: PriceRow) => readonly number[] {
-  const by_key = new Map<string, number[]>();
-  const keyOf = (key: Key, value: string): string => `${key} ${value}`;
+/** Returns the indexes of the variants that a row names. The name of a publication names its only variant. */
+function indexesOf({ variants }: Publication, { key, name }: PriceRow): readonly number[] {
+  const code = key === 'barcode' ? (parseBarcode(name) ?? name) : name;
+  const found: number[] = [];
   for (const [index, variant] of variants.entries())
-    for (const key of ['sku', 'external_id', 'barcode'] as const) {
-      const value = variant[key];
-      if (value === null) continue;
-      const indexes = by_key.get(keyOf(key, value)) ?? [];
-      indexes.push(index);
-      by_key.set(keyOf(key, value), indexes);
-    }
-  // The name of a publication names its only variant.
-  const only = variants.length === 1 ? [0] : [];
-  return ({ key, name }) => {
-    if (key === 'handle') return only;
-    const value = key === 'barcode' ? (parseBarcode(name) ?? name) : name;
-    return by_key.get(keyOf(key, value)) ?? (key === 'external_id' ? only : []);
-  };
+    if (key !== 'handle' && variant[key] === code) found.push(index);
+  const is_of_publication = key === 'handle' || key === 'external_id';
+  return found.length === 0 && is_of_publication && variants.length === 1 ? [0] : found;
 }

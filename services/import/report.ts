@@ -12,6 +12,7 @@ import {
 } from './item';
 import type { FieldEffects } from './manual-changes';
 
+/** `media` counts images. An image that several publications use is `created` for the first and `unchanged` for the rest. */
 export const KINDS = ['listings', 'publications', 'reviews', 'media'] as const;
 export type Kind = (typeof KINDS)[number];
 export const COUNTS = ['created', 'updated', 'unchanged', 'failed'] as const;
@@ -51,7 +52,7 @@ export interface PublicationImages {
 }
 
 /** The result of an import, or with `dry_run` its expected result. `--json` prints this document. */
-export interface ImportReport {
+export interface ImportReport extends Readonly<Record<Kind, Readonly<Record<Count, number>>>> {
   readonly dry_run: boolean;
   /** Whether something was written, so that the import can be undone. */
   readonly wrote: boolean;
@@ -59,11 +60,6 @@ export interface ImportReport {
   readonly complete: boolean;
   /** The currency of new publications whose rows have none. Missing for price lists, and in reports of earlier releases. */
   readonly currency?: string;
-  readonly listings: Readonly<Record<Count, number>>;
-  readonly publications: Readonly<Record<Count, number>>;
-  readonly reviews: Readonly<Record<Count, number>>;
-  /** Counts images. An image that several publications use is `created` for the first and `unchanged` for the rest. */
-  readonly media: Readonly<Record<Count, number>>;
   /** Rows, or parts of rows, that were not imported, sorted by line. */
   readonly failed: readonly RowNote[];
   /** Lines that could not be split into rows. */

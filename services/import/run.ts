@@ -151,8 +151,7 @@ async function writePublication(state: RunState, item: PublicationItem): Promise
   const input = { ...others, ...(external_id !== undefined && external_id !== known_id && { external_id }) };
   for (let generation = known_id ? 0 : 1; ; generation++) {
     const id = generation === 0 ? known_id! : publicationIdOf(state.store, item.external_id, generation);
-    const options = { is_known: generation === 0, unread_variants: item.unread_variants ?? [] };
-    const put = await putWithFreeNames(state, item, { id, input, options });
+    const put = await putWithFreeNames(state, item, { id, input });
     if (put === 'deleted') continue;
     if (put.taken.size === 0 || !state.exchange.add(item, put)) reportPut(state, item, put);
     return id;
@@ -207,7 +206,6 @@ type PutInput = Parameters<CatalogWriter['putPublication']>[1];
 interface Wanted {
   readonly id: PublicationId;
   readonly input: PutInput;
-  readonly options: Parameters<CatalogWriter['putPublication']>[2];
 }
 
 /** A publication that was put. */
@@ -231,10 +229,10 @@ async function putWithFreeNames(
   taken: Put['taken'] = new Map(),
 ): Promise<Put | 'deleted'> {
   const { writer, tally } = state;
-  const { id, input, options } = wanted;
+  const { id, input } = wanted;
   try {
     const sent = taken.size > 0 ? withSkus(input, taken, undefined) : input;
-    const { written, ignored, ...effects } = await writer.putPublication(id, sent, options);
+    const { written, ignored, ...effects } = await writer.putPublication(id, sent, item.unread_variants);
     if (written.outcome === 'deleted') return 'deleted';
     return { ...wanted, outcome: written.outcome, publication: written.value, ignored, effects, taken };
   } catch (error) {
@@ -332,10 +330,11 @@ class SkuExchange {
     return signal?.aborted === true && this.released.size === 0;
   }
 
-  private async release({ writer }: RunState, { put }: DeferredPut): Promise<void> {
+  private async release({ writer }: RunState, { item, put }: DeferredPut): Promise<void> {
     this.released.add(put.id);
     try {
-      await writer.putPublication(put.id, withSkus(put.input, put.taken, null), put.options);
+      const input = withSkus(put.input, put.taken, null);
+      await writer.putPublication(put.id, input, item.unread_variants);
     } catch (error) {
       // The put that follows is rejected, too, and reports it.
       if (rejectionReason(error) === undefined) throw error;

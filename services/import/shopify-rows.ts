@@ -1,6 +1,6 @@
 import { slugOf } from '../../shared/catalog/input-rules';
 import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
-import { type BrokenRow, cleanCell, columnIndexes, readRecords } from './csv';
+import { type BrokenRow, cleanCell, columnIndexes, countUnused, readRecords } from './csv';
 import { ImportFileError } from './text-file';
 
 type Column = keyof typeof SHOPIFY_COLUMNS;
@@ -50,19 +50,14 @@ export function rowReader(
   if (!indexes.has('title'))
     throw new ImportFileError('The header has no column "Title". Is the file a Shopify product export?');
   const columns = new Set(indexes.keys());
-  const stored = new Set(indexes.values());
+  const stored = [...indexes.values()];
   const all = Object.keys(SHOPIFY_COLUMNS) as Column[];
   return (record, line) => {
     const values = Object.fromEntries(
       all.map((column) => [column, cleanCell(record[indexes.get(column) ?? -1])]),
     );
     const row: ShopifyRow = { ...(values as Record<Column, string>), line, columns };
-    if (unused)
-      for (const [index, value] of record.entries()) {
-        if (stored.has(index) || cleanCell(value) === '') continue;
-        const name = header[index]?.trim() || `column ${index + 1}`;
-        unused.set(name, (unused.get(name) ?? 0) + 1);
-      }
+    if (unused) countUnused(unused, header, record, stored);
     return row;
   };
 }

@@ -94,7 +94,6 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       source: context.source,
     });
   const readHistory = overwrite ? undefined : historyOf;
-  let is_probably_new = true;
   /** Returns the `revise` of a put, which keeps what was changed by hand, and the effects of its last call. */
   const keeper = (category: 'listing' | 'publication', id: string) => {
     let effects = NO_EFFECTS;
@@ -137,7 +136,7 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     putPublication: async (
       id: PublicationId,
       input: z.output<typeof importedPublication>,
-      { is_known = false, unread_variants = [] }: PutOptions = {},
+      unread_variants: UnreadVariants = [],
     ) => {
       const { price_currency = currency, price_amount } = input;
       const price = price_amount === undefined ? NO_PRICE : { price_amount };
@@ -153,10 +152,8 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
         ignored = changes.ignored;
         return keep(before, changes.wanted);
       };
-      const put = { environment, store_id, id, is_probably_new: is_probably_new && !is_known, revise };
-      const written = await putPublication(deps, context, put, { ...input, ...price, price_currency });
-      // The rows of a file are mostly new, or mostly of an earlier import.
-      is_probably_new = written.outcome === 'created';
+      const target = { environment, store_id, id, revise };
+      const written = await putPublication(deps, context, target, { ...input, ...price, price_currency });
       return { written, ignored, ...effects() };
     },
     /** Changes an existing publication. `patchOf` may be called several times. */
@@ -262,13 +259,6 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
     media: async (id: MediaId) =>
       presenceOf(await load({ ...source, aggregate: mediaAggregate, id }), store_id),
   };
-}
-
-interface PutOptions {
-  /** Whether the publication exists. */
-  readonly is_known?: boolean;
-  /** As in `PublicationItem`. */
-  readonly unread_variants?: UnreadVariants;
 }
 
 /** The images of a publication in the file. */

@@ -50,6 +50,8 @@ export interface ApiRequest {
   readonly beforeSend?: () => Promise<void>;
   /** If true, the request is an item of a batch, whose answer shows nothing of the resource but its id. */
   readonly is_item?: boolean;
+  /** If true, the item is only checked: it reserves no names, because no other item sees them. */
+  readonly is_check?: boolean;
   /** Of an item: returns a resource as another item of the batch leaves it, undefined if no other item can write it. */
   readonly planned?: (resource: object) => Promise<object | undefined>;
   /** For a write with an `Idempotency-Key`. `resumed` says that an earlier attempt may have appended its events. */

@@ -60,6 +60,13 @@ export interface Fault {
   readonly constraint: string;
 }
 
+/** Returns the fault of a field whose value is invalid. */
+export const invalidField = (field: string, constraint: string): Fault => ({
+  condition: 'field_invalid',
+  field,
+  constraint,
+});
+
 /**
  * Maximum number of faults in a validation error, and of characters in the name of a field. A client chooses both, so
  * without a limit, a small body could cause an error of any size.

@@ -45,6 +45,7 @@ export interface EventMetadata {
   readonly account_id?: string;
   readonly store_id?: string;
   readonly api_key_id?: string;
+  /** Of an HTTP request, or of the run of a command-line tool or an import. An undo has `undo-` and the run of the import. */
   readonly request_id?: string;
   readonly idempotency_key?: string;
   /** Id of an idempotent write. If the request is repeated, the write is found in the log by this id. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accept, type Decision, type Rejection, reject, rejectFaults } from '../../kernel/decision';
-import type { Fault } from '../../kernel/errors';
+import { type Fault, invalidField } from '../../kernel/errors';
 import type { ListingId, MediaId, PublicationId } from '../../kernel/ids';
 import { isSameValue } from '../../kernel/same-value';
 import { type Aggregate, present, type State } from '../events/aggregate';
@@ -208,7 +208,7 @@ function decideVariant(
     const { adjust, changes } = command;
     if (adjust !== undefined && quantity_available === null)
       return rejectFaults([
-        fault('quantity_available', 'a number first: the stock of this variant is not tracked'),
+        invalidField('quantity_available', 'a number first: the stock of this variant is not tracked'),
       ]);
     const after = { ...variants[index]!, ...withoutUndefined(changes) };
     if (adjust !== undefined) after.quantity_available = quantity_available! + adjust;
@@ -223,11 +223,6 @@ function decideVariant(
   );
 }
 
-const fault = (field: string, constraint: string): Fault => ({
-  condition: 'field_invalid',
-  field,
-  constraint,
-});
 const withoutUndefined = <Values extends object>(values: Values): Values =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Values;
 
@@ -245,7 +240,9 @@ function completePlaces(sent: PublicationChanges, before?: Publication): Publica
   const wanted = listing_ids ?? before?.listing_ids ?? [];
   const unknown = Object.keys(positions ?? {}).filter((id) => !wanted.includes(id));
   if (unknown.length > 0)
-    return rejectFaults(unknown.map((id) => fault(`featured_positions.${id}`, 'one of the listing_ids')));
+    return rejectFaults(
+      unknown.map((id) => invalidField(`featured_positions.${id}`, 'one of the listing_ids')),
+    );
   const others = wanted.filter((id) => id !== main);
   const all = Object.entries(positions ?? before?.featured_positions ?? {});
   const kept = Object.fromEntries(all.filter(([id]) => others.includes(id)));
@@ -267,7 +264,9 @@ function completeVariants(
   if (has_variants && !variants)
     for (const name of OF_VARIANTS)
       if (sent[name] !== undefined && sent[name] !== before[name])
-        return rejectFaults([fault(name, 'no other value than that of its variants, which can be changed')]);
+        return rejectFaults([
+          invalidField(name, 'no other value than that of its variants, which can be changed'),
+        ]);
   // There may be thousands of variants, and nothing that they depend on is sent.
   if (!options && !variants) return { ...sent, price_amount: undefined, quantity_available: undefined };
   const arranged = arrangeVariants(
@@ -303,7 +302,9 @@ function faultsOfPrices(values: PublicationChanges, before?: Publication): Fault
   const own = { compare_at_amount, sale_price_amount, ...(variants.length === 0 && { price_amount }) };
   const faults = faultsOfAmounts(currency, own, has_new_currency ? {} : before);
   const are_whole = !has_new_currency || variants.every((one) => faultsOfAmounts(currency, one).length === 0);
-  return are_whole ? faults : [...faults, fault('price_currency', 'one that has the prices of the variants')];
+  return are_whole
+    ? faults
+    : [...faults, invalidField('price_currency', 'one that has the prices of the variants')];
 }
 
 /**
@@ -321,8 +322,8 @@ function checkedSale(values: PublicationChanges, before?: Publication): Publicat
   if (sale <= price || is_unchanged) return values;
   return rejectFaults([
     is_new_sale
-      ? fault('sale_price_amount', 'at most price_amount')
-      : fault('price_amount', 'at least sale_price_amount, which can be cleared'),
+      ? invalidField('sale_price_amount', 'at most price_amount')
+      : invalidField('price_amount', 'at least sale_price_amount, which can be cleared'),
   ]);
 }
 

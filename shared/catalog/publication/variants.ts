@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Fault } from '../../kernel/errors';
+import { type Fault, invalidField } from '../../kernel/errors';
 import { isSameValue } from '../../kernel/same-value';
 import type { JsonObject } from '../events/envelope';
 import { type Changes, field, initialValues, patchShape, storedShape, withoutNulls } from '../fields';
@@ -312,9 +312,9 @@ type Amounts = { readonly [Name in (typeof AMOUNTS)[number]]?: number | null };
 export function faultsOfAmounts(currency: string, after: Amounts, before: Amounts = {}): Fault[] {
   const unit = smallestAmount(currency);
   const constraint = `a multiple of ${unit}: ${currency} has no minor unit`;
-  return AMOUNTS.filter((name) => after[name] !== before[name] && (after[name] ?? 0) % unit !== 0).map(
-    (field) => ({ condition: 'field_invalid', field, constraint }),
-  );
+  const isNew = (name: keyof Amounts) => after[name] !== before[name];
+  const faulty = AMOUNTS.filter((name) => isNew(name) && (after[name] ?? 0) % unit !== 0);
+  return faulty.map((field) => invalidField(field, constraint));
 }
 
 /** Returns the value of the option. A name may be that of a property which all objects have, such as `constructor`. */
