@@ -27,11 +27,13 @@ const CHILDREN: Readonly<Record<string, () => unknown>> = {
 };
 
 /**
- * Has V8 collect the garbage of old objects each time the heap has grown by a fifth. By default, the heap may double or
- * more before that, and a process with a full edge cache would use 100 MB more.
+ * Has V8 collect the garbage of old objects each time the heap has grown by half. By default, the heap may double or more
+ * before that, and a process with a full edge cache would use 100 MB more. With a fifth instead of a half, such a process
+ * uses 17 MB less, but V8 marks the whole heap every 1,200 reads that the edge cache does not answer, which takes a third of
+ * their CPU time.
  */
 function keepHeapSmall(): void {
-  setFlagsFromString('--heap-growing-percent=20');
+  setFlagsFromString('--heap-growing-percent=50');
 }
 
 const role = process.argv[2] ?? 'all';
