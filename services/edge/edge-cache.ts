@@ -65,9 +65,7 @@ export class EdgeCache {
   /** Returns a stored answer if it is up to date, otherwise that of the route, and stores it. */
   private async answer(route: Route, request: ApiRequest): Promise<Answer> {
     // A read that waits for a position may use documents whose changes a generation does not count.
-    const waits = request.header('x-catalog-min-position') !== undefined;
-    // Sales begin and end without an event.
-    if (waits || request.query.has_discount !== undefined) return route.handler(request);
+    if (request.header('x-catalog-min-position') !== undefined) return route.handler(request);
     const key = this.keyOf(route, request);
     const found = await this.find(key, request).catch(() => undefined);
     if (found?.answer) return found.answer;

@@ -50,7 +50,6 @@ export interface FilterContext {
   readonly store_id: string;
   /** The order of the list. */
   readonly mode: ListSortMode;
-  readonly now_ms: number;
 }
 
 /** For a facet, which ignores the filter of its own name. */
@@ -62,11 +61,11 @@ export interface FacetFilter {
 
 /** Returns the filters of the query as conditions on keys and units. The terms of labels must be in the query, too. */
 export async function filterKeys(
-  { version, store_id, mode, now_ms }: FilterContext,
+  { version, store_id, mode }: FilterContext,
   query: FilterQuery,
   { except, of_units = false }: FacetFilter = {},
 ): Promise<ViewQuery['where']> {
-  const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!, now_ms));
+  const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!));
   const do_prices_vary = filtersByPrice(query) && (await doPricesVary(version, store_id, query));
   const unit = unitOf(query, do_prices_vary, except);
   const count = unit.labels.length + Number(unit.in_stock === true) + Number(unit.price !== undefined);
@@ -81,10 +80,8 @@ export async function filterKeys(
   );
 }
 
-function conditionOf(name: FilterName, value: boolean | string | number, now_ms: number): ViewQuery['where'] {
+function conditionOf(name: FilterName, value: boolean | string | number): ViewQuery['where'] {
   if (name === 'featured') return { featured_rank: value ? { lte: NOT_FEATURED - 1 } : NOT_FEATURED };
-  if (name === 'has_discount')
-    return { discount_from: { contains: now_ms, until: 'discount_until', is: value === true } };
   const key: keyof PublicationKeys = name;
   return { [key]: typeof value === 'boolean' ? Number(value) : value };
 }

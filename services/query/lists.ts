@@ -147,7 +147,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
   }
   const listing_ids = query.listing_id === undefined ? undefined : [query.listing_id];
-  const context = { version, store_id, mode, now_ms: deps.now() };
+  const context = { version, store_id, mode };
   const whereOf = whereOfList(context, listing_ids, query);
   const list = {
     ...{ listing_ids, query, mode, featured_first, place },
@@ -205,7 +205,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const listings = filled.length === 0 ? [listing] : filled;
   const listing_ids = listings.map(({ body }) => body.id);
   const store_id = String(listing.keys.store_id);
-  const context = { version, store_id, mode: effective_sort_mode, now_ms: deps.now() };
+  const context = { version, store_id, mode: effective_sort_mode };
   const whereOf = whereOfList(context, listing_ids, query);
   const list = {
     ...{ listing_ids, query, mode: effective_sort_mode, place },

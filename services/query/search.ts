@@ -78,7 +78,7 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   }
 
   const scope = wordScope(store_id, query.visibility);
-  const context = { version, store_id, mode: sortModeOfSearch(query), now_ms: deps.now() };
+  const context = { version, store_id, mode: sortModeOfSearch(query) };
   const container = query.listing_id === undefined ? {} : { listing_id: query.listing_id };
   const whereOf: WhereOf = async (filtered, facet) => ({
     ...{ ...scope, ...container },

@@ -113,15 +113,7 @@ export type KeyCondition =
   | { readonly not: Key }
   | { readonly gte?: number; readonly lte?: number }
   | { readonly after: string }
-  | SpanCondition
   | UnitCondition;
-
-/** Whether the number is in the span from this key, inclusive, until the key `until`, exclusive. */
-export interface SpanCondition {
-  readonly contains: number;
-  readonly until: string;
-  readonly is: boolean;
-}
 
 /**
  * Whether one unit of the document fulfils all of this. The condition of the name `units`. What all units of a document with

@@ -23,8 +23,7 @@ const PUBLICATION_KEYS: Record<string, Key> = {
   places: null,
   deleted_in: null,
   deleted_at: null,
-  discount_from: 8_640_000_000_000_000,
-  discount_until: -8_640_000_000_000_000,
+  has_discount: 0,
   version: 0,
 };
 

@@ -9,7 +9,6 @@ import {
   type DocumentPart,
   isUnitCondition,
   type KeyCondition,
-  type SpanCondition,
   type UnitCondition,
   type ViewQuery,
   type WordMatch,
@@ -172,13 +171,6 @@ export function filterOf(collection: StoredCollection, where: Where): Filter<Mon
       filter.ranked = condition === shared.rank_max ? { $nin: listed } : { $in: listed };
       continue;
     }
-    if (condition !== null && typeof condition === 'object' && 'contains' in condition) {
-      const { contains, until, is } = condition;
-      const [from, to] = [fieldOf(collection, key), fieldOf(collection, until)];
-      if (is) Object.assign(filter, { [from]: { $lte: contains }, [to]: { $gt: contains } });
-      else filter.$or = [{ [from]: { $gt: contains } }, { [to]: { $lte: contains } }];
-      continue;
-    }
     if (isUnitCondition(condition)) {
       assertUnits(collection);
       filter.units = { $elemMatch: unitFilter(condition) };
@@ -206,7 +198,7 @@ function excludedList(condition: KeyCondition): string | undefined {
   return is_excluded && typeof condition.not === 'string' ? condition.not : undefined;
 }
 
-function termOf(condition: Exclude<KeyCondition, SpanCondition | UnitCondition>): unknown {
+function termOf(condition: Exclude<KeyCondition, UnitCondition>): unknown {
   if (condition === null || typeof condition !== 'object') return condition;
   if ('in' in condition) return { $in: [...condition.in] };
   if ('not' in condition) return { $ne: condition.not };

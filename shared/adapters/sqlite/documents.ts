@@ -330,8 +330,7 @@ function matchingQuery(table: Table, { where }: Pick<ViewQuery, 'where'>): Query
     return { sql: `FROM ${table.name} AS m WHERE ${sql}`, parameters };
   }
   const { [shared.scope]: _, [shared.rank]: rank, ...others } = where;
-  const rank_terms =
-    rank === undefined || isUnitCondition(rank) ? [] : keyTerms(() => 's.rank', shared.rank, rank);
+  const rank_terms = rank === undefined || isUnitCondition(rank) ? [] : keyTerms('s.rank', rank);
   const condition = allOf([conditionSql(table, others, 'm'), ...rank_terms]);
   return {
     sql: `FROM (SELECT row, min(${column(table, shared.rank)}) AS rank FROM ${source}
@@ -450,7 +449,7 @@ export function conditionTerms(table: Table, where: Where, alias: string): Term[
     if (lists && key === shared.scope) return [{ ...lists, sql: `EXISTS (SELECT 1 ${lists.sql})` }];
     if (lists && key === shared.rank) {
       const rank = `(SELECT min(s.${column(table, key)}) ${lists.sql})`;
-      return keyTerms(() => rank, key, condition).map(({ sql, parameters }) => ({
+      return keyTerms(rank, condition).map(({ sql, parameters }) => ({
         sql,
         parameters: [...lists.parameters, ...parameters],
       }));
@@ -461,28 +460,18 @@ export function conditionTerms(table: Table, where: Where, alias: string): Term[
       const none = conditionSql(table, { [key]: condition.not }, alias);
       return [{ ...none, sql: `NOT ${none.sql}`, matches_null: true }];
     }
-    return keyTerms((name) => `${alias}.${column(table, name)}`, key, condition);
+    return keyTerms(`${alias}.${column(table, key)}`, condition);
   });
 }
 
 type Term = Query & { readonly matches_null?: boolean };
 
-function keyTerms(
-  columnOf: (key: string) => string,
-  key: string,
-  condition: Exclude<KeyCondition, UnitCondition>,
-): Term[] {
-  const name = columnOf(key);
+function keyTerms(name: string, condition: Exclude<KeyCondition, UnitCondition>): Term[] {
   if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], matches_null: true }];
   if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];
   if ('in' in condition) return [inTerm(name, condition.in)];
   if ('not' in condition) return [notTerm(name, condition.not)];
   if ('after' in condition) return [{ sql: `${name} > ?`, parameters: [condition.after] }];
-  if ('contains' in condition) {
-    const { contains, until, is } = condition;
-    const sql = `${is ? '' : 'NOT '}(${name} <= ? AND ${columnOf(until)} > ?)`;
-    return [{ sql, parameters: [contains, contains] }];
-  }
   const terms: Term[] = [];
   if (condition.gte !== undefined) terms.push({ sql: `${name} >= ?`, parameters: [condition.gte] });
   if (condition.lte !== undefined) terms.push({ sql: `${name} <= ?`, parameters: [condition.lte] });

@@ -478,7 +478,7 @@ const hasAny = (where: Where): boolean => Object.keys(where).length > 0;
 function boundsOf(condition: KeyCondition): Pick<Entries, 'from' | 'to'> | undefined {
   if (condition === null || typeof condition !== 'object' || 'in' in condition || 'not' in condition)
     return undefined;
-  if ('contains' in condition || 'after' in condition || 'unit' in condition) return undefined;
+  if ('after' in condition || 'unit' in condition) return undefined;
   const { gte, lte } = condition;
   return {
     ...(gte !== undefined && { from: { key: gte, id: '' } }),

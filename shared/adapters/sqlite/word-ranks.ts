@@ -115,9 +115,9 @@ export class Intersection {
   private readonly none: readonly RankList[];
   private readonly budget: Budget;
   private readonly check: Check | undefined;
-  /** Matching ranks that are not checked yet. */
-  private unchecked: number[] = [];
   private readonly found: number[] = [];
+  /** How many of the found ranks were checked. */
+  private checked = 0;
   /** The highest rank that was not looked at; 0 at the end. */
   private next = Number.MAX_SAFE_INTEGER;
 
@@ -132,29 +132,28 @@ export class Intersection {
   async highest(limit: number): Promise<readonly number[]> {
     while (this.found.length < limit && this.next > 0 && !this.is_cut) {
       await endLongTurn();
-      const wanted = limit - this.found.length;
-      const list = this.advance(this.check ? Math.min(wanted, CHECKED_AT_ONCE) : wanted);
+      const end = this.check ? Math.min(limit, this.checked + CHECKED_AT_ONCE) : limit;
+      const list = this.advance(end);
       this.is_cut = list !== undefined && this.budget.is_spent;
-      const is_full = this.unchecked.length >= Math.min(wanted, CHECKED_AT_ONCE);
-      if (is_full || this.is_cut || this.next === 0) await this.checkFound();
+      const is_end = this.found.length >= end || this.is_cut || this.next === 0;
+      if (this.check && is_end) await this.checkFound(this.check);
       if (list && !this.is_cut) this.budget.charge(await list.read(this.next));
     }
     return this.found.slice(0, limit);
   }
 
-  private async checkFound(): Promise<void> {
-    const ranks = this.unchecked;
-    this.unchecked = [];
-    for (const rank of this.check ? await this.check(ranks) : ranks) this.found.push(rank);
+  private async checkFound(check: Check): Promise<void> {
+    this.found.push(...(await check(this.found.splice(this.checked))));
+    this.checked = this.found.length;
   }
 
   /**
-   * Goes on until there are `limit` unchecked ranks, or for `LOOKUPS_AT_ONCE`. Returns the list that must be read at `next` before, if
+   * Goes on until there are `limit` ranks, or for `LOOKUPS_AT_ONCE`. Returns the list that must be read at `next` before, if
    * there is one.
    */
   private advance(limit: number): RankList | undefined {
     let lookups = 0;
-    while (this.unchecked.length < limit && this.next > 0) {
+    while (this.found.length < limit && this.next > 0) {
       for (let n = 0, agreed = 0; agreed < this.all.length && this.next > 0; n = (n + 1) % this.all.length) {
         if (lookups++ === LOOKUPS_AT_ONCE) return undefined;
         const rank = this.all[n]!.find(this.next);
@@ -168,7 +167,7 @@ export class Intersection {
         if (rank === undefined) return list;
         is_excluded ||= rank === this.next;
       }
-      if (!is_excluded) this.unchecked.push(this.next);
+      if (!is_excluded) this.found.push(this.next);
       this.next = Math.max(0, this.next - 1);
     }
     return undefined;

@@ -209,8 +209,7 @@ const listing_id = queryId.optional().meta({
 });
 
 /**
- * Filters of `GET /api/publications`. Each one except `featured` and `has_discount` compares the document key of the same
- * name. The documents of stores and listings contain the totals for `FACET_FLAGS`; for other filters, each read counts.
+ * Filters of `GET /api/publications`. Each one except `featured` compares the document key of the same name. The documents of stores and listings contain the totals for `FACET_FLAGS`; for other filters, each read counts.
  */
 export const publicationFilters = {
   external_id,

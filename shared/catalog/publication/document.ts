@@ -36,9 +36,8 @@ const keys = {
   rating_rank: 'integer',
   free_shipping: 'integer',
   in_stock: 'integer',
-  /** When the discount begins and ends, in milliseconds. */
-  discount_from: 'integer',
-  discount_until: 'integer',
+  /** Whether something costs less now (docs/interface.md#filters). */
+  has_discount: 'integer',
   external_id: 'text',
   /** When the visibility (`dueAt`) or a price changes next (`priceChangeAfter`), in milliseconds. Null if no time is set. */
   due_at: 'integer',
@@ -125,10 +124,6 @@ export const INACTIVE_PRICE_DOWN = -1;
 
 export type PublicationKeys = KeysOf<typeof keys> & { readonly visibility: Visibility | null };
 
-/** Earlier and later than every time of a sale, in milliseconds. */
-const TIME_MIN = -8_640_000_000_000_000;
-const TIME_MAX = 8_640_000_000_000_000;
-
 /** Returns the price in a sale. A variant without a sale price has that of its publication. */
 const priceInSale = (one: Variant | Publication, { sale_price_amount }: Publication): number =>
   Math.min(one.price_amount, one.sale_price_amount ?? sale_price_amount ?? one.price_amount);
@@ -139,23 +134,21 @@ export function hasSale(publication: Publication): boolean {
   return publication.price_active && all.some((one) => priceInSale(one, publication) < one.price_amount);
 }
 
-/** Returns the span of the sale: from the first time, inclusive, until the second, exclusive. */
-const saleSpan = ({ sale_from, sale_to }: Publication): readonly [from: number, until: number] => [
-  sale_from === null ? TIME_MIN : Date.parse(sale_from),
-  sale_to === null ? TIME_MAX : Date.parse(sale_to),
-];
+/** Whether it is the time of a sale. */
+const isSale = ({ sale_from, sale_to }: Publication, at_ms: number): boolean =>
+  (sale_from === null || Date.parse(sale_from) <= at_ms) && (sale_to === null || at_ms < Date.parse(sale_to));
 
 /** Returns when the sale begins or ends next, after a time. Null if no price changes then. */
 function priceChangeAfter(publication: Publication, at_ms: number): number | null {
-  const next = saleSpan(publication).filter((time) => time > at_ms && time < TIME_MAX);
+  const times = [publication.sale_from, publication.sale_to].map((time) => Date.parse(time ?? ''));
+  const next = times.filter((time) => time > at_ms);
   return next.length > 0 && hasSale(publication) ? Math.min(...next) : null;
 }
 
 /** Returns what customers can buy at a time, in Unix milliseconds. */
 export function unitsOf(publication: Publication, at_ms: number): Unit[] {
   const { price_active, quantity_available, variants } = publication;
-  const [from, until] = saleSpan(publication);
-  const is_sale = from <= at_ms && at_ms < until;
+  const is_sale = isSale(publication, at_ms);
   const activePrice = (one: Variant | Publication): number =>
     is_sale ? priceInSale(one, publication) : one.price_amount;
   const priceOf = (one: Variant | Publication) => (price_active ? activePrice(one) : null);
@@ -171,14 +164,12 @@ export function unitsOf(publication: Publication, at_ms: number): Unit[] {
   return [...new Map(units.map((unit) => [JSON.stringify(unit), unit])).values()];
 }
 
-/** Returns when the publication has a discount (docs/interface/publications.md#sales). It has none in an empty span. */
-function discountOf(publication: Publication): { discount_from: number; discount_until: number } {
+/** Whether something costs less at a time than before, or than elsewhere (docs/interface/publications.md#sales). */
+function hasDiscount(publication: Publication, at_ms: number): boolean {
   const { price_active, variants } = publication;
-  const always = [publication, ...variants].some((one) => (one.compare_at_amount ?? 0) > one.price_amount);
-  if (!(price_active && always) && !hasSale(publication))
-    return { discount_from: TIME_MAX, discount_until: TIME_MIN };
-  const [discount_from, discount_until] = always ? [TIME_MIN, TIME_MAX] : saleSpan(publication);
-  return { discount_from, discount_until };
+  const isCompared = (one: Variant | Publication) => (one.compare_at_amount ?? 0) > one.price_amount;
+  const is_compared = price_active && [publication, ...variants].some(isCompared);
+  return is_compared || (isSale(publication, at_ms) && hasSale(publication));
 }
 
 /** Returns the places as one text: `<listing id>=<position>`, without a position `<listing id>=`, with spaces between them. */
@@ -260,7 +251,7 @@ export function publicationKeys(
     name_fold: foldText(publication.title),
     rating_rank: ratingRank(reviews, publication.created_at),
     free_shipping: publication.free_shipping ? 1 : 0,
-    ...discountOf(publication),
+    has_discount: +hasDiscount(publication, at_ms),
     in_stock: +units.some(({ in_stock }) => in_stock),
     deleted_in: null,
     deleted_at: null,

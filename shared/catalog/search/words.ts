@@ -110,7 +110,7 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
   const of_options = Object.fromEntries(options.map(({ name, values }) => [name, values]));
   const all = {
     ...{ vendor, product_type, tag: tags },
-    ...{ ...prefixed('attributes.', attributes ?? {}), ...prefixed(OPTION, of_options) },
+    ...{ ...prefixed('attributes.', attributes ?? {}), ...prefixed('option.', of_options) },
     sku: variants.flatMap(({ sku }) => sku ?? []),
     barcode: variants.flatMap(({ barcode }) => barcode ?? []),
     ...placesOf(publication),
@@ -121,28 +121,19 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
   );
 }
 
-/** The labels of single variants: names, and the beginning of the names of options. */
-const OPTION = 'option.';
-const CODES = ['sku', 'barcode'] as const;
-
 /** Whether the label belongs to a variant, and not to the whole publication. */
-export const isOfVariant = (name: string): boolean =>
-  name.startsWith(OPTION) || (CODES as readonly string[]).includes(name);
+export const isOfVariant = (name: string): boolean => /^(option\.|(sku|barcode)$)/.test(name);
 
 /** Returns the terms of the labels that a variant has by itself. */
-export function variantLabels(variant: {
+export function variantLabels({ option_values, ...codes }: VariantLabelled): string[] {
+  const options = Object.entries(option_values).map(([name, value]) => ({ name, values: [value] }));
+  return labelsOf({ options, variants: [codes] }).map(([name, value]) => labelTerm(name, value));
+}
+
+interface VariantLabelled {
   readonly option_values: Readonly<Record<string, string>>;
   readonly sku: string | null;
   readonly barcode: string | null;
-}): string[] {
-  const of_options = Object.entries(variant.option_values).map(([name, value]) =>
-    labelTerm(OPTION + name, value),
-  );
-  const codes = CODES.flatMap((name) => {
-    const code = variant[name];
-    return code === null ? [] : labelTerm(name, code);
-  });
-  return [...of_options, ...codes];
 }
 
 const prefixed = <Value>(prefix: string, values: Readonly<Record<string, Value>>): Record<string, Value> =>

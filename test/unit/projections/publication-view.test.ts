@@ -70,8 +70,7 @@ describe('the document of a publication', () => {
       rating_rank: Date.parse(String(document!.keys.created_at)),
       free_shipping: 1,
       in_stock: 1,
-      discount_from: 8_640_000_000_000_000,
-      discount_until: -8_640_000_000_000_000,
+      has_discount: 0,
       external_id: null,
       due_at: null,
       version: 1,
@@ -90,32 +89,29 @@ describe('the document of a publication', () => {
     });
   });
 
-  const never = { discount_from: 8_640_000_000_000_000, discount_until: -8_640_000_000_000_000 };
-  const always = { discount_from: -8_640_000_000_000_000, discount_until: 8_640_000_000_000_000 };
+  const past = '2025-11-27T00:00:00.000Z';
   const [from, to] = ['2026-11-27T00:00:00.000Z', '2026-12-01T00:00:00.000Z'];
+  const [from_ms, to_ms] = [Date.parse(from), Date.parse(to)];
   test.each([
-    [{ compare_at_amount: 2_001 }, always],
-    [{ compare_at_amount: 2_000 }, never],
-    [{ compare_at_amount: 2_001, price_active: false }, never],
-    [{ sale_price_amount: 2_000, sale_from: from }, never],
-    [{ sale_price_amount: 1_999 }, always],
-    [
-      { sale_price_amount: 0, sale_from: from },
-      { ...always, discount_from: Date.parse(from) },
-    ],
-    [
-      { sale_price_amount: 0, sale_to: to },
-      { ...always, discount_until: Date.parse(to) },
-    ],
-    [
-      { sale_price_amount: 0, sale_from: from, sale_to: to },
-      { discount_from: Date.parse(from), discount_until: Date.parse(to) },
-    ],
-    [{ compare_at_amount: 3_000, sale_price_amount: 0, sale_from: from, sale_to: to }, always],
-  ])('has a discount by its prices: %j', async (fields, keys) => {
-    const document = await publication(publicationCreated(1, { price_amount: 2_000, ...fields }));
-    expect(document!.keys).toMatchObject(keys);
-  });
+    [{ compare_at_amount: 2_001 }, 2_000, 1, null],
+    [{ compare_at_amount: 2_000 }, 2_000, 0, null],
+    [{ compare_at_amount: 2_001, price_active: false }, INACTIVE_PRICE_UP, 0, null],
+    [{ sale_price_amount: 2_000, sale_from: from }, 2_000, 0, null],
+    [{ sale_price_amount: 1_999 }, 1_999, 1, null],
+    [{ sale_price_amount: 0, sale_from: from }, 2_000, 0, from_ms],
+    [{ sale_price_amount: 0, sale_to: to }, 0, 1, to_ms],
+    [{ sale_price_amount: 0, sale_to: past }, 2_000, 0, null],
+    [{ sale_price_amount: 0, sale_from: from, sale_to: to }, 2_000, 0, from_ms],
+    [{ sale_price_amount: 0, sale_from: past, sale_to: to }, 0, 1, to_ms],
+    [{ sale_price_amount: 0, sale_from: past, unpublish_at: from, sale_to: to }, 0, 1, from_ms],
+    [{ compare_at_amount: 3_000, sale_price_amount: 0, sale_from: from }, 2_000, 1, from_ms],
+  ])(
+    'has the price, and a discount, at the time of its last event: %j',
+    async (fields, price, has_discount, due_at) => {
+      const document = await publication(publicationCreated(1, { price_amount: 2_000, ...fields }));
+      expect(document!.keys).toMatchObject({ price_up: price, has_discount, due_at });
+    },
+  );
 
   test('is in stock if its quantity is not tracked', async () => {
     const document = await publication(publicationCreated(1, { quantity_available: null }));
