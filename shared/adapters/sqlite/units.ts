@@ -17,19 +17,26 @@ export const unitsSchema = (table: string): string =>
   `CREATE TABLE ${unitsTable(table)} (row INTEGER NOT NULL, labels TEXT NOT NULL, price INTEGER NOT NULL,
     in_stock INTEGER NOT NULL, PRIMARY KEY (row, labels, price, in_stock)) STRICT, WITHOUT ROWID`;
 
-/** Returns the SQL of a column with the units of the document at row id `row`, as `readUnits` takes them. */
+/** Returns the SQL of a column with the units of the document at row id `row`: a text of one line for each, as `lineOf` writes it. */
 export const unitsColumn = (table: string, row: string): string =>
-  `(SELECT json_group_array(json_array(price, in_stock, labels)) FROM ${unitsTable(table)} WHERE row = ${row})`;
+  `(SELECT group_concat(price || ' ' || in_stock || labels, char(10)) FROM ${unitsTable(table)} WHERE row = ${row})`;
 
-/** Returns the units of a document. Undefined if it has none. */
-export function readUnits(json: SqlValue): Unit[] | undefined {
-  const rows = json === null ? [] : (JSON.parse(String(json)) as [number, number, string][]);
-  if (rows.length === 0) return undefined;
-  return rows.map(([price, in_stock, labels]) => ({
-    price: price === INACTIVE_PRICE ? null : price,
-    in_stock: in_stock === 1,
-    labels: labels === '' ? [] : labels.trim().split(' '),
-  }));
+const lineOf = ({ price, in_stock, labels }: Unit): string =>
+  `${price ?? INACTIVE_PRICE} ${Number(in_stock)}${labels.map((label) => ` ${label}`).join('')}${labels.length > 0 ? ' ' : ''}`;
+
+/** Returns the units in a column of `unitsColumn`. Undefined if there are none. */
+export function readUnits(lines: SqlValue): Unit[] | undefined {
+  if (lines === null) return undefined;
+  return String(lines)
+    .split('\n')
+    .map((line) => {
+      const [price, in_stock, ...labels] = line.trimEnd().split(' ');
+      return {
+        price: Number(price) === INACTIVE_PRICE ? null : Number(price),
+        in_stock: in_stock === '1',
+        labels,
+      };
+    });
 }
 
 /** Returns the SQL of the condition for the document at row id `row`. */
@@ -65,22 +72,20 @@ export function writeUnits(
   id: string,
   units: readonly Unit[] = [],
 ): void {
+  const [row, stored] = connection.first(
+    `SELECT d.rowid, ${unitsColumn(table, 'd.rowid')} FROM ${table} AS d WHERE d.id = ?`,
+    [id],
+  )!;
+  const former = new Set(stored === null ? [] : String(stored).split('\n'));
+  const added = units.map(lineOf).filter((line) => !former.delete(line));
+  const run = (sql: string, lines: Iterable<string>) => {
+    for (const line of lines) {
+      const [price, in_stock] = line.split(' ', 2);
+      const labels = line.slice(`${price} ${in_stock}`.length);
+      connection.run(sql, [row!, labels, Number(price), Number(in_stock)]);
+    }
+  };
   const name = unitsTable(table);
-  const row = connection.value(`SELECT rowid FROM ${table} WHERE id = ?`, [id])!;
-  const stored = connection.all(`SELECT labels, price, in_stock FROM ${name} WHERE row = ?`, [row]);
-  const former = new Map(stored.map((values) => [JSON.stringify(values), values]));
-  for (const { price, in_stock, labels } of units) {
-    const text = labels.length === 0 ? '' : ` ${labels.join(' ')} `;
-    const values = [text, price ?? INACTIVE_PRICE, Number(in_stock)];
-    if (!former.delete(JSON.stringify(values)))
-      connection.run(`INSERT INTO ${name} (row, labels, price, in_stock) VALUES (?, ?, ?, ?)`, [
-        row,
-        ...values,
-      ]);
-  }
-  for (const values of former.values())
-    connection.run(`DELETE FROM ${name} WHERE row = ? AND labels = ? AND price = ? AND in_stock = ?`, [
-      row,
-      ...values,
-    ]);
+  run(`DELETE FROM ${name} WHERE row = ? AND labels = ? AND price = ? AND in_stock = ?`, former);
+  run(`INSERT OR IGNORE INTO ${name} (row, labels, price, in_stock) VALUES (?, ?, ?, ?)`, added);
 }

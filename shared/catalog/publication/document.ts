@@ -156,12 +156,12 @@ export function unitsOf(publication: Publication, at_ms: number): Unit[] {
     const in_stock = quantity_available === null || quantity_available > 0;
     return [{ price: priceOf(publication), in_stock, labels: [] }];
   }
-  const units = variants.map((variant) => ({
+  // No two are equal, because no two variants have the same option values.
+  return variants.map((variant) => ({
     price: priceOf(variant),
     in_stock: isAvailable(variant),
     labels: variantLabels(variant),
   }));
-  return [...new Map(units.map((unit) => [JSON.stringify(unit), unit])).values()];
 }
 
 /** Whether something costs less at a time than before, or than elsewhere (docs/interface/publications.md#sales). */

@@ -1,3 +1,4 @@
+import { LRUCache } from '../../kernel/cache';
 import { foldText } from '../../kernel/text';
 
 /**
@@ -51,14 +52,20 @@ export const labelValue = (term: string, prefix: string): string =>
     .slice(prefix.length, -START.length)
     .replace(/:([0-9a-f]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 
+const ESCAPES = Array.from({ length: 128 }, (_, code) => `:${code.toString(16).padStart(2, '0')}`);
+/** The names of labels repeat, and so do values of options: a publication may have 2,048 variants with the same ones. */
+const escapes = new LRUCache<string, string>({ max: 10_000 });
+
 /** Replaces all ASCII characters other than digits and small letters by their codes: `Acme` becomes `:41cme`. */
-const escaped = (text: string): string =>
-  text
+function escaped(text: string): string {
+  const known = escapes.get(text);
+  if (known !== undefined) return known;
+  const found = text
     .normalize()
-    .replace(
-      /[^a-z0-9\u0080-\u{10ffff}]/gu,
-      (letter) => `:${letter.charCodeAt(0).toString(16).padStart(2, '0')}`,
-    );
+    .replace(/[^a-z0-9\u0080-\u{10ffff}]/gu, (letter) => ESCAPES[letter.charCodeAt(0)]!);
+  escapes.set(text, found);
+  return found;
+}
 
 export interface SearchedText {
   readonly title: string;
@@ -124,16 +131,19 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
 /** Whether the label belongs to a variant, and not to the whole publication. */
 export const isOfVariant = (name: string): boolean => /^(option\.|(sku|barcode)$)/.test(name);
 
-/** Returns the terms of the labels that a variant has by itself. */
-export function variantLabels({ option_values, ...codes }: VariantLabelled): string[] {
-  const options = Object.entries(option_values).map(([name, value]) => ({ name, values: [value] }));
-  return labelsOf({ options, variants: [codes] }).map(([name, value]) => labelTerm(name, value));
-}
-
 interface VariantLabelled {
   readonly option_values: Readonly<Record<string, string>>;
   readonly sku: string | null;
   readonly barcode: string | null;
+}
+
+/** Returns the terms of the labels that a variant has by itself. */
+export function variantLabels({ option_values, sku, barcode }: VariantLabelled): string[] {
+  const labels: string[] = [];
+  for (const name in option_values) labels.push(labelTerm(`option.${name}`, option_values[name]!));
+  if (sku !== null) labels.push(labelTerm('sku', sku));
+  if (barcode !== null) labels.push(labelTerm('barcode', barcode));
+  return labels;
 }
 
 const prefixed = <Value>(prefix: string, values: Readonly<Record<string, Value>>): Record<string, Value> =>
