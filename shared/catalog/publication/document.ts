@@ -36,7 +36,7 @@ const keys = {
   rating_rank: 'integer',
   free_shipping: 'integer',
   in_stock: 'integer',
-  /** Whether something costs less now (docs/interface.md#filters). */
+  /** Whether something costs less now (docs/interface/lists.md#filters). */
   has_discount: 'integer',
   external_id: 'text',
   /** When the visibility (`dueAt`) or a price changes next (`priceChangeAfter`), in milliseconds. Null if no time is set. */
