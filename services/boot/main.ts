@@ -28,9 +28,8 @@ const CHILDREN: Readonly<Record<string, () => unknown>> = {
 
 /**
  * Has V8 collect the garbage of old objects each time the heap has grown by half. By default, the heap may double or more
- * before that, and a process with a full edge cache would use 100 MB more. With a fifth instead of a half, such a process
- * uses 17 MB less, but V8 marks the whole heap every 1,200 reads that the edge cache does not answer, which takes a third of
- * their CPU time.
+ * before that, and a process with a full edge cache would use 100 MB more. With a fifth, it would use 17 MB less, but
+ * marking the heap would take up to a third of the CPU time of reads that the edge cache does not answer.
  */
 function keepHeapSmall(): void {
   setFlagsFromString('--heap-growing-percent=50');

@@ -80,10 +80,7 @@ export class EdgeCache {
   }
 
   /** Returns the stored answer. If there is none, returns the reading that is about to be made if its answer may be stored. */
-  private async find(
-    key: string,
-    request: ApiRequest,
-  ): Promise<{ readonly answer?: Answer; readonly reading?: Reading | undefined } | undefined> {
+  private async find(key: string, request: ApiRequest) {
     const { validity, onCache } = this.options;
     const reader = await this.currentReader(request.principal.environment);
     if (reader === undefined) return undefined;
@@ -93,9 +90,10 @@ export class EdgeCache {
     if (entry && basis) {
       entry.basis = basis;
       this.countView(request, basis);
-      return entry;
+      return { answer: entry.answer, reading: undefined };
     }
-    return this.isWorthStoring(key, entry) ? { reading: await validity.begin(reader, request) } : undefined;
+    const is_stored = this.isWorthStoring(key, entry);
+    return { answer: undefined, reading: is_stored ? await validity.begin(reader, request) : undefined };
   }
 
   /**

@@ -3,6 +3,7 @@ import { partitionOf } from '../../shared/catalog/events/partitions';
 import { least } from '../../shared/catalog/events/positions';
 import type { Environment } from '../../shared/catalog/realm';
 import type { FreshnessHeaders } from '../../shared/http/pipeline';
+import type { Reply } from '../../shared/http/route';
 import { withTimeout } from '../../shared/kernel/async';
 import { TtlCache } from '../../shared/kernel/cache';
 import type { StoreId } from '../../shared/kernel/ids';
@@ -15,10 +16,8 @@ interface Reading {
   /** The last known lags: earlier ones if the log could not be read in time, undefined if it was never read. */
   readonly lags: Lags | undefined;
   /** The headers for a principal, by its stores. */
-  readonly headers: WeakMap<readonly StoreId[], Headers>;
+  readonly headers: WeakMap<readonly StoreId[], Reply['headers']>;
 }
-
-type Headers = Awaited<ReturnType<FreshnessHeaders>>;
 
 interface Lags {
   /** By partition, in seconds. */
@@ -54,7 +53,7 @@ export function freshnessHeaders(parts: ReadParts): FreshnessHeaders {
 }
 
 /** Returns the headers without the age of the lags. */
-function headersOf({ checkpoints, lags }: Reading, stores: readonly StoreId[]): Headers {
+function headersOf({ checkpoints, lags }: Reading, stores: readonly StoreId[]): Reply['headers'] {
   if (checkpoints.length === 0) return { 'X-Catalog-Position': String(START) };
   const partitions = stores.map((store_id) => partitionOf(store_id, checkpoints.length));
   const position = String(least(partitions.map((partition) => checkpoints[partition] ?? START)));

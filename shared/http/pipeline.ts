@@ -276,7 +276,7 @@ class PathTable<Value> {
   constructor(values: Iterable<readonly [path: string, value: Value]>) {
     for (const [path, value] of values) {
       const segments = path.split('/');
-      const key = segments.length + (segments[2]?.startsWith(':') ? '' : `${segments[2]}`);
+      const key = `${segments.length}/${segments[2]?.startsWith(':') ? '' : segments[2]}`;
       const patterns = this.patterns.get(key) ?? [];
       this.patterns.set(key, patterns);
       patterns.push({ path, segments, value });
@@ -288,7 +288,7 @@ class PathTable<Value> {
   /** Returns undefined if no pattern matches. Throws `URIError` if a parameter has invalid percent-encoding. */
   find(path: string): FoundPath<Value> | undefined {
     const asked = path.split('/');
-    for (const key of [`${asked.length}${asked[2]}`, `${asked.length}`])
+    for (const key of [`${asked.length}/${asked[2]}`, `${asked.length}/`])
       for (const pattern of this.patterns.get(key) ?? []) {
         const params = matched(pattern.segments, asked);
         if (params) return { path: pattern.path, value: pattern.value, params };

@@ -53,7 +53,6 @@ export class Limits {
   private readonly addressOf: (req: IncomingMessage) => string;
   private readonly api: Readonly<Record<KeyType, Tier>>;
   private readonly auth: Tier;
-  private readonly buckets = new WeakMap<KeyIdentity, Bucket>();
   private warned_at_ms = Number.NEGATIVE_INFINITY;
 
   constructor(options: LimitsOptions) {
@@ -81,15 +80,7 @@ export class Limits {
     return { subject: `${kind}ip:${this.addressOf(req)}`, tier: this.api.public, name: 'public_key' };
   }
 
-  private bucketOf(key: KeyIdentity): Bucket {
-    const known = this.buckets.get(key);
-    if (known) return known;
-    const bucket = this.newBucketOf(key);
-    this.buckets.set(key, bucket);
-    return bucket;
-  }
-
-  private newBucketOf({ api_key_id, key_type, limits }: KeyIdentity): Bucket {
+  private bucketOf({ api_key_id, key_type, limits }: KeyIdentity): Bucket {
     const subject = `key:${api_key_id}`;
     const name = `${key_type}_key` as const;
     const tier = this.api[key_type];
