@@ -184,8 +184,8 @@ const LAST_NUMBER = 5;
 
 /**
  * Returns the handles to try for a title, the best first: the letters and digits of the title with hyphens between the
- * words, the same with `-2`, `-3` and so on, and one with the id. Leaves out the first handles if other resources have
- * reserved them, so the first handle of the result is free. `wantedOf` returns the name of a handle.
+ * words, the same with `-2`, `-3` and so on, and one with the id. If the first handle is not free, returns only the
+ * candidates that no other resource has ever reserved.
  */
 async function lookUpHandles<Resource, Command>(
   taker: NameTaker<Resource, Command>,
@@ -193,14 +193,12 @@ async function lookUpHandles<Resource, Command>(
 ): Promise<LookedUp<Resource, Command>[]> {
   const slug = slugOf(title);
   if (slug === '') return [wantedOf(taker.id)];
+  const first = await lookUp(taker, wantedOf(slug));
   const numbers = Array.from({ length: LAST_NUMBER - 1 }, (_, index) => `${slug}-${index + 2}`);
-  const handles = [slug, ...numbers, `${slug}-${taker.id}`].map(wantedOf);
-  // One after the other, because the first or the second handle is free for nearly every title.
-  for (const [index, handle] of handles.entries()) {
-    const found = await lookUp(taker, handle);
-    if (!found.other_id) return [found, ...handles.slice(index + 1)];
-  }
-  return [];
+  const others = [...numbers, `${slug}-${taker.id}`].map(wantedOf);
+  if (!first.other_id) return [first, ...others];
+  const found = await Promise.all(others.map((one) => lookUp(taker, one)));
+  return found.filter(({ other_id }) => !other_id);
 }
 
 /** Reserves the first of the handles that is still free. Returns it. */
