@@ -19,19 +19,19 @@ export function countedEventStore(
   metrics: ServiceMetrics,
   guard: LogGuard,
 ): EventStore {
-  const counted: EventStore['append'] = async (stream, expected, events) => {
+  const counted: EventStore['append'] = async (stream, expected, events, beforeSend) => {
     const started_ms = performance.now();
     let outcome: AppendResult['outcome'] | 'failed' = 'failed';
     try {
-      const result = await store.append(stream, expected, events);
+      const result = await store.append(stream, expected, events, beforeSend);
       outcome = result.outcome;
       return result;
     } finally {
       metrics.appendFinished(realm, outcome, events.length, performance.now() - started_ms);
     }
   };
-  const append: EventStore['append'] = (stream, expected, events) =>
-    guard.append(events.at(-1)?.id ?? '', () => counted(stream, expected, events));
+  const append: EventStore['append'] = (stream, expected, events, beforeSend) =>
+    guard.append(events.at(-1)?.id ?? '', () => counted(stream, expected, events, beforeSend));
   const readStream: EventStore['readStream'] = (...call) => guard.run(() => store.readStream(...call));
   return withMethods(store, { append, readStream });
 }

@@ -366,7 +366,8 @@ describe('facets', () => {
       },
     }));
     const token = own.secret.token;
-    await harness.request('POST', '/api/publications/batch', { token, body: { items } });
+    const batch = await harness.request('POST', '/api/publications/batch', { token, body: { items } });
+    expect(batch.body.data).toMatchObject({ created: items.length });
     await harness.settled();
     const query = 'facets=attributes.serial&vendor=V1&max_price=203';
     for (const [list, shown] of [
