@@ -69,8 +69,8 @@ export interface WriteContext {
   /** Called right before an append is sent. If it rejects, nothing is sent. */
   readonly beforeSend?: (() => Promise<void>) | undefined;
   /**
-   * Of an item of a batch: returns a resource as another item leaves it, undefined if no other item can write it. A name
-   * that the resource then does not have any more can be taken before.
+   * Set for an item of a batch. Returns the state in which another item will leave the resource, or undefined if no item
+   * writes it. If that item gives up a name, this item may take the name first.
    */
   readonly planned?: ((resource: object) => Promise<object | undefined>) | undefined;
   /** If true, the write is only checked in a dry run: it reserves no names. */
@@ -103,7 +103,7 @@ export interface Write<Resource, Command> extends StreamRef<Resource, Command> {
   readonly owner?: Owner;
   /**
    * The state of the stream if it was read before, or `NOTHING_LOADED` if the stream probably has no events. The first
-   * attempt does not read it. If it has other events, that attempt loses the race, and the next one reads the stream.
+   * attempt does not read the stream. If the stream has newer events, the append fails, and the next attempt reads them.
    */
   readonly loaded?: Loaded<Resource> | undefined;
   /**

@@ -271,7 +271,7 @@ export function patchRoute<
   });
 }
 
-/** Returns the resource that the path names. */
+/** Returns where the write goes: the environment, the id in the path, and the guard. */
 function targetOf<Resource, Id extends AnyId>(
   deps: RouteDeps,
   request: ApiRequest,

@@ -79,7 +79,7 @@ export class EdgeCache {
     return stored;
   }
 
-  /** Returns the stored answer. If there is none, returns the reading that is about to be made if its answer may be stored. */
+  /** On a hit, returns the answer. On a miss, returns the reading with which `store` can save the answer. */
   private async find(key: string, request: ApiRequest) {
     const { validity, onCache } = this.options;
     const reader = await this.currentReader(request.principal.environment);

@@ -17,7 +17,7 @@ const COUNTED_AS_REQUEST = 50_000;
 
 export type FacetQuery = FilterQuery & { readonly facets: readonly string[] };
 
-/** Returns the conditions that what the query finds fulfils, besides its terms. */
+/** Returns the conditions on keys and units for the publications that the filters of the query find. */
 export type WhereOf = (query: FilterQuery, facet?: FacetFilter) => Promise<ViewQuery['where']>;
 
 /** The publications that a request finds. */
@@ -28,7 +28,7 @@ interface Found {
   readonly terms: WordTerms;
 }
 
-/** What the publications that a facet counts fulfil. */
+/** The conditions for the publications that one group of facets counts. */
 type Matching = Pick<WordCountsQuery, 'scope' | 'where' | 'terms' | 'of_units'>;
 
 /**
@@ -75,7 +75,7 @@ function groupsOf(query: FacetQuery): string[][] {
   ].filter((group) => group.length > 0);
 }
 
-/** Returns what the publications that a facet of this name counts fulfil. */
+/** Returns the conditions for the publications that a facet of this name counts. */
 async function matchingOf(
   query: FacetQuery,
   { scope, whereOf, terms }: Found,

@@ -68,6 +68,7 @@ export async function filterKeys(
   const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!));
   const do_prices_vary = filtersByPrice(query) && (await doPricesVary(version, store_id, query));
   const unit = unitOf(query, do_prices_vary, except);
+  // A condition for units is needed if two conditions must hold for one variant: two filters, or both bounds of a price.
   const count = unit.labels.length + Number(unit.in_stock === true) + Number(unit.price !== undefined);
   const { min_price, max_price } = query;
   const is_interval = unit.price !== undefined && min_price !== undefined && max_price !== undefined;

@@ -106,7 +106,7 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
     ...(parent_id !== undefined && { parent_id }),
     ...(external_id !== undefined && { external_id }),
   };
-  // By parent or by store, not by both, as in `whereOf`. But the listings at the top of all stores have no parent.
+  // By parent or by store, not by both, as in `whereOfList`. Listings at the top need the store, because every store has some.
   const container = parent_id ? {} : { store_id };
   const where = { ...container, visibility: visibilityKey(visibility), ...filters };
   const order = orderWithin('listings', sortModeOf(query));
@@ -140,7 +140,8 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     version.get('stores', store_id, ['state']),
     findFilterListing(version, query, store_id),
   ]);
-  const { facets } = listing ?? assertActive(store).state;
+  const { state } = assertActive(store);
+  const { facets } = listing ?? state;
   const source = { version, request };
   if (listing === null) {
     const counts = await facetsOf(source, query, undefined, 0);
@@ -338,7 +339,10 @@ function namesResource({ publication_id, listing_id }: MediaListQuery): boolean 
   return publication_id !== undefined || listing_id !== undefined;
 }
 
-/** A cursor of few media names all that were shown, with spaces between them: their order is not that of a key. */
+/**
+ * The order of `media_ids` follows no sort key. So the cursor contains the ids of all media up to its place, with spaces
+ * between them, instead of the id of the last one.
+ */
 const BY_SHOWN: SortOrder = [['id', 'asc']];
 
 /**
@@ -372,11 +376,11 @@ async function mediaInUse(
   );
   const { skip, limit } = pageOf(place);
   const shown_before = String(place.after?.[0] ?? '').split(' ');
-  const found = inOrder(used, query)
-    .filter(({ id }) => !shown_before.includes(id))
-    .slice(skip, skip + limit);
+  const rest = inOrder(used, query).filter(({ id }) => !shown_before.includes(id));
+  const found = rest.slice(skip, skip + limit);
   const page = found.slice(0, place.limit);
-  const shown = [...shown_before, ...page.map(({ id }) => id)].join(' ').trim();
+  const passed = rest.slice(0, skip + page.length).map(({ id }) => id);
+  const shown = [...shown_before, ...passed].join(' ').trim();
   const end = endOf(
     place,
     page.map(() => ({ id: shown, keys: {} })),

@@ -53,20 +53,26 @@ export async function findPublications(
     parts: partsOfPage('publication', query),
   };
   const terms = labelTerms(query);
-  const is_mergeable = !isFiltered(query) && listing_ids.length * (page.skip + page.limit) <= MERGED_MAX;
+  // From a cursor on, another list may have publications again that have their first position before it.
+  const is_mergeable =
+    !isFiltered(query) && !page.after && listing_ids.length * (page.skip + page.limit) <= MERGED_MAX;
   if (terms.length > 0 || (listing_ids.length > 1 && !is_mergeable))
     return version.search('publications', { ...asked, scope, tiers: [terms], is_exhaustive: true });
 
-  const total = maintained_total ?? version.count('publications', where);
+  const countAll = async (): Promise<number> => maintained_total ?? version.count('publications', where);
+  const findPage = () => version.find('publications', asked);
+  if (page.skip === 0) {
+    const [documents, total] = await Promise.all([findPage(), countAll()]);
+    return { documents, total };
+  }
+  const total = await countAll();
   // Nothing is looked for behind the last page, which may be far away.
-  if (page.skip > 0 && page.skip >= (await total)) return { documents: [], total: await total };
-  const documents = version.find('publications', asked);
-  return { documents: await documents, total: await total };
+  return { documents: page.skip < total ? await findPage() : [], total };
 }
 
 /**
- * Returns the conditions of a list. It is of listings or of a store, not of both: the publications of a listing all belong to
- * its store, so the second key would exclude nothing.
+ * Returns a function that computes the conditions of a list for the filters of a query and, if a facet is counted, for that
+ * facet. Uses the listings or the store, never both: the publications of a listing all belong to its store.
  */
 export function whereOfList(
   context: FilterContext,

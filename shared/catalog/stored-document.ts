@@ -6,8 +6,8 @@ import type { Visibility } from './vocabulary';
 export type Key = string | number | null;
 
 /**
- * A document of a view. It has four parts, and in collections that are searched also `words`. A read fetches only the
- * parts that it needs. All view stores use this format: the property names are stored.
+ * A document of a view: keys, body, state and expansions, and in collections that declare them also words and units. A
+ * read fetches only the parts that it needs.
  */
 export interface Document<Keys, State, Expansions, Body = JsonObject> {
   /** The values by which the document is filtered and sorted: one for each key that its collection declares. */
@@ -97,9 +97,9 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
   /** Compound indexes. A leading `-` means descending. `id` is allowed. */
   readonly indexes: readonly (readonly (KeyName<Types> | `-${KeyName<Types>}`)[])[];
   /**
-   * The aggregate in the state, and what its fields and the other values of the state usually are. View stores leave such
-   * values out. One of `fields` usually has the value that the body has, or else its default, or else the keys, or else
-   * null.
+   * Values of the state that view stores need not save, because they equal another value. The expected value of each of
+   * `fields` of the aggregate is the one in the body. If the body has none, it is the default, or else the key, or else
+   * null. The expected values of the state are `state_defaults`.
    */
   readonly repeats?: {
     readonly aggregate: string;
@@ -132,8 +132,9 @@ export interface ListsSpec<KeyName extends string = string> {
   /** There is a list for each value of each of these keys. A query that names several of them uses the first one. */
   readonly scopes: readonly KeyName[];
   /**
-   * The keys that lists are filtered by. The values of each key form groups: one per listed value, or those below a number
-   * and all others. A document with a scope has a value that is in a group, and a value of each key that a list is sorted by.
+   * The keys that lists are filtered by. Each key divides the documents into groups: one for each listed value, or two,
+   * with values below a number and with other values. A document in a list must have a value in a group, and a value that
+   * is not null for each key that a list is sorted by.
    */
   readonly filters: { readonly [Name in KeyName]?: readonly Key[] | { readonly below: number } };
   /** A view store stores the index of each order in this array, so add new orders at the end. */

@@ -133,6 +133,7 @@ export const isUnitCondition = (condition: KeyCondition | undefined): condition 
 
 /** A query by keys. Must be answered from an index. Never finds tombstones. */
 export interface ViewQuery {
+  /** A condition on a key with several values per document, such as `listing_id`, is described at `SharedLists`. */
   readonly where: Readonly<Record<string, KeyCondition>>;
   readonly order: SortOrder;
   /**

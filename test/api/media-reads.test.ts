@@ -314,6 +314,8 @@ describe('the media of a shop', () => {
       const page = async (query: string) => publicRead(`/api/media?publication_id=${id}&limit=1&${query}`);
       const before = await page('page=1');
       expect(idsOf(before)).toEqual([first]);
+      const after_second = (await page('page=2')).body.meta.pagination.next_cursor;
+      expect(idsOf(await page(`cursor=${after_second}`))).toEqual([third]);
       const path = `/api/publication/${id}`;
       const body = { media_ids: [late, third, first, second] };
       expect((await media.harness.request('PATCH', path, { token: media.token, body })).status).toBe(200);

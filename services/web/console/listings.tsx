@@ -22,10 +22,12 @@ const FIELDS: readonly FormField[] = [
 
 export const listPage: Page = async ({ client, query }) => {
   const visibility = query.get('visibility') === 'deleted' ? 'deleted' : 'all';
-  const found = await take(client.listings.list({ visibility }, { consistent: true }), LISTINGS_MAX);
+  const found = await take(client.listings.list({ visibility }, { consistent: true }), LISTINGS_MAX + 1);
   const notice =
-    found.length < LISTINGS_MAX ? undefined : { text: `Only ${LISTINGS_MAX} listings are shown.` };
-  const body = visibility === 'all' ? <Listings listings={found} /> : <DeletedListings listings={found} />;
+    found.length <= LISTINGS_MAX ? undefined : { text: `Only ${LISTINGS_MAX} listings are shown.` };
+  const listings = found.slice(0, LISTINGS_MAX);
+  const body =
+    visibility === 'all' ? <Listings listings={listings} /> : <DeletedListings listings={listings} />;
   return { title: 'Listings', body, notice };
 };
 

@@ -80,8 +80,8 @@ export class ListReader {
 
   /**
    * Merges the lists of several scopes. Reads each of them to the end of the page at most, and lets other work of the
-   * process run in between. A document that is in several of them has its first place. Undefined if one of the lists is not
-   * read without looking at other entries.
+   * process run in between. A document that is in several of them has its first place. Returns undefined if a
+   * list has conditions that its facets and its order do not express.
    */
   private async mergedPage(
     table: Table,
@@ -90,7 +90,9 @@ export class ListReader {
   ): Promise<SqlRow[] | undefined> {
     const { order, skip = 0, limit } = query;
     const { source, scope, shared } = table.lists!;
-    if (shared && query.where[shared.rank] !== undefined) return undefined;
+    const is_ranked = shared && (query.where[shared.rank] !== undefined || order[0]?.[0] === shared.rank);
+    // From a place on, a list may have documents again that have a lower rank, before the place, in another list.
+    if (is_ranked && (query.where[shared.rank] !== undefined || query.after)) return undefined;
     const keys = order.map(([key]) => `l.${column(table, key)}`);
     const sql = `SELECT page.value, ${keys.join(', ')} FROM json_each(?) AS page
       CROSS JOIN ${table.name} AS d ON d.rowid = page.value
@@ -321,7 +323,10 @@ export class ListReader {
     return few ?? this.filteredRows(table, part, query);
   }
 
-  /** Returns the page if few documents match one of the other conditions, a range that another list is sorted by. */
+  /**
+   * If at most `SORTED_MAX` documents match a range by which another list is sorted, reads them all, sorts them and returns the
+   * page. Otherwise returns undefined.
+   */
   private fewRows(table: Table, part: Part, { skip = 0, limit }: ViewQuery): RowIds | undefined {
     const range = rangeEntries(table, part);
     const total = range && this.size(table, range);

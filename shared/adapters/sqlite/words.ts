@@ -319,7 +319,8 @@ class WordReader {
     const matches = this.matchesOf(tiers.at(-1)!, new Budget(entriesOf(query)));
     const newest = await matches.highest(total_max);
     const is_complete = !matches.is_cut;
-    // If the search did not look at all documents, better tiers may have older matches, which count as well.
+    // If the search did not look at all documents, the better tiers are searched on their own and may add older matches. The
+    // whole sequence is then read, to count it.
     const end = is_complete ? Math.min(skip + limit, newest.length) : total_max;
     const sequence = is_complete && skip >= end ? [] : await this.sequence(newest, is_complete, tiers, end);
     const documents = await this.documents(sequence.slice(skip, Math.min(skip + limit, end)), query);
@@ -449,8 +450,11 @@ class WordReader {
       const rows = await this.run(() => this.connection.all(sql, [JSON.stringify(some)]));
       for (const [rank, words] of rows) tier_of.set(Number(rank), tierOf(String(words)));
     }
-    // A match that has just been deleted has no tier.
-    const order = (rank: number): number => tier_of.get(rank) ?? tiers.length;
+    // A match that has just been deleted or changed has no tier.
+    const order = (rank: number): number => {
+      const tier = tier_of.get(rank) ?? -1;
+      return tier === -1 ? tiers.length : tier;
+    };
     return [...matches].sort((a, b) => order(a) - order(b));
   }
 

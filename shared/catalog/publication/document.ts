@@ -110,7 +110,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     ['store_id', 'visibility', 'featured_rank', 'id'],
     ['store_id', 'visibility', 'external_id', 'id'],
     ['due_at', 'id'],
-    ['varies_in', 'price_max', 'id', 'price_up', 'visibility', 'listing_id', ...FILTERS],
+    ['varies_in', 'price_max', 'id', 'price_up', 'visibility'],
     ['deleted_in', '-deleted_at', '-id'],
   ],
 };

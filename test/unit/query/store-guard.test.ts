@@ -41,6 +41,11 @@ describe('the store guard of reads', () => {
       expect(await refusal(world.ask(path, { query: `store_id=${store.id}` }))).toBe('store_not_found');
   });
 
+  test('publications of a listing are store_not_found if its store is not active', async () => {
+    const query = `store_id=${closed.id}&listing_id=${hats.id}`;
+    expect(await refusal(world.ask('/api/publications', { query }))).toBe('store_not_found');
+  });
+
   describe('by id', () => {
     const publication = (id: string, query = '') => world.ask('/api/publication/:id', { id, query });
 
