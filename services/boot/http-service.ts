@@ -42,8 +42,8 @@ interface AllRole {
 }
 
 /**
- * Serves reads, writes, tokens and pages on one address. With a role, serves only reads (`query`) or only writes and tokens
- * (`command`). Rejects with the error of Node if the port cannot be opened.
+ * Serves HTTP on one address: only reads (`query`), only writes and tokens (`command`), or with an `AllRole` everything and
+ * the pages. Rejects with the error of Node if the port cannot be opened.
  */
 export async function startHttpService(
   runtime: Runtime,
@@ -57,8 +57,8 @@ export async function startHttpService(
     await control_log.stop();
     await page_views.stop(PAGE_VIEWS_TIMEOUT_MS);
   };
-  let url: string | undefined;
   // The pages get their tokens and their data from this address.
+  let url: string | undefined;
   const imports = new ImportJobs(runtime, join(runtime.config.DATA_DIR, 'imports'));
   const web: WebOptions | undefined =
     typeof role === 'object'

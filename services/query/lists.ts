@@ -151,7 +151,11 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const context = { version, store_id, mode };
   const whereOf = whereOfList(context, listing_ids, query);
   const list = {
-    ...{ listing_ids, query, mode, featured_first, place },
+    listing_ids,
+    query,
+    mode,
+    featured_first,
+    place,
     scope: wordScope(store_id, query.visibility),
     where: await whereOf(query),
     maintained_total: maintainedTotal([facets], query),
@@ -209,7 +213,10 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const context = { version, store_id, mode: effective_sort_mode };
   const whereOf = whereOfList(context, listing_ids, query);
   const list = {
-    ...{ listing_ids, query, mode: effective_sort_mode, place },
+    listing_ids,
+    query,
+    mode: effective_sort_mode,
+    place,
     scope: wordScope(store_id, visibility),
     where: await whereOf(query),
     featured_first: true,

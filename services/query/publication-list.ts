@@ -83,7 +83,8 @@ export function whereOfList(
   const one = listing_id === undefined ? { store_id: context.store_id } : { listing_id };
   const container = more.length === 0 ? one : { listing_id: { in: listing_ids! } };
   return async (filtered, facet) => ({
-    ...{ ...container, visibility: visibilityKey(visibility) },
+    ...container,
+    visibility: visibilityKey(visibility),
     ...(await filterKeys(context, filtered, facet)),
   });
 }

@@ -81,7 +81,8 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   const context = { version, store_id, mode: sortModeOfSearch(query) };
   const container = query.listing_id === undefined ? {} : { listing_id: query.listing_id };
   const whereOf: WhereOf = async (filtered, facet) => ({
-    ...{ ...scope, ...container },
+    ...scope,
+    ...container,
     ...(await filterKeys(context, filtered, facet)),
   });
   const filter = { scope, where: await whereOf(query) };

@@ -275,7 +275,13 @@ export class Sender {
       const duration_ms = Math.round(performance.now() - began_ms);
       if (response.status === GONE) this.inactive.abort();
       return { ...unsent, attempts: attempts + 1, duration_ms, response };
-    } catch {
+    } catch (error) {
+      // A stop interrupts requests. Every other error is one that `send` should have returned.
+      if (!this.killing.aborted)
+        this.parts.log.error(
+          { webhook_id: webhook.id, err: error },
+          'a message of a webhook could not be sent',
+        );
       return unsent;
     }
   }

@@ -3,7 +3,7 @@ import type { CollectionName, Key, StoredDocument, ViewDocument } from '../../ca
 import type { JsonObject } from '../../catalog/events/envelope';
 import { JsonText } from '../../catalog/json-text';
 import type { SortOrder } from '../../catalog/sorting';
-import { TextDocument, type Unit } from '../../catalog/stored-document';
+import { type SharedLists, TextDocument, type Unit } from '../../catalog/stored-document';
 import {
   ALL_PARTS,
   type DocumentPart,
@@ -168,7 +168,7 @@ export function filterOf(collection: StoredCollection, where: Where): Filter<Mon
       continue;
     }
     if (listed && key === shared?.rank) {
-      filter.ranked = condition === shared.rank_max ? { $nin: listed } : { $in: listed };
+      filter.ranked = isUnranked(condition, shared) ? { $nin: listed } : { $in: listed };
       continue;
     }
     if (isUnitCondition(condition)) {
@@ -191,6 +191,14 @@ export function listsIn({ spec }: StoredCollection, where: Where): readonly stri
   if (typeof condition === 'string') return [condition];
   const values = condition && typeof condition === 'object' && 'in' in condition ? condition.in : [null];
   return values.every((value) => typeof value === 'string') ? values : undefined;
+}
+
+/** Returns whether the condition is for documents without a rank in the lists. Throws if it is for single ranks. */
+function isUnranked(condition: KeyCondition, { rank, rank_max }: SharedLists): boolean {
+  if (condition === rank_max) return true;
+  const is_below = condition !== null && typeof condition === 'object' && 'lte' in condition;
+  if (is_below && condition.lte === rank_max - 1 && condition.gte === undefined) return false;
+  throw new Error(`a condition on ${rank} is for ranked documents or for all others`);
 }
 
 function excludedList(condition: KeyCondition): string | undefined {

@@ -30,9 +30,10 @@ interface Entries extends Bounds {
   readonly facets: readonly number[];
 }
 
-interface Part extends Entries {
+/** A run of entries of one list, in one direction: a page is made of the segments of its sequence. */
+interface Segment extends Entries {
   readonly direction: SortDirection;
-  /** Set if the part has the ranked rows only, in the order of this index. */
+  /** Set if the segment has the ranked rows only, in the order of this index. */
   readonly ranked?: RankedIndex;
   /** Of ranked rows: where the page begins. */
   readonly after?: ViewQuery['after'];
@@ -62,18 +63,18 @@ export class ListReader {
   async page(table: Table, query: ViewQuery): Promise<SqlRow[] | undefined> {
     const scopes = scopesOf(table, query.where);
     if (scopes) return this.mergedPage(table, query, scopes);
-    const parts = partsOf(table, query);
-    if (!parts) return undefined;
-    if (parts.length === 0) return [];
-    if (hasAny(parts[0]!.others)) {
-      const row_ids = await this.filteredPage(table, parts[0]!, query);
+    const segments = segmentsOf(table, query);
+    if (!segments) return undefined;
+    if (segments.length === 0) return [];
+    if (hasAny(segments[0]!.others)) {
+      const row_ids = await this.filteredPage(table, segments[0]!, query);
       return this.connection.attempt(() => this.documents(table, query, row_ids));
     }
     return this.snapshot(() =>
       this.documents(
         table,
         query,
-        this.shallowRows(table, parts, query) ?? this.rowsOfParts(table, parts, query),
+        this.shallowRows(table, segments, query) ?? this.rowsOfSegments(table, segments, query),
       ),
     );
   }
@@ -99,12 +100,12 @@ export class ListReader {
       CROSS JOIN ${source} AS l ON l.${scope} = ? AND l.id = d.id`;
     let first: { row_id: SqlValue; id: string; keys: Record<string, Key> }[] = [];
     for (const where of scopes) {
-      const parts = partsOf(table, { ...query, where });
-      if (!parts || hasAny(parts[0]!.others)) return undefined;
+      const segments = segmentsOf(table, { ...query, where });
+      if (!segments || hasAny(segments[0]!.others)) return undefined;
       await endLongTurn();
       const rows = await this.snapshot(() => {
-        const row_ids = this.rowsOfParts(table, parts, { ...query, skip: 0, limit: skip + limit });
-        return this.connection.all(sql, [JSON.stringify(row_ids), parts[0]!.scope]);
+        const row_ids = this.rowsOfSegments(table, segments, { ...query, skip: 0, limit: skip + limit });
+        return this.connection.all(sql, [JSON.stringify(row_ids), segments[0]!.scope]);
       });
       for (const [row_id, ...values] of rows) {
         const found = Object.fromEntries(order.map(([key], n) => [key, values[n]!]));
@@ -122,11 +123,11 @@ export class ListReader {
 
   /** Returns the row ids of a page in order. Throws if the query is not one of a list. */
   async rowIds(table: Table, query: ViewQuery): Promise<RowIds> {
-    const part = partOf(table, query.where, query.order);
-    if (!part) throw new Error(`no list of ${table.name} has these conditions and this order`);
-    if (hasAny(part.others)) return this.filteredPage(table, part, query);
+    const segment = segmentOf(table, query.where, query.order);
+    if (!segment) throw new Error(`no list of ${table.name} has these conditions and this order`);
+    if (hasAny(segment.others)) return this.filteredPage(table, segment, query);
     return this.snapshot(
-      () => this.shallowRows(table, [part], query) ?? this.rowsOfParts(table, [part], query),
+      () => this.shallowRows(table, [segment], query) ?? this.rowsOfSegments(table, [segment], query),
     );
   }
 
@@ -138,31 +139,31 @@ export class ListReader {
     const scopes = scopesOf(table, where) ?? [where];
     const { shared } = table.lists!;
     if (scopes.length > 1 && shared && where[shared.rank] !== undefined) return undefined;
-    const othersOf = ([part]: readonly Part[]): number => Object.keys(part!.others).length;
-    const [parts] = table
-      .lists!.all.map(({ key }) => scopes.flatMap((one) => partOf(table, one, orderByColumn(key)) ?? []))
+    const othersOf = ([segment]: readonly Segment[]): number => Object.keys(segment!.others).length;
+    const [segments] = table
+      .lists!.all.map(({ key }) => scopes.flatMap((one) => segmentOf(table, one, orderByColumn(key)) ?? []))
       .filter(({ length }) => length === scopes.length)
       .sort((a, b) => othersOf(a) - othersOf(b));
-    const [part] = parts ?? [];
-    if (!part) return undefined;
-    if (!hasAny(part.others)) return this.snapshot(() => this.sizeTogether(table, parts!));
+    const [segment] = segments ?? [];
+    if (!segment) return undefined;
+    if (!hasAny(segment.others)) return this.snapshot(() => this.sizeTogether(table, segments!));
     if (scopes.length > 1) return undefined;
     let count = 0;
-    for await (const [row] of this.inBuckets(table, part, 'count(*)')) count += Number(row?.[0]);
+    for await (const [row] of this.inBuckets(table, segment, 'count(*)')) count += Number(row?.[0]);
     return count;
   }
 
   /** Returns the number of documents in these lists of one order. */
-  private sizeTogether(table: Table, parts: readonly Part[]): number {
-    const sum = parts.reduce((total, part) => total + this.size(table, part), 0);
-    const [first] = parts;
-    if (!first || parts.length === 1 || !table.lists!.shared) return sum;
+  private sizeTogether(table: Table, segments: readonly Segment[]): number {
+    const sum = segments.reduce((total, segment) => total + this.size(table, segment), 0);
+    const [first] = segments;
+    if (!first || segments.length === 1 || !table.lists!.shared) return sum;
     const { source } = table.lists!;
     const { sql, parameters } = boundsSql(first.list, first);
     const repeated = this.connection.value(
       `SELECT count(*) - count(DISTINCT l.row) FROM ${source} AS l INDEXED BY ${sharedIndex(table.lists!)}
         WHERE l.scope IN (SELECT value FROM json_each(?)) AND l.is_shared = 1 AND ${facetIn(first)} ${sql}`,
-      [JSON.stringify(parts.map(({ scope }) => scope)), ...parameters],
+      [JSON.stringify(segments.map(({ scope }) => scope)), ...parameters],
     );
     return sum - Number(repeated);
   }
@@ -192,51 +193,57 @@ export class ListReader {
     return this.connection.all(sql, parameters).map(([row_id]) => row_id!);
   }
 
-  /** Returns the page if it is found near the start of the first part, without reading the buckets. */
-  private shallowRows(table: Table, [part]: readonly Part[], query: ViewQuery): RowIds | undefined {
+  /** Returns the page if it is found near the start of the first segment, without reading the buckets. */
+  private shallowRows(table: Table, [segment]: readonly Segment[], query: ViewQuery): RowIds | undefined {
     const { skip = 0, limit } = query;
-    if (!part || part.ranked || skip + limit > SCANNED_MAX) return undefined;
-    const { sql, parameters } = entriesSql(table, part.list, part.scope, part);
+    if (!segment || segment.ranked || skip + limit > SCANNED_MAX) return undefined;
+    const { sql, parameters } = entriesSql(table, segment.list, segment.scope, segment);
     const { row } = table.lists!;
-    const first = `SELECT l.${row} AS row_id, l.facet ${sql} ${orderOf(part.list, part.direction)} LIMIT ${SCANNED_MAX}`;
-    const rows = this.rows(`SELECT row_id FROM (${first}) AS l WHERE ${facetIn(part)} LIMIT ? OFFSET ?`, [
+    const first = `SELECT l.${row} AS row_id, l.facet ${sql} ${orderOf(segment.list, segment.direction)} LIMIT ${SCANNED_MAX}`;
+    const rows = this.rows(`SELECT row_id FROM (${first}) AS l WHERE ${facetIn(segment)} LIMIT ? OFFSET ?`, [
       ...parameters,
       ...[limit, skip],
     ]);
     return rows.length === limit ? rows : undefined;
   }
 
-  private rowsOfParts(table: Table, parts: readonly Part[], { skip = 0, limit }: ViewQuery): RowIds {
+  private rowsOfSegments(table: Table, segments: readonly Segment[], { skip = 0, limit }: ViewQuery): RowIds {
     const found: RowIds = [];
     let to_skip = skip;
-    for (const part of parts) {
-      const row_ids = this.rowsOf(table, part, to_skip, limit - found.length);
+    for (const segment of segments) {
+      const row_ids = this.rowsOf(table, segment, to_skip, limit - found.length);
       found.push(...row_ids);
       if (found.length === limit) break;
-      to_skip = row_ids.length > 0 ? 0 : Math.max(0, to_skip - this.size(table, part));
+      to_skip = row_ids.length > 0 ? 0 : Math.max(0, to_skip - this.size(table, segment));
     }
     return found;
   }
 
-  private rowsOf(table: Table, part: Part, skip: number, limit: number): RowIds {
-    if (part.facets.length === 0) return [];
-    if (part.ranked) return this.rankedRows(table, part, part.ranked, skip, limit);
-    const { start, end } = this.bounds(table, part);
-    if (part.direction === 'asc')
-      return this.between(table, part, start + skip, Math.min(end, start + skip + limit));
-    return this.between(table, part, Math.max(start, end - skip - limit), end - skip).reverse();
+  private rowsOf(table: Table, segment: Segment, skip: number, limit: number): RowIds {
+    if (segment.facets.length === 0) return [];
+    if (segment.ranked) return this.rankedRows(table, segment, segment.ranked, skip, limit);
+    const { start, end } = this.bounds(table, segment);
+    if (segment.direction === 'asc')
+      return this.between(table, segment, start + skip, Math.min(end, start + skip + limit));
+    return this.between(table, segment, Math.max(start, end - skip - limit), end - skip).reverse();
   }
 
-  private rankedRows(table: Table, part: Part, ranked: RankedIndex, skip: number, limit: number): RowIds {
+  private rankedRows(
+    table: Table,
+    segment: Segment,
+    ranked: RankedIndex,
+    skip: number,
+    limit: number,
+  ): RowIds {
     const { source, scope, row } = table.lists!;
     const { name, rank, key, descending } = ranked;
     const columns = [rank, key, 'id'].map((one) => `l.${one}`);
-    const after = afterSql(columns, ['asc', part.direction, part.direction], part.after);
+    const after = afterSql(columns, ['asc', segment.direction, segment.direction], segment.after);
     const direction = descending ? 'DESC' : 'ASC';
     const sql = `SELECT l.${row} FROM ${source} AS l INDEXED BY ${name}
-      WHERE l.${scope} = ? AND l.${rank} < ${ranked.limit} AND ${facetIn(part)} AND ${after.sql}
+      WHERE l.${scope} = ? AND l.${rank} < ${ranked.limit} AND ${facetIn(segment)} AND ${after.sql}
       ORDER BY l.${rank}, l.${key} ${direction}, l.id ${direction} LIMIT ? OFFSET ?`;
-    return this.rows(sql, [part.scope, ...after.parameters, limit, skip]);
+    return this.rows(sql, [segment.scope, ...after.parameters, limit, skip]);
   }
 
   /** Returns the number of matching entries. */
@@ -318,39 +325,43 @@ export class ListReader {
     }));
   }
 
-  private async filteredPage(table: Table, part: Part, query: ViewQuery): Promise<RowIds> {
-    const few = await this.snapshot(() => this.fewRows(table, part, query));
-    return few ?? this.filteredRows(table, part, query);
+  private async filteredPage(table: Table, segment: Segment, query: ViewQuery): Promise<RowIds> {
+    const few = await this.snapshot(() => this.fewRows(table, segment, query));
+    return few ?? this.filteredRows(table, segment, query);
   }
 
   /**
    * If at most `SORTED_MAX` documents match a range by which another list is sorted, reads them all, sorts them and returns the
    * page. Otherwise returns undefined.
    */
-  private fewRows(table: Table, part: Part, { skip = 0, limit }: ViewQuery): RowIds | undefined {
-    const range = rangeEntries(table, part);
+  private fewRows(table: Table, segment: Segment, { skip = 0, limit }: ViewQuery): RowIds | undefined {
+    const range = rangeEntries(table, segment);
     const total = range && this.size(table, range);
     if (range === undefined || total! > SORTED_MAX) return undefined;
     if (skip >= total!) return [];
     const { sql, parameters } = entriesSql(table, range.list, range.scope, range);
-    const within = boundsSql(part.list, part);
+    const within = boundsSql(segment.list, segment);
     const others = listConditionSql(table, range.others);
-    const order = `${orderOf(part.list, part.direction)} LIMIT ? OFFSET ?`;
+    const order = `${orderOf(segment.list, segment.direction)} LIMIT ? OFFSET ?`;
     return this.rows(
-      `SELECT l.${table.lists!.row} ${sql} AND ${facetIn(part)} AND ${others.sql} ${within.sql} ${order}`,
+      `SELECT l.${table.lists!.row} ${sql} AND ${facetIn(segment)} AND ${others.sql} ${within.sql} ${order}`,
       [...parameters, ...others.parameters, ...within.parameters, ...[limit, skip]],
     );
   }
 
   /** Looks for the page bucket by bucket, because buckets do not count the entries that match all conditions. */
-  private async filteredRows(table: Table, part: Part, { skip = 0, limit }: ViewQuery): Promise<RowIds> {
+  private async filteredRows(
+    table: Table,
+    segment: Segment,
+    { skip = 0, limit }: ViewQuery,
+  ): Promise<RowIds> {
     const found = new Set<SqlValue>();
     let to_skip = skip;
     for await (const rows of this.inBuckets(
       table,
-      part,
+      segment,
       `l.${table.lists!.row}`,
-      orderOf(part.list, part.direction),
+      orderOf(segment.list, segment.direction),
     )) {
       for (const [row_id] of rows.slice(to_skip, to_skip + limit - found.size)) found.add(row_id!);
       to_skip = Math.max(0, to_skip - rows.length);
@@ -360,18 +371,23 @@ export class ListReader {
   }
 
   /** Selects from the matching entries of each bucket, in their order, and lets other work of the process run in between. */
-  private async *inBuckets(table: Table, part: Part, columns: string, order = ''): AsyncGenerator<SqlRow[]> {
+  private async *inBuckets(
+    table: Table,
+    segment: Segment,
+    columns: string,
+    order = '',
+  ): AsyncGenerator<SqlRow[]> {
     const buckets = await this.connection.attempt(() =>
-      this.buckets(table, part, { condition: 'true', parameters: [], order: 'first_key, first_id' }),
+      this.buckets(table, segment, { condition: 'true', parameters: [], order: 'first_key, first_id' }),
     );
     const spans = buckets.map((from, index) => ({ from, to: buckets[index + 1] }));
-    const others = listConditionSql(table, part.others);
-    const within = boundsSql(part.list, part);
-    for (const span of part.direction === 'asc' ? spans : spans.reverse()) {
+    const others = listConditionSql(table, segment.others);
+    const within = boundsSql(segment.list, segment);
+    for (const span of segment.direction === 'asc' ? spans : spans.reverse()) {
       if (span.from.size === 0) continue;
       await endLongTurn();
-      const { sql, parameters } = entriesSql(table, part.list, part.scope, span);
-      const matching = `SELECT ${columns} ${sql} AND ${facetIn(part)} AND ${others.sql} ${within.sql} ${order}`;
+      const { sql, parameters } = entriesSql(table, segment.list, segment.scope, span);
+      const matching = `SELECT ${columns} ${sql} AND ${facetIn(segment)} AND ${others.sql} ${within.sql} ${order}`;
       yield await this.connection.attempt(() =>
         this.connection.all(matching, [...parameters, ...others.parameters, ...within.parameters]),
       );
@@ -413,28 +429,28 @@ function listConditionSql(table: Table, where: Where): Query {
  * Returns the lists that the sequence of a query consists of, none if it ends before its place. Undefined if the query is
  * not one of lists.
  */
-function partsOf(table: Table, { where, order, after }: ViewQuery): readonly Part[] | undefined {
-  const part = partOf(table, where, order);
-  if (part) return [after ? partAfter(part, after) : part];
-  const parts = rankedParts(table, where, order);
-  if (!parts || !after) return parts;
+function segmentsOf(table: Table, { where, order, after }: ViewQuery): readonly Segment[] | undefined {
+  const segment = segmentOf(table, where, order);
+  if (segment) return [after ? segmentAfter(segment, after) : segment];
+  const segments = rankedSegments(table, where, order);
+  if (!segments || !after) return segments;
   const [rank, ...place] = after;
-  return parts.flatMap((one) => {
+  return segments.flatMap((one) => {
     if (one.ranked) return Number(rank) < one.ranked.limit ? { ...one, after } : [];
-    return Number(rank) < table.lists!.shared!.rank_max ? one : partAfter(one, place);
+    return Number(rank) < table.lists!.shared!.rank_max ? one : segmentAfter(one, place);
   });
 }
 
-/** Narrows the part to the entries after the one with this key and this id. Bounds that it has are numbers. */
-function partAfter(part: Part, after: NonNullable<ViewQuery['after']>): Part {
+/** Narrows the segment to the entries after the one with this key and this id. Bounds that it has are numbers. */
+function segmentAfter(segment: Segment, after: NonNullable<ViewQuery['after']>): Segment {
   const place = { key: after[0]!, id: after.at(-1)! };
-  const { direction, from, to } = part;
+  const { direction, from, to } = segment;
   if (direction === 'asc')
-    return from && place.key < from.key! ? part : { ...part, from: { ...place, is_behind: true } };
-  return to && place.key >= to.key! ? part : { ...part, to: place };
+    return from && place.key < from.key! ? segment : { ...segment, from: { ...place, is_behind: true } };
+  return to && place.key >= to.key! ? segment : { ...segment, to: place };
 }
 
-function partOf(table: Table, where: Where, order: SortOrder): Part | undefined {
+function segmentOf(table: Table, where: Where, order: SortOrder): Segment | undefined {
   const key = listKeyOf(order);
   const scope_key = table.lists?.scopes.find((name) => typeof where[name] === 'string');
   if (key === undefined || scope_key === undefined) return undefined;
@@ -451,7 +467,7 @@ function partOf(table: Table, where: Where, order: SortOrder): Part | undefined 
 }
 
 /** Returns the ranked rows and then all others, as far as the query asks for them, if that is the order. */
-function rankedParts(table: Table, where: Where, [first, ...rest]: SortOrder): Part[] | undefined {
+function rankedSegments(table: Table, where: Where, [first, ...rest]: SortOrder): Segment[] | undefined {
   const key = listKeyOf(rest);
   if (!first || !key || first[1] !== 'asc' || first[0] !== table.lists?.shared?.rank) return undefined;
   const { [first[0]]: condition, ...others } = where;
@@ -461,8 +477,8 @@ function rankedParts(table: Table, where: Where, [first, ...rest]: SortOrder): P
   if (!index) return undefined;
   const below: KeyCondition = { lte: index.limit - 1 };
   const is_one = condition !== undefined;
-  const ranked = partOf(table, { ...others, [first[0]]: is_one ? condition : below }, rest);
-  const unranked = partOf(table, { ...others, [first[0]]: index.limit }, rest);
+  const ranked = segmentOf(table, { ...others, [first[0]]: is_one ? condition : below }, rest);
+  const unranked = segmentOf(table, { ...others, [first[0]]: index.limit }, rest);
   if (!ranked || !unranked || hasAny(ranked.others)) return undefined;
   if (condition === index.limit) return [unranked];
   return [{ ...ranked, ranked: index }, ...(is_one ? [] : [unranked])];
@@ -491,12 +507,12 @@ function boundsOf(condition: KeyCondition): Pick<Entries, 'from' | 'to'> | undef
   };
 }
 
-/** Returns the entries of a list that is sorted by one of the other conditions of the part, if one is such a range. */
-function rangeEntries(table: Table, part: Part): Part | undefined {
+/** Returns the entries of a list that is sorted by one of the other conditions of the segment, if one is such a range. */
+function rangeEntries(table: Table, segment: Segment): Segment | undefined {
   for (const list of table.lists!.all) {
-    const { [list.key.slice(KEY_COLUMN.length)]: range, ...others } = part.others;
+    const { [list.key.slice(KEY_COLUMN.length)]: range, ...others } = segment.others;
     const bounds = range !== undefined && boundsOf(range);
-    if (bounds) return { ...part, list, from: bounds.from, to: bounds.to, others };
+    if (bounds) return { ...segment, list, from: bounds.from, to: bounds.to, others };
   }
   return undefined;
 }

@@ -98,15 +98,15 @@ export async function searchPage(
   throw new Error('a search with several tiers returns the newest documents first');
 }
 
-/** Reads a page of the documents with the most of some words. `lists` has the documents that have none of them. */
+/** Reads a page of the documents with the most of some words. `list_reader` finds the documents that have none of them. */
 export async function relatedPage(
   connection: SqliteConnection,
   table: Table,
   query: RelatedQuery,
-  lists: ListReader,
+  list_reader: ListReader,
 ): Promise<StoredDocument[]> {
   const index = await WordReader.open(connection, table, query);
-  return index && query.limit > 0 ? index.related(query, lists) : [];
+  return index && query.limit > 0 ? index.related(query, list_reader) : [];
 }
 
 /** Returns the matches that occur in the scope, with one look-up in the vocabulary per match. */
@@ -205,9 +205,9 @@ class WordReader {
     const { [shared.scope]: lists, [shared.rank]: rank, ...others } = where;
     const excluded = excludedValue(lists!);
     const values = excluded === null ? valuesOf(lists!) : [excluded];
-    const is_ranked = rank === undefined ? undefined : isRanked(rank, shared.rank_max);
+    const wanted = rank === undefined ? undefined : wantedRanks(rank, shared.rank_max);
     const is_known =
-      values?.every((value) => typeof value === 'string') && (rank === undefined || is_ranked !== undefined);
+      values?.every((value) => typeof value === 'string') && (rank === undefined || wanted !== undefined);
     if (!is_known || values.length === 0) return where;
     const having = (each: boolean): string =>
       anyTerm(values.map((value) => this.inAnyTag(shared.wordOf(String(value), each))));
@@ -216,8 +216,8 @@ class WordReader {
       this.excluded.push(all);
       return rank === undefined ? others : { ...others, [shared.rank]: rank };
     }
-    this.demanded.push(is_ranked ? having(true) : all);
-    if (is_ranked === false) this.excluded.push(having(true));
+    this.demanded.push(wanted === 'ranked' ? having(true) : all);
+    if (wanted === 'unranked') this.excluded.push(having(true));
     return others;
   }
 
@@ -363,7 +363,7 @@ class WordReader {
   }
 
   /** Returns a page of the documents that fulfil the conditions, sorted by how many of the words they have, then by age. */
-  async related(query: RelatedQuery, lists: ListReader): Promise<StoredDocument[]> {
+  async related(query: RelatedQuery, list_reader: ListReader): Promise<StoredDocument[]> {
     const { words, order, skip = 0, limit } = query;
     const budget = new Budget(MATCH_ENTRIES);
     const shared = new Map<number, number>();
@@ -379,7 +379,11 @@ class WordReader {
       // The documents that share no word come after all others.
       const first = Math.max(0, skip - nearest.length);
       const end = skip + limit - nearest.length;
-      const row_ids = await lists.rowIds(this.table, { ...query, skip: 0, limit: end + nearest.length });
+      const row_ids = await list_reader.rowIds(this.table, {
+        ...query,
+        skip: 0,
+        limit: end + nearest.length,
+      });
       const others = (await this.ranksOf(row_ids)).filter((rank) => !shared.has(rank));
       page.push(...others.slice(first, end));
     }
@@ -409,11 +413,11 @@ class WordReader {
           CROSS JOIN ${this.names.entries} AS e ON e.rank = m.value
           CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row)
       WHERE ${after.sql} ORDER BY ${terms.join(', ')} LIMIT ?`;
-    const scopes = columns.flatMap(({ parameters }) => parameters);
+    const of_columns = columns.flatMap(({ parameters }) => parameters);
     const first: { rank: number; id: string; keys: Record<string, Key> }[] = [];
     for (const some of inChunks(ranks, SORTED_AT_ONCE)) {
       const rows = await this.run(() =>
-        this.connection.all(sql, [...scopes, JSON.stringify(some), ...after.parameters, count]),
+        this.connection.all(sql, [...of_columns, JSON.stringify(some), ...after.parameters, count]),
       );
       for (const [rank, ...values] of rows) {
         const keys = Object.fromEntries(order.map(([key], n) => [key, values[n]!]));
@@ -696,11 +700,10 @@ function valuesOf(condition: KeyCondition): readonly Key[] | undefined {
   return 'in' in condition ? condition.in : undefined;
 }
 
-/** Returns whether the condition demands a rank below the limit or the limit itself. Undefined if it demands neither. */
-function isRanked(condition: KeyCondition, limit: number): boolean | undefined {
-  if (condition === limit) return false;
-  const is_below = isSame(condition, { lte: limit - 1 });
-  return is_below ? true : undefined;
+/** Returns whether the condition is for ranks below the limit or for the limit itself. Undefined if it is for others. */
+function wantedRanks(condition: KeyCondition, limit: number): 'ranked' | 'unranked' | undefined {
+  if (condition === limit) return 'unranked';
+  return isSame(condition, { lte: limit - 1 }) ? 'ranked' : undefined;
 }
 
 function excludedValue(condition: KeyCondition): Key {
