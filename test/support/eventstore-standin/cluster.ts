@@ -69,6 +69,13 @@ export class StandInCluster implements Membership {
     this.resign();
   }
 
+  /** Leaves the nodes without a leader for the time of an election. */
+  async elect(): Promise<void> {
+    this.loseQuorum();
+    await sleep(ELECTION_MS);
+    this.resign();
+  }
+
   async stop(): Promise<void> {
     for (const node of this.nodes) await node.stop();
   }
