@@ -165,6 +165,12 @@ function parseUncached<Output>(schema: z.ZodType<Output>, query: QueryParameters
     const prefix = prefixOf(name);
     if (prefix !== undefined) {
       const names = Object.keys(query).filter((one) => one.startsWith(prefix) && one !== prefix);
+      const refused = names.find((one) => one === `${prefix}__proto__`);
+      // Copies of an object do not have this key, so the filter would be lost.
+      if (refused)
+        throw CatalogError.ofFaults([
+          { condition: 'invalid_query', field: refused, constraint: 'another name' },
+        ]);
       const lists = names.map((one) => [one.slice(prefix.length), valuesOf(query, one)] as const);
       if (lists.length > 0) input[name] = Object.fromEntries(lists);
       continue;

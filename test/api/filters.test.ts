@@ -208,6 +208,7 @@ describe('filters by labels', () => {
     [Array.from({ length: 51 }, (_, n) => `tag=${n}`).join('&'), 'tag'],
     ['attributes.size=', 'attributes.size'],
     ['attributes.size=%ff', 'attributes.size'],
+    ['option.__proto__=x', 'option.__proto__'],
     [Array.from({ length: 21 }, (_, n) => `attributes.${n}=1`).join('&'), 'attributes.<name>'],
   ])('%s is refused', async (query, field) => {
     const { status, body } = await harness.request('GET', `/api/publications?${query}`, shop.public);
