@@ -209,7 +209,7 @@ function grantedPermissions(key: Pick<CheckedApiKey, 'type' | 'permissions'>): P
 }
 
 /**
- * Returns the environment of a key: the one of its stores (docs/interface/access.md#api-keys). Throws `field_invalid` if a
+ * Returns the environment of a key: the environment of its stores (docs/interface/access.md#api-keys). Throws `field_invalid` if a
  * store does not exist, belongs to another account, or is in another environment than the other stores or the input.
  */
 function environmentOf(

@@ -91,7 +91,7 @@ export interface CommandsDefinition<F extends Fields, Resource extends FieldReso
   readonly spans: readonly (readonly [start: keyof F & string, end: keyof F & string])[];
 }
 
-/** The commands of a resource with declared fields and media. Their steps are those of `execute`. */
+/** The commands of a resource with declared fields and media. `execute` describes the steps of each command. */
 export class ResourceCommands<
   F extends Fields,
   Resource extends MediaResource,

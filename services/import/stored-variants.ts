@@ -44,7 +44,7 @@ export function forVariantsOf(
   return { wanted: { ...wanted, ...kept } as NewPublication, ignored };
 }
 
-/** Returns the stored variants that stay although the file, of which some rows are invalid, does not contain them. */
+/** Returns the stored variants that an import keeps because invalid rows of the file may have contained them. */
 function variantsToKeep(
   stored: Publication['variants'],
   variants: NonNullable<NewPublication['variants']>,

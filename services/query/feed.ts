@@ -49,7 +49,7 @@ export class Feed {
     }
   }
 
-  /** Returns the changes after a place, and how many wake-ups there were before. Those who follow share what it reads. */
+  /** Returns the changes after a place, and the number of wake-ups before the read. All followers of the log share what is read. */
   async readShared(after: Place, live: LiveChanges): ReturnType<LiveChanges['shared']> {
     const { seen } = live;
     const page = live.pageAfter(after, this.filter);

@@ -255,8 +255,8 @@ export function formatPrice(amount: number): string {
 }
 
 /**
- * Active codes of ISO 4217, with those of funds, metals and tests (docs/interface/requests.md#money): list one of the maintenance
- * agency, as of January 2026 (https://www.six-group.com/en/products-services/financial-information/data-standards.html).
+ * Active currency codes of ISO 4217, including the codes of funds, metals and tests (docs/interface/requests.md#money). They are
+ * list one of the maintenance agency, as of January 2026 (https://www.six-group.com/en/products-services/financial-information/data-standards.html).
  * The list is part of the service, because the list of the runtime depends on its version and has no fund codes.
  */
 const ACTIVE = `

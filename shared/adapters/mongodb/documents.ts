@@ -15,6 +15,7 @@ import {
   type WordScope,
   type WordTerms,
 } from '../../ports/view-store';
+import { excludedValue, namedValues } from '../key-conditions';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
 import { assertKey, assertUnits, type StoredCollection, wordScope } from '../stored-collections';
 
@@ -163,8 +164,8 @@ export function filterOf(collection: StoredCollection, where: Where): Filter<Mon
   const shared = collection.spec.lists?.shared;
   const listed = shared && listsIn(collection, where);
   for (const [key, condition] of Object.entries(where)) {
-    if (key === shared?.scope && (listed || excludedList(condition) !== undefined)) {
-      filter.lists = listed ? { $in: [...listed] } : { $ne: excludedList(condition) };
+    if (key === shared?.scope && (listed || excludedValue(condition) !== null)) {
+      filter.lists = listed ? { $in: [...listed] } : { $ne: excludedValue(condition) };
       continue;
     }
     if (listed && key === shared?.rank) {
@@ -188,9 +189,8 @@ export function filterOf(collection: StoredCollection, where: Where): Filter<Mon
 /** Returns the lists of `SharedLists` that the conditions name. Undefined if they name none. */
 export function listsIn({ spec }: StoredCollection, where: Where): readonly string[] | undefined {
   const condition = spec.lists?.shared && where[spec.lists.shared.scope];
-  if (typeof condition === 'string') return [condition];
-  const values = condition && typeof condition === 'object' && 'in' in condition ? condition.in : [null];
-  return values.every((value) => typeof value === 'string') ? values : undefined;
+  const values = condition === undefined ? undefined : namedValues(condition);
+  return values?.every((value) => typeof value === 'string') ? values : undefined;
 }
 
 /** Returns whether the condition is for documents without a rank in the lists. Throws if it is for single ranks. */
@@ -199,11 +199,6 @@ function isUnranked(condition: KeyCondition, { rank, rank_max }: SharedLists): b
   const is_below = condition !== null && typeof condition === 'object' && 'lte' in condition;
   if (is_below && condition.lte === rank_max - 1 && condition.gte === undefined) return false;
   throw new Error(`a condition on ${rank} is for ranked documents or for all others`);
-}
-
-function excludedList(condition: KeyCondition): string | undefined {
-  const is_excluded = condition !== null && typeof condition === 'object' && 'not' in condition;
-  return is_excluded && typeof condition.not === 'string' ? condition.not : undefined;
 }
 
 function termOf(condition: Exclude<KeyCondition, UnitCondition>): unknown {

@@ -16,6 +16,7 @@ import {
   type UnitCondition,
   type ViewQuery,
 } from '../../ports/view-store';
+import { excludedValue, namedValues } from '../key-conditions';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
 import { assertUnits } from '../stored-collections';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
@@ -349,7 +350,7 @@ function keyIn(table: Table, where: Where, key: string): string {
 
 /** Returns the values of the scope column that a condition on the key of shared lists names. Undefined if it names none. */
 export function scopesIn(table: Table, condition: KeyCondition | undefined): string[] | undefined {
-  const values = condition === undefined ? undefined : (inList(condition) ?? [condition]);
+  const values = condition === undefined ? undefined : namedValues(condition);
   if (!values?.every((value) => typeof value === 'string')) return undefined;
   return values.map((value) => scopeValue(table.lists!, table.lists!.shared!.scope, value));
 }
@@ -401,7 +402,9 @@ export function scanQuery(
 
 /** Returns true if no document can match, because a condition is an empty `in` or an empty range. */
 export function matchesNothing(where: Where): boolean {
-  return Object.values(where).some((condition) => inList(condition)?.length === 0 || isEmptyRange(condition));
+  return Object.values(where).some(
+    (condition) => namedValues(condition)?.length === 0 || isEmptyRange(condition),
+  );
 }
 
 function isEmptyRange(condition: KeyCondition): boolean {
@@ -411,11 +414,6 @@ function isEmptyRange(condition: KeyCondition): boolean {
     lte?: number;
   };
   return gte > lte;
-}
-
-function inList(condition: KeyCondition): readonly Key[] | undefined {
-  const is_list = condition !== null && typeof condition === 'object' && 'in' in condition;
-  return is_list ? [...new Set(condition.in)] : undefined;
 }
 
 /** Returns the condition for existing documents. `alias`: the name of the table in the statement. */
@@ -454,10 +452,9 @@ export function conditionTerms(table: Table, where: Where, alias: string): Term[
         parameters: [...lists.parameters, ...parameters],
       }));
     }
-    const excluded =
-      key === shared?.scope && condition !== null && typeof condition === 'object' && 'not' in condition;
-    if (excluded && typeof condition.not === 'string') {
-      const none = conditionSql(table, { [key]: condition.not }, alias);
+    const excluded = excludedValue(condition);
+    if (key === shared?.scope && excluded !== null) {
+      const none = conditionSql(table, { [key]: excluded }, alias);
       return [{ ...none, sql: `NOT ${none.sql}`, matches_null: true }];
     }
     return keyTerms(`${alias}.${column(table, key)}`, condition);

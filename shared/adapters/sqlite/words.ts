@@ -17,6 +17,7 @@ import {
   type WordSearchResult,
   type WordTerms,
 } from '../../ports/view-store';
+import { excludedValue, namedValues } from '../key-conditions';
 import { wordScope } from '../stored-collections';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import {
@@ -204,7 +205,7 @@ class WordReader {
     if (!shared || where[shared.scope] === undefined) return where;
     const { [shared.scope]: lists, [shared.rank]: rank, ...others } = where;
     const excluded = excludedValue(lists!);
-    const values = excluded === null ? valuesOf(lists!) : [excluded];
+    const values = excluded === null ? namedValues(lists!) : [excluded];
     const wanted = rank === undefined ? undefined : wantedRanks(rank, shared.rank_max);
     const is_known =
       values?.every((value) => typeof value === 'string') && (rank === undefined || wanted !== undefined);
@@ -232,8 +233,8 @@ class WordReader {
   }
 
   /**
-   * Returns the documents that match all of these expressions of FTS5, of which `words` are words of the search. Reads the
-   * ranks as one text, because rows are slow to convert.
+   * Returns the documents that match all of these expressions of FTS5. The number of expressions that are words of the
+   * search is `words`. Reads the ranks as one text, because rows are slow to convert.
    */
   private listOf(expressions: readonly string[], words: number, first_size?: number): RankList {
     const { terms } = this.names;
@@ -694,20 +695,10 @@ function scopesOf(table: Table, scope: WordScope): string[] {
   return combinations.map(scopeHash);
 }
 
-/** Returns the values that a condition names. Undefined if it names none. */
-function valuesOf(condition: KeyCondition): readonly Key[] | undefined {
-  if (condition === null || typeof condition !== 'object') return [condition];
-  return 'in' in condition ? condition.in : undefined;
-}
-
 /** Returns whether the condition is for ranks below the limit or for the limit itself. Undefined if it is for others. */
 function wantedRanks(condition: KeyCondition, limit: number): 'ranked' | 'unranked' | undefined {
   if (condition === limit) return 'unranked';
   return isSame(condition, { lte: limit - 1 }) ? 'ranked' : undefined;
-}
-
-function excludedValue(condition: KeyCondition): Key {
-  return condition !== null && typeof condition === 'object' && 'not' in condition ? condition.not : null;
 }
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
