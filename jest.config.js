@@ -23,7 +23,7 @@ const ON_SERVERS = 'test/(contract/(eventstoredb|mongodb|bullmq|redis)|fault/(se
 const TESTS = join(__dirname, 'dist', 'test');
 const TOGETHER = join(TESTS, 'together');
 /** In how many parts the test files of a folder run. */
-const PARTS = { api: 6, contract: 2, fault: 6, unit: 4 };
+const PARTS = { api: 6, console: 2, contract: 2, fault: 6, unit: 4 };
 
 /**
  * Writes test files that each run a part of a folder's test files in one process. Loading the product for each file anew was a

@@ -15,6 +15,7 @@ const CHECKS = {
   'types of the client': emits
     ? 'npm run -s build -w catalog-client'
     : 'tsc -p tsconfig.client.json --noEmit',
+  'types of the console': 'tsc -p services/web/console/tsconfig.json',
   'unused exports': 'knip --no-progress',
 };
 

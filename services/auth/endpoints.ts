@@ -25,13 +25,10 @@ export interface AuthOptions {
 export function authEndpoints(options: AuthOptions): AuthEndpoints {
   const { authenticator } = options;
   const { issueToken: issue, refreshToken: refresh, validateToken: validate } = operations;
-  const issueFor = (key: ApiKey, ttl_s: number): JsonObject => {
-    void recordUse(options, key);
-    return issueToken(options, key, ttl_s);
-  };
+  const issueFor = (key: ApiKey, ttl_s: number) => issueToken(options, key, ttl_s);
   return {
     [issue.path]: endpoint('token', issue.messages, async (header) => {
-      const key = await findKey(authenticator, header('x-api-key') ?? '');
+      const key = await findUsableKey(authenticator, header('x-api-key') ?? '');
       return exchange(key, (body) => issueFor(key, parseBody(issue.schema, body).ttl_minutes * 60));
     }),
     // Checks the key again. The new token has the lifetime of the old one (docs/interface/access.md#tokens).
@@ -70,7 +67,8 @@ function endpoint(
   };
 }
 
-async function findKey(authenticator: Authenticator, api_key: string): Promise<ApiKey> {
+/** Returns the key. Rejects with `unauthenticated` if it is empty, with `key_revoked` or `key_invalid` if it cannot be used. */
+export async function findUsableKey(authenticator: Authenticator, api_key: string): Promise<ApiKey> {
   if (api_key === '') throw new CatalogError('unauthenticated');
   // Other texts are rejected without a look-up.
   if (!isApiKeyText(api_key)) throw new CatalogError('key_invalid');
@@ -87,7 +85,10 @@ function exchange(key: ApiKey, respond: AuthExchange['respond']): AuthExchange {
   return { api_key_id: key.id, key_type: key.type, respond };
 }
 
-function issueToken({ tokens }: AuthOptions, key: ApiKey, ttl_s: number): JsonObject {
+/** Returns a token for the key, as `POST /auth/token` answers. Records that the key was used. */
+export function issueToken(options: AuthOptions, key: ApiKey, ttl_s: number): JsonObject {
+  const { tokens } = options;
+  void recordUse(options, key);
   const { id: api_key_id, account_id, type: key_type, environment: env } = key;
   const stores = [...key.stores];
   const token = tokens.sign(

@@ -2,15 +2,16 @@ import type { RequestListener } from 'node:http';
 import type { Maintain } from '../../projections/maintenance/tasks';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { errorCatalogue } from '../../shared/api/error-catalogue';
-import { tokens as tokenOperations } from '../../shared/api/operations/tokens';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
 import { Authenticator, type ControlChanges } from '../../shared/http/auth';
 import { Limits } from '../../shared/http/rate-limit';
 import type { Route } from '../../shared/http/route';
+import type { Sessions } from '../../shared/http/sessions';
 import { loadTokenKeys } from '../../shared/http/token-keys';
 import { TokenCodec } from '../../shared/http/tokens';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ApiKeyId } from '../../shared/kernel/ids';
+import { consoleSessionRoutes } from '../auth/console-session';
 import { ControlLog } from '../auth/control-log';
 import { authEndpoints } from '../auth/endpoints';
 import { recordApiKeyUse } from '../command/api-key';
@@ -25,9 +26,7 @@ import { pictureRoute } from '../media/public-files';
 import { freshnessHeaders } from '../metrics/freshness';
 import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
-import { operatorRoutes } from '../web/console/operator';
-import { type ConsoleDeps, consoleRoutes } from '../web/console/routes';
-import type { Sessions } from '../web/console/sessions';
+import { consoleFiles } from '../web/console-files';
 import { type Connection, shopRoutes } from '../web/shop/routes';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';
@@ -52,8 +51,9 @@ export async function buildSharedParts(runtime: Runtime, changes: ControlChanges
     system,
     onCache: metrics.onCache,
   });
+  const auth_options = { authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) };
   return {
-    auth: authEndpoints({ authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) }),
+    auth_options,
     options: {
       config,
       log,
@@ -95,11 +95,11 @@ export function startControlLog({ events, views, log }: Runtime): ControlLog {
 }
 
 /** Builds the app for writes and tokens: `services/command` and `services/auth`. */
-export function buildCommandApp(runtime: Runtime, { auth, options }: SharedParts): RequestListener {
+export function buildCommandApp(runtime: Runtime, { auth_options, options }: SharedParts): RequestListener {
   const { config, system, events, views, log, blobs, mediaTasks, metrics } = runtime;
   return buildApp({
     ...options,
-    auth,
+    auth: authEndpoints(auth_options),
     idempotency_store: runtime.idempotency,
     routes: commandRoutes({
       ...{ config, system, events, views, log, blobs, mediaTasks },
@@ -133,7 +133,8 @@ function confirmNotFound(handler: Route['handler'], { log_matches }: Runtime): R
 export interface WebOptions {
   /** Returns the address and the key of the shop, undefined if there is none. */
   readonly connectShop: () => Promise<Connection | undefined>;
-  readonly connectConsole: ConsoleDeps['connect'];
+  /** Whether there is a console for merchants. */
+  readonly has_console: boolean;
   readonly imports: ImportJobs;
   readonly sessions: Sessions;
   /** Without it, there are no pages for operators. */
@@ -147,7 +148,7 @@ export interface WebOptions {
  */
 export function buildQueryApp(
   runtime: Runtime,
-  { auth, options }: SharedParts,
+  { auth_options, options }: SharedParts,
   recordPageView: RecordPageView,
   web?: WebOptions,
 ): RequestListener {
@@ -158,13 +159,8 @@ export function buildQueryApp(
   const pages = web
     ? [
         ...shopRoutes(web.connectShop, startRoute()),
-        ...consoleRoutes({
-          ...{ imports: web.imports, sessions: web.sessions, limits, keys: runtime },
-          connect: web.connectConsole,
-          authenticate: (token) => options.authenticator.authenticate(token),
-          tokens: auth[tokenOperations.issueToken.path]!,
-        }),
-        ...operatorRoutes({ ...runtime, ...web, ready: options.ready, limits }, web.operator_token),
+        ...(web.has_console || web.operator_token !== undefined ? consoleFiles() : []),
+        ...(web.has_console ? consoleSessionRoutes({ ...auth_options, sessions: web.sessions, limits }) : []),
       ]
     : [startRoute()];
   const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];

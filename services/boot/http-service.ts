@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { join } from 'node:path';
 import type { Maintain } from '../../projections/maintenance/tasks';
+import { Sessions } from '../../shared/http/sessions';
 import type { Config } from '../../shared/kernel/config';
 import { CatalogError } from '../../shared/kernel/errors';
 import { localUrl } from '../../shared/kernel/server-url';
@@ -8,7 +9,6 @@ import { realSystem } from '../../shared/kernel/system';
 import { DemoFiles } from '../demo/files';
 import { ImportJobs } from '../import/jobs';
 import type { PageViewCounter } from '../query/page-view-counter';
-import { Sessions } from '../web/console/sessions';
 import type { Connection } from '../web/shop/routes';
 import {
   buildCommandApp,
@@ -65,7 +65,7 @@ export async function startHttpService(
       ? {
           ...role,
           connectShop: async () => (url ? shopConnection(runtime.config, url) : undefined),
-          connectConsole: () => (CONSOLE === 'on' && url !== undefined ? localUrl(url) : undefined),
+          has_console: CONSOLE === 'on',
           imports,
           sessions: new Sessions(join(runtime.config.DATA_DIR, 'sessions')),
           operator_token: runtime.config.CONSOLE_OPERATOR_TOKEN,

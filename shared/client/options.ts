@@ -1,4 +1,4 @@
-import type { WriteQuery } from './api.js';
+import type { Token, WriteQuery } from './api.js';
 import type { Clock } from './clock.js';
 
 /**
@@ -16,9 +16,14 @@ export interface ClientOptions {
   readonly baseUrl: string;
   /**
    * Use a public key (`pk_`) in browsers. Use a secret key (`sk_`) only on servers: in a browser, the constructor throws
-   * `TypeError`.
+   * `TypeError`. Pass either `apiKey` or `getToken`.
    */
-  readonly apiKey: string;
+  readonly apiKey?: string;
+  /**
+   * Returns a new token, for a page whose server keeps the key: its server asks `POST /auth/token`. The client calls it when it
+   * needs a token, and again before the token expires.
+   */
+  readonly getToken?: () => Promise<Token>;
   /** Whether a secret key may be used in a browser, for a page that only its owner can open. Default: false. */
   readonly dangerouslyAllowBrowser?: boolean;
   /**
@@ -63,9 +68,11 @@ export interface ClientOptions {
 export function assertOptions(
   options: Partial<Readonly<Record<keyof ClientOptions, unknown>>> | null = {},
 ): void {
-  const { apiKey, baseUrl, dangerouslyAllowBrowser = false } = options ?? {};
-  if (typeof apiKey !== 'string' || apiKey === '')
+  const { apiKey, getToken, baseUrl, dangerouslyAllowBrowser = false } = options ?? {};
+  if (getToken === undefined && (typeof apiKey !== 'string' || apiKey === ''))
     throw new TypeError('apiKey is missing: pass a public (pk_…) or secret key (sk_…).');
+  if (getToken !== undefined && (typeof getToken !== 'function' || apiKey !== undefined))
+    throw new TypeError('getToken must be a function, and replaces apiKey.');
   if (typeof baseUrl !== 'string' || baseUrl === '')
     throw new TypeError(
       'baseUrl is missing: pass the address of the service, such as http://localhost:8080.',
@@ -74,7 +81,7 @@ export function assertOptions(
     const example = /^[\w.-]+(:\d+)?(\/|$)/.test(baseUrl) ? `, such as http://${baseUrl}` : '';
     throw new TypeError(`baseUrl must begin with http:// or https://${example}.`);
   }
-  if (apiKey.startsWith('sk_') && isBrowser() && !dangerouslyAllowBrowser)
+  if (typeof apiKey === 'string' && apiKey.startsWith('sk_') && isBrowser() && !dangerouslyAllowBrowser)
     throw new TypeError(
       'A secret key (sk_) does not belong in a browser: everybody who opens the page can read it and change the ' +
         'catalog. Use a public key (pk_) here, and send writes from your server. If only you can open the page, set ' +

@@ -42,7 +42,7 @@ export class Transport {
   readonly clock: Clock;
   private readonly base_url: string;
   private readonly media_base_url: string;
-  private readonly api_key: string;
+  private readonly api_key: string | undefined;
   private readonly store_id: string | undefined;
   private readonly policy: RetryPolicy;
   private readonly fetch_options: FetchOptions;
@@ -66,8 +66,9 @@ export class Transport {
     };
     // In a browser, `fetch` fails if it is called with another `this` than the window.
     this.exchange = createSender(options.fetch ?? ((...request) => fetch(...request)), timeoutMs);
-    const { ttlMinutes: ttl_minutes } = options;
-    this.tokens = new TokenSource(() => this.issue(ttl_minutes === undefined ? {} : { ttl_minutes }), clock);
+    const { ttlMinutes: ttl_minutes, getToken } = options;
+    const issue = () => this.issue(ttl_minutes === undefined ? {} : { ttl_minutes });
+    this.tokens = new TokenSource(getToken ?? issue, clock);
   }
 
   /** Returns the token that calls are sent with. */
@@ -98,8 +99,10 @@ export class Transport {
     return assertSuccess(await withRetries(attempt, this.policy, call.options?.signal));
   }
 
-  /** Exchanges the client's API key for a token. */
+  /** Exchanges the client's API key for a token. Rejects with `TypeError` if the client has no key. */
   async issue(body: object, options?: CallOptions): Promise<Token> {
+    if (this.api_key === undefined)
+      throw new TypeError('The client has getToken, and no key to issue a token for.');
     const headers = { 'x-api-key': this.api_key };
     return (await this.authenticate('issueToken', { body, headers, options })).body.data;
   }

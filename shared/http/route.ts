@@ -147,10 +147,10 @@ export function answerBy(
   });
 }
 
-/** A text that is sent as it is. A client that has its `ETag` gets 304. */
+/** A text or file that is sent as it is. A client that has its `ETag` gets 304. */
 export interface TextAnswer {
   readonly status?: number;
-  readonly body: string;
+  readonly body: string | Buffer;
   /** Default: JSON. */
   readonly content_type?: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,4 +1,3 @@
-import { ConsoleVisitor } from '../support/console';
 import { startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
@@ -58,37 +57,6 @@ describe('a batch that takes too long', () => {
     await here.harness.settled();
     const list = await here.send('GET', '/api/publications?limit=1');
     expect(list.body.meta.pagination.total_items).toBe(created);
-  });
-});
-
-describe('a file that a merchant imports', () => {
-  const COLUMNS = 'Handle,Title,Body (HTML),Variant Price';
-  let merchant: ConsoleVisitor;
-  beforeEach(async () => {
-    merchant = new ConsoleVisitor(here.harness);
-    await merchant.signIn(here.shop.secret.key);
-  });
-
-  /** Uploads a file, and returns the page of its import when the preview has ended. */
-  async function preview(content: string): Promise<string> {
-    const form = new FormData();
-    form.set('format', 'shopify');
-    form.set('file', new Blob([content], { type: 'text/csv' }), 'catalog.csv');
-    const { location } = await merchant.open('/imports', { form });
-    return waitFor(async () => {
-      const { headers, html } = await merchant.open(location.replace('/console', ''));
-      return headers.get('refresh') === null && html;
-    });
-  }
-
-  test('is refused for its rows, not for its line breaks, and the page says so before', async () => {
-    expect((await merchant.open('/imports')).html).toMatch(/at\s+most 50 MB and 50,000 rows/);
-    const rows = Array.from({ length: 50_001 }, (_, n) => `tea-${n},Tea,,1`);
-    const refused = await preview([COLUMNS, ...rows].join('\r'));
-    expect(refused).toContain('“catalog.csv” has more than 50000 rows');
-    const text = `"${'\n'.repeat(45_000)}<p>Tea</p>"`;
-    const accepted = await preview(`${COLUMNS}\ntea,Tea,${text},1\nmate,Mate,${text},1\n`);
-    expect(accepted).toContain('Preview: done');
   });
 });
 

@@ -1,0 +1,107 @@
+import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
+import { RouterProvider } from 'react-aria-components';
+import { Route, Router, Switch, useLocation } from 'wouter';
+import { ApiProvider } from './lib/api';
+import { readStatus, start, subscribe } from './lib/session';
+import { Shell } from './shell/shell';
+import { SignInDialog, SignInPage } from './shell/sign-in';
+import { applyTheme } from './shell/theme';
+import { TextsProvider, useTexts } from './texts/texts';
+import { EmptyState, Loading, Messages, sayFailed } from './ui/feedback';
+import { Page } from './ui/layout';
+
+const BASE = '/console';
+
+/** The pages, by their paths below `BASE`. Each is loaded when it is opened first. */
+const PAGES = [
+  ['/', lazy(() => import('./pages/overview/overview'))],
+  ['/products', lazy(() => import('./pages/products/products'))],
+  ['/products/:id', lazy(() => import('./pages/product/product'))],
+  ['/listings', lazy(() => import('./pages/listings/listings'))],
+  ['/listings/:id', lazy(() => import('./pages/listings/listing'))],
+  ['/media', lazy(() => import('./pages/media/media'))],
+  ['/reviews', lazy(() => import('./pages/reviews/reviews'))],
+  ['/imports', lazy(() => import('./pages/imports/imports'))],
+  ['/imports/:id', lazy(() => import('./pages/imports/import'))],
+  ['/history', lazy(() => import('./pages/history/history'))],
+  ['/webhooks', lazy(() => import('./pages/webhooks/webhooks'))],
+  ['/webhooks/:id', lazy(() => import('./pages/webhooks/webhook'))],
+  ['/keys', lazy(() => import('./pages/keys/keys'))],
+  ['/store', lazy(() => import('./pages/store/store'))],
+] as const;
+
+/** The pages of operators, which have a sign-in and a frame of their own. */
+const Operator = lazy(() => import('./pages/operator/operator'));
+
+export function App() {
+  useEffect(applyTheme, []);
+  return (
+    <TextsProvider>
+      <Router base={BASE}>
+        <Navigation>
+          <Suspense fallback={<Loading />}>
+            <Switch>
+              <Route path="/operator/*?">
+                <Operator />
+              </Route>
+              <Route>
+                <Merchant />
+              </Route>
+            </Switch>
+          </Suspense>
+          <Messages />
+        </Navigation>
+      </Router>
+    </TextsProvider>
+  );
+}
+
+/** Lets links of react-aria open pages without loading the application again. Their addresses are below `BASE`. */
+function Navigation({ children }: { readonly children: React.ReactNode }) {
+  const [, navigate] = useLocation();
+  return (
+    <RouterProvider
+      navigate={(href) => navigate(href)}
+      useHref={(href) => (href.startsWith('/') ? BASE + href : href)}
+    >
+      {children}
+    </RouterProvider>
+  );
+}
+
+function Merchant() {
+  const t = useTexts();
+  const status = useSyncExternalStore(subscribe, readStatus);
+  useEffect(() => {
+    if (readStatus() === 'starting') start().catch(() => sayFailed(t.errors.connection));
+  }, [t]);
+  if (status === 'starting') return <Loading />;
+  if (status === 'signed_out') return <SignInPage />;
+  return (
+    <ApiProvider>
+      <Shell>
+        <Suspense
+          fallback={
+            <Page title="">
+              <Loading />
+            </Page>
+          }
+        >
+          <Switch>
+            {PAGES.map(([path, Content]) => (
+              <Route key={path} path={path}>
+                {(params: { id?: string }) => <Content key={params.id} id={params.id ?? ''} />}
+              </Route>
+            ))}
+            <Route>
+              <Page title={t.shell.notFound}>
+                <EmptyState icon="info" title={t.shell.notFound} />
+              </Page>
+            </Route>
+          </Switch>
+        </Suspense>
+      </Shell>
+      {status === 'ended' && <SignInDialog />}
+    </ApiProvider>
+  );
+}

@@ -1,0 +1,77 @@
+/* Money, numbers and dates in the language of the page. Amounts of the interface are hundredths in every currency. */
+
+const formats = new Map<string, Intl.NumberFormat>();
+
+function numberFormat(locale: string, options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = `${locale} ${JSON.stringify(options)}`;
+  const known = formats.get(key);
+  if (known) return known;
+  const made = new Intl.NumberFormat(locale, options);
+  formats.set(key, made);
+  return made;
+}
+
+export const formatNumber = (value: number, locale: string): string => numberFormat(locale, {}).format(value);
+
+/** Such as `S/ 12.50`. Hides the decimals that the currency does not have. */
+export function formatMoney(amount: number, currency: string | undefined, locale: string): string {
+  if (!currency) return formatAmount(amount, 'USD', locale);
+  return numberFormat(locale, { style: 'currency', currency, currencyDisplay: 'narrowSymbol' }).format(
+    amount / 100,
+  );
+}
+
+/** An amount without its currency, as it is typed: `12.50`. */
+export function formatAmount(amount: number, currency: string | undefined, locale: string): string {
+  const digits = Math.min(2, decimalsOf(currency ?? 'USD'));
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false };
+  return numberFormat(locale, options).format(amount / 100);
+}
+
+const decimalsOf = (currency: string): number =>
+  numberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
+
+/**
+ * Parses an amount as people type or paste it: `1,250.50`, `1.250,50`, `$12`. Returns hundredths, null for an empty text, and
+ * undefined if the text is no amount of the currency.
+ */
+export function parseMoney(text: string, currency: string | undefined): number | null | undefined {
+  const bare = text.replace(/[\s\u00a0\u202f'’]|\p{Sc}|^[A-Z]{3}|[A-Z]{3}$/gu, '');
+  if (bare === '') return null;
+  if (!/^\d[\d.,]*$/.test(bare)) return undefined;
+  const last = Math.max(bare.lastIndexOf('.'), bare.lastIndexOf(','));
+  const decimals = last === -1 ? '' : bare.slice(last + 1);
+  const is_decimal = last !== -1 && decimals.length <= 2 && bare.indexOf(bare[last]!) === last;
+  const whole = (is_decimal ? bare.slice(0, last) : bare).replace(/[.,]/g, '');
+  const amount = Number(whole + (is_decimal ? decimals : '').padEnd(2, '0'));
+  const unit = 10 ** Math.max(0, 2 - decimalsOf(currency ?? 'USD'));
+  return Number.isSafeInteger(amount) && amount % unit === 0 ? amount : undefined;
+}
+
+export const formatDate = (iso: string, locale: string): string =>
+  new Intl.DateTimeFormat(locale, { dateStyle: 'medium' }).format(new Date(iso));
+
+export const formatTime = (iso: string, locale: string): string =>
+  new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso));
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;
+
+/** Such as `3 hours ago`. After a month, returns the date. */
+export function formatAgo(iso: string, locale: string, now_ms = Date.now()): string {
+  const passed_ms = now_ms - Date.parse(iso);
+  if (Math.abs(passed_ms) > 30 * 86_400_000) return formatDate(iso, locale);
+  const [unit, length_ms] = UNITS.find(([, length]) => Math.abs(passed_ms) >= length) ?? ['second', 1_000];
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  return format.format(-Math.round(passed_ms / length_ms), unit as Intl.RelativeTimeFormatUnit);
+}
+
+export const formatBytes = (bytes: number, locale: string): string => {
+  const is_large = bytes >= 1_000_000;
+  const unit = is_large ? 'megabyte' : 'kilobyte';
+  const options = { style: 'unit', unit, maximumFractionDigits: is_large ? 1 : 0 } as const;
+  return numberFormat(locale, options).format(bytes / (is_large ? 1_000_000 : 1_000));
+};

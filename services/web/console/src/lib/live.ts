@@ -1,0 +1,52 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect } from 'react';
+import { useApi } from './api';
+
+const PAUSE_AFTER_ERROR_MS = 10_000;
+
+/**
+ * Follows the changes of the store while the page is visible, and marks what they concern as outdated. The first part of a
+ * query's key names its resource: `['publications', …]`, `['listings', …]`, `['media', …]`, `['reviews', …]`, `['store']`.
+ * Queries of changes begin with `['changes', …]`.
+ */
+export function useLiveChanges(): void {
+  const { client } = useApi();
+  const queries = useQueryClient();
+  useEffect(() => {
+    let stopped = new AbortController();
+    const follow = async ({ signal }: AbortController): Promise<void> => {
+      while (!signal.aborted) {
+        try {
+          for await (const { resource } of client.store.changes({ after: 'now' }, { signal })) {
+            const kind = RESOURCES[resource];
+            await queries.invalidateQueries({ queryKey: [kind] });
+            await queries.invalidateQueries({ queryKey: ['changes'] });
+          }
+        } catch {
+          await new Promise((resolve) => setTimeout(resolve, PAUSE_AFTER_ERROR_MS));
+        }
+      }
+    };
+    const onVisibility = () => {
+      stopped.abort();
+      if (document.hidden) return;
+      stopped = new AbortController();
+      void follow(stopped);
+    };
+    onVisibility();
+    document.addEventListener('visibilitychange', onVisibility);
+    return () => {
+      stopped.abort();
+      document.removeEventListener('visibilitychange', onVisibility);
+    };
+  }, [client, queries]);
+}
+
+const RESOURCES = {
+  store: 'store',
+  listing: 'listings',
+  publication: 'publications',
+  variant: 'publications',
+  media: 'media',
+  review: 'reviews',
+} as const;

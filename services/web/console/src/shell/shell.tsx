@@ -1,0 +1,71 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useApi } from '../lib/api';
+import { useLiveChanges } from '../lib/live';
+import { signOut } from '../lib/session';
+import { useTexts } from '../texts/texts';
+import { Commands } from './commands';
+import { Frame } from './frame';
+import { SECTIONS } from './sections';
+
+/** The frame of the merchant's pages: the navigation, the commands, and the keys that work everywhere. */
+export function Shell({ children }: { readonly children: ReactNode }) {
+  const t = useTexts();
+  const { client, stores, store_id, chooseStore } = useApi();
+  const [has_commands, setCommands] = useState(false);
+  const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
+  const { data: others = [] } = useQuery({
+    queryKey: ['store', 'others'],
+    enabled: stores.length > 1,
+    queryFn: () =>
+      Promise.all(stores.filter((id) => id !== store_id).map((id) => client.store.get({ store_id: id }))),
+  });
+  useLiveChanges();
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey)) {
+        event.preventDefault();
+        setCommands(true);
+      } else if (event.key === '/' && !isTyping(event.target)) {
+        const search = document.querySelector<HTMLInputElement>('[data-page-search]');
+        if (!search) return;
+        event.preventDefault();
+        search.focus();
+      }
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  return (
+    <>
+      <Frame
+        name={store?.name ?? ''}
+        groups={SECTIONS.map((group) =>
+          group.map(({ titleIn, ...section }) => ({ ...section, label: titleIn(t) })),
+        )}
+        accountItems={
+          others.length > 0
+            ? [
+                ...others.map(({ id, name }) => ({
+                  id,
+                  icon: 'store' as const,
+                  label: name,
+                  onAction: () => chooseStore(id),
+                })),
+                '-' as const,
+              ]
+            : []
+        }
+        onSignOut={() => void signOut()}
+        onSearch={() => setCommands(true)}
+      >
+        {children}
+      </Frame>
+      {has_commands && <Commands onClose={() => setCommands(false)} />}
+    </>
+  );
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));

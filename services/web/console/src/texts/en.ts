@@ -1,0 +1,122 @@
+import { pluralsOf } from './plural';
+
+const plural = pluralsOf('en');
+
+/* The texts of the console in English. Each section belongs to a page. */
+export const en = {
+  common: {
+    cancel: 'Cancel',
+    clearNamed: (name: string) => `Clear ${name}`,
+    close: 'Close',
+    delete: 'Delete',
+    discard: 'Discard',
+    edit: 'Edit',
+    loading: 'Loading',
+    messages: 'Messages',
+    more: 'More actions',
+    none: 'None',
+    removeNamed: (name: string) => `Remove ${name}`,
+    restore: 'Restore',
+    save: 'Save',
+    saved: 'Saved',
+    search: 'Search',
+    tryAgain: 'Try again',
+    undo: 'Undo',
+    undone: 'Undone',
+    unsaved: 'Unsaved changes',
+    yes: 'Yes',
+    no: 'No',
+  },
+
+  errors: {
+    changedMeanwhile: 'Somebody has changed this meanwhile. Look at the changes, then save again.',
+    connection: 'The service does not answer. What you typed is kept.',
+    noAmount: 'Type an amount such as 12.50',
+    noNumber: 'Type a whole number',
+    notAllowed: 'Your key may not do this.',
+    notFound: 'This does not exist any more.',
+    tooMany: 'Too many requests. Try again in a moment.',
+    unavailable: 'The service cannot do this at the moment. Try again.',
+    unknown: 'Something went wrong in this page. Reload it; what you typed is kept.',
+  },
+
+  session: {
+    title: 'Sign in',
+    label: 'Secret key',
+    note: 'A secret key of your store begins with sk_. The browser does not keep it.',
+    signIn: 'Sign in',
+    signOut: 'Sign out',
+    refused: 'This key is unknown, expired or revoked.',
+    notSecret: 'This is not a secret key: a secret key begins with sk_.',
+    tooMany: 'Too many attempts. Try again later.',
+    ended: 'Your session has ended',
+    endedNote: 'Sign in again to go on. What you typed is still here.',
+  },
+
+  shell: {
+    language: 'Language',
+    theme: 'Appearance',
+    themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
+    commands: 'Commands',
+    commandsHint: 'Type a command, or search products',
+    noCommands: 'Nothing matches',
+    menu: 'Menu',
+    navigation: 'Console',
+    skip: 'To the content',
+    account: 'Account',
+    openShop: 'Open the shop',
+    switchStore: 'Switch store',
+    goTo: (page: string) => `Go to ${page}`,
+    notFound: 'There is no such page',
+  },
+
+  overview: {
+    title: 'Overview',
+  },
+
+  products: {
+    title: 'Products',
+    count: (count: number) => plural(count, '# product', '# products'),
+  },
+
+  product: {
+    title: 'Product',
+    new: 'New product',
+  },
+
+  listings: {
+    title: 'Listings',
+  },
+
+  media: {
+    title: 'Media',
+  },
+
+  reviews: {
+    title: 'Reviews',
+  },
+
+  imports: {
+    title: 'Import and export',
+  },
+
+  history: {
+    title: 'History',
+  },
+
+  webhooks: {
+    title: 'Webhooks',
+  },
+
+  keys: {
+    title: 'Keys',
+  },
+
+  store: {
+    title: 'Store',
+  },
+
+  operator: {
+    title: 'Operator',
+  },
+};

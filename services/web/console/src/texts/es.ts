@@ -1,0 +1,123 @@
+import { pluralsOf } from './plural';
+import type { Texts } from './texts';
+
+const plural = pluralsOf('es');
+
+/* The texts of the console in Spanish. */
+export const es: Texts = {
+  common: {
+    cancel: 'Cancelar',
+    clearNamed: (name) => `Vaciar ${name}`,
+    close: 'Cerrar',
+    delete: 'Eliminar',
+    discard: 'Descartar',
+    edit: 'Editar',
+    loading: 'Cargando',
+    messages: 'Mensajes',
+    more: 'Más acciones',
+    none: 'Ninguno',
+    removeNamed: (name) => `Quitar ${name}`,
+    restore: 'Restaurar',
+    save: 'Guardar',
+    saved: 'Guardado',
+    search: 'Buscar',
+    tryAgain: 'Intentar de nuevo',
+    undo: 'Deshacer',
+    undone: 'Deshecho',
+    unsaved: 'Cambios sin guardar',
+    yes: 'Sí',
+    no: 'No',
+  },
+
+  errors: {
+    changedMeanwhile: 'Otra persona cambió esto mientras tanto. Revisa los cambios y guarda de nuevo.',
+    connection: 'El servicio no responde. Lo que escribiste se conserva.',
+    noAmount: 'Escribe un importe como 12,50',
+    noNumber: 'Escribe un número entero',
+    notAllowed: 'Tu clave no permite hacer esto.',
+    notFound: 'Esto ya no existe.',
+    tooMany: 'Demasiadas solicitudes. Inténtalo de nuevo en un momento.',
+    unavailable: 'El servicio no puede hacer esto en este momento. Inténtalo de nuevo.',
+    unknown: 'Algo falló en esta página. Vuelve a cargarla; lo que escribiste se conserva.',
+  },
+
+  session: {
+    title: 'Iniciar sesión',
+    label: 'Clave secreta',
+    note: 'La clave secreta de tu tienda empieza con sk_. El navegador no la guarda.',
+    signIn: 'Iniciar sesión',
+    signOut: 'Cerrar sesión',
+    refused: 'Esta clave es desconocida, ha caducado o fue revocada.',
+    notSecret: 'Esta no es una clave secreta: una clave secreta empieza con sk_.',
+    tooMany: 'Demasiados intentos. Inténtalo más tarde.',
+    ended: 'Tu sesión ha terminado',
+    endedNote: 'Inicia sesión de nuevo para continuar. Lo que escribiste sigue aquí.',
+  },
+
+  shell: {
+    language: 'Idioma',
+    theme: 'Apariencia',
+    themes: { system: 'Como el sistema', light: 'Clara', dark: 'Oscura' },
+    commands: 'Comandos',
+    commandsHint: 'Escribe un comando o busca productos',
+    noCommands: 'No hay coincidencias',
+    menu: 'Menú',
+    navigation: 'Consola',
+    skip: 'Ir al contenido',
+    account: 'Cuenta',
+    openShop: 'Abrir la tienda',
+    switchStore: 'Cambiar de tienda',
+    goTo: (page) => `Ir a ${page}`,
+    notFound: 'Esta página no existe',
+  },
+
+  overview: {
+    title: 'Resumen',
+  },
+
+  products: {
+    title: 'Productos',
+    count: (count) => plural(count, '# producto', '# productos'),
+  },
+
+  product: {
+    title: 'Producto',
+    new: 'Producto nuevo',
+  },
+
+  listings: {
+    title: 'Listados',
+  },
+
+  media: {
+    title: 'Imágenes',
+  },
+
+  reviews: {
+    title: 'Reseñas',
+  },
+
+  imports: {
+    title: 'Importar y exportar',
+  },
+
+  history: {
+    title: 'Historial',
+  },
+
+  webhooks: {
+    title: 'Webhooks',
+  },
+
+  keys: {
+    title: 'Claves',
+  },
+
+  store: {
+    title: 'Tienda',
+  },
+
+  operator: {
+    title: 'Operación',
+  },
+};
