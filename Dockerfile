@@ -11,6 +11,7 @@ FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY shared/client/package.json shared/client/
+COPY services/web/console/package.json services/web/console/
 RUN npm ci --no-fund --no-audit
 
 FROM packages AS dependencies
@@ -19,12 +20,13 @@ RUN npm prune --omit=dev --no-fund --no-audit
 RUN npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx --sbom-type=application >sbom.json
 
 FROM packages AS build
-COPY tsconfig.json ./
+COPY tsconfig*.json ./
 COPY services services
 COPY shared shared
 COPY projections projections
 # .dockerignore leaves out the tests.
-RUN npx tsc -p tsconfig.json --incremental false
+RUN npx tsc -p tsconfig.json --incremental false \
+  && npm run -s build -w catalog-client && npm run -s build -w catalog-console
 
 FROM ${NODE_IMAGE}
 # The service neither installs nor builds. Without these tools, the image is smaller, and a scanner
