@@ -26,9 +26,8 @@ export function consoleSessionRoutes(options: ConsoleSessionOptions): PublicRout
   const { authenticator, sessions, limits } = options;
   const route = (path: string, handle: (req: HttpRequest) => Promise<Answer>): PublicRoute => ({
     path: `/console/session${path}`,
-    takes_forms: true,
+    methods: ['POST'],
     serve: (req) => {
-      if (req.method !== 'POST') throw new CatalogError('path_not_found');
       if (!isOwnPage(req))
         throw new CatalogError('insufficient_permissions', {
           message: 'Only pages of the console may do this',

@@ -55,6 +55,8 @@ export type TraceRequest = (exchange: Exchange, run: () => Promise<void>) => Pro
 
 type Serve = (exchange: Exchange, params: ApiRequest['params']) => Promise<Reply>;
 
+const GET_ONLY: readonly Method[] = ['GET'];
+
 /** What is served at a path. */
 interface Endpoint {
   /** The methods of the path in the whole interface. This process may serve only some of them. */
@@ -124,10 +126,9 @@ export class Pipeline {
       const serve = new Map([['POST', this.serveAuth(endpoint)]]);
       endpoints.set(path, { methods: ['POST'], serve, bucket: endpoint.name });
     }
-    for (const { path, serve: answer, takes_forms } of public_routes) {
+    for (const { path, serve: answer, methods = GET_ONLY } of public_routes) {
       const serve: Serve = async (exchange, params) =>
-        publicReply(exchange, await answer(exchange.req, params));
-      const methods: Method[] = takes_forms ? ['GET', 'POST'] : ['GET'];
+        publicReply(exchange, await answer(exchange.req, params, exchange.request_id));
       endpoints.set(path, { methods, serve: new Map(methods.map((method) => [method, serve])) });
     }
     return endpoints;

@@ -158,14 +158,15 @@ export interface TextAnswer {
   readonly kept?: Map<string, Bytes>;
 }
 
-/** A GET that needs no token and has no rate limit, such as `/docs` or a picture. */
+/** A route that needs no token and has no rate limit, such as `/docs` or a picture. */
 export interface PublicRoute {
   readonly path: string;
-  /** Whether it also takes a POST, whose body it reads itself. */
-  readonly takes_forms?: true;
+  /** Default: GET. A GET also answers HEAD. The route reads bodies itself. */
+  readonly methods?: readonly Method[];
   readonly serve: (
     req: HttpRequest,
     params: Readonly<Record<string, string>>,
+    request_id: string,
   ) => PublicAnswer | Promise<PublicAnswer>;
 }
 

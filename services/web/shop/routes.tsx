@@ -89,11 +89,11 @@ export function shopRoutes(
   };
   const route = (path: string, page: Page): PublicRoute => ({
     path,
-    serve: async (req, params) => {
+    serve: async (req, params, request_id) => {
       const is_start = path === '/' && accepts(req).types(['json', 'html']) !== 'html';
       const opened = is_start ? undefined : await open();
       if (opened) return answer(opened, req, params.name ?? '', page);
-      return path === '/' ? start.serve(req, params) : htmlAnswer('', 404, HEADERS);
+      return path === '/' ? start.serve(req, params, request_id) : htmlAnswer('', 404, HEADERS);
     },
   });
   return [
