@@ -1,20 +1,7 @@
-import { type ApiKey, type KeyLimits, keyStatus } from '../../shared/catalog/api-key/api-key';
+import type { ApiKey, KeyLimits } from '../../shared/catalog/api-key/api-key';
+import type { KeyFields } from '../../shared/catalog/api-key/key-fields';
 import { type Permission, permissionsOf } from '../../shared/catalog/vocabulary';
 import { table } from './table';
-
-/** Returns the fields of a key to print, without its hash. `limits` is null if the key has those of its type. */
-export function keyFields(key: ApiKey, now_ms: number) {
-  const { id, type, environment, account_id, stores, permissions, name } = key;
-  const { expires_at, revoked_at, last_used_at, created_at, last_four = null, limits = null } = key;
-  const status = keyStatus(key, now_ms);
-  const grants = { account_id, stores, permissions, last_four, limits };
-  return {
-    ...{ id, type, environment, status, name, ...grants },
-    ...{ expires_at, revoked_at, last_used_at, created_at },
-  };
-}
-
-export type KeyFields = ReturnType<typeof keyFields>;
 
 const COLUMNS = [
   ...['id', 'name', 'type', 'environment', 'last four', 'status', 'permissions', 'stores', 'limits'],

@@ -1,4 +1,5 @@
 import { PoisonError } from '../../projections/engine/errors';
+import { partsOf } from '../../projections/maintenance/parts';
 import { rebuild } from '../../projections/maintenance/rebuild';
 import { parseStreamName } from '../../shared/catalog/events/envelope';
 import type { Realm } from '../../shared/catalog/realm';
@@ -20,12 +21,6 @@ export async function perRealm<Name extends Realm, Result>(
   const results: Result[] = [];
   for (const realm of realms) results.push(await work(realm));
   return results;
-}
-
-/** Returns what the functions of `projections/maintenance` need of a realm. */
-export function partsOf(runtime: Runtime, realm: Realm) {
-  const { system, log } = runtime;
-  return { realm, events: runtime.events[realm], views: runtime.viewStores[realm], system, log };
 }
 
 /** Rebuilds the realms of `options`, one after another. Shows the progress and outages on standard error. */

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { scanBodies } from '../../../projections/maintenance/bodies';
 import { type ApiKey, hashKey, isApiKeyText, type KeyLimits } from '../../../shared/catalog/api-key/api-key';
+import { keyFields } from '../../../shared/catalog/api-key/key-fields';
 import { keyTypeSchema, type Permission, permissionSchema } from '../../../shared/catalog/vocabulary';
 import { loadTokenKeys } from '../../../shared/http/token-keys';
 import { TokenCodec } from '../../../shared/http/tokens';
@@ -19,7 +20,7 @@ import { describeRejection } from '../../import/report';
 import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { confirm, runConfirmed, runSaved } from '../confirm';
 import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';
-import { keyFields, keysTable, limitsText, permissionsText } from '../key-fields';
+import { keysTable, limitsText, permissionsText } from '../key-fields';
 import {
   accountOption,
   choiceOption,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { FOLLOWING_WITHIN_MS } from '../../../projections/engine/versions';
 import { deadLetters, groupDeadLetters, retry, skip } from '../../../projections/maintenance/dead-letters';
+import { partsOf } from '../../../projections/maintenance/parts';
 import { dropUnused, rollback } from '../../../projections/maintenance/rebuild';
 import { readStatus } from '../../../projections/maintenance/status';
 import { verify } from '../../../projections/maintenance/verify';
@@ -21,7 +22,7 @@ import {
   statusTable,
   verifyText,
 } from '../projection-tables';
-import { partsOf, perRealm, type RealmOptions, realmOfStream, rebuildRealms } from '../realms';
+import { perRealm, type RealmOptions, realmOfStream, rebuildRealms } from '../realms';
 import { table } from '../table';
 
 const WATCH_EVERY_MS = 1_000;

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { retry } from '../../../projections/maintenance/dead-letters';
+import { partsOf } from '../../../projections/maintenance/parts';
 import { decodeEvent, decodeIfReadable, encodeEvent, isEventOf } from '../../../shared/catalog/events/codec';
 import {
   parseStreamName,
@@ -14,7 +15,7 @@ import { correctionOf, hasUnknownOwner } from '../../../shared/ports/corrections
 import { CliError, EXIT, type ExitCode, withRuntime } from '../invocation';
 import { subcommand, wholeNumberArgument } from '../options';
 import { resultTable } from '../projection-tables';
-import { partsOf, realmOfStream } from '../realms';
+import { realmOfStream } from '../realms';
 
 /** What a file of `--with` contains. */
 const contentSchema = z.strictObject({
