@@ -5,7 +5,7 @@ import type { Progress } from './progress';
 import type { RebuildOptions, RebuildResult } from './rebuild';
 import type { VerifyResult } from './verify';
 
-/** What operators start in the console for a realm. The names are those of the command line. */
+/** What operators start for a realm over HTTP. The names are those of the command line. */
 export const TASKS = ['rebuild', 'verify', 'repair'] as const;
 export type Task = (typeof TASKS)[number];
 /** `verify` and `on_poison` are for a rebuild. */
@@ -62,7 +62,7 @@ interface StartedTask {
   ended: Promise<void>;
 }
 
-/** The tasks that operators start in the console, at most one of a realm at a time. Their state is in memory. */
+/** The tasks that operators start over HTTP, at most one of a realm at a time. Their state is in memory. */
 export class MaintenanceTasks {
   private readonly started = new Map<Realm, StartedTask>();
 

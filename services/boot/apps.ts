@@ -24,6 +24,7 @@ import { Validity } from '../edge/validity';
 import type { ImportJobs } from '../import/jobs';
 import { pictureRoute } from '../media/public-files';
 import { freshnessHeaders } from '../metrics/freshness';
+import { operatorRoutes } from '../operator/routes';
 import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
 import { consoleFiles } from '../web/console-files';
@@ -161,6 +162,7 @@ export function buildQueryApp(
         ...shopRoutes(web.connectShop, startRoute()),
         ...(web.has_console || web.operator_token !== undefined ? consoleFiles() : []),
         ...(web.has_console ? consoleSessionRoutes({ ...auth_options, sessions: web.sessions, limits }) : []),
+        ...operatorRoutes({ ...runtime, ...web, ready: options.ready, limits }, web.operator_token),
       ]
     : [startRoute()];
   const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];

@@ -108,6 +108,7 @@ function routeRequests(query: RequestListener, command: RequestListener): Reques
 
 function isForQuery({ method, url }: IncomingMessage): boolean {
   if (url?.startsWith('/media/') || url?.startsWith('/console/')) return true;
+  if (url?.startsWith('/operator/')) return true;
   return !url?.startsWith('/auth') && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
 }
 

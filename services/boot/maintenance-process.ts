@@ -13,7 +13,7 @@ import { type ChildOptions, serveParent } from './process';
 
 /** How long a stop waits for the step that runs. After that, the process is killed. The next rebuild continues. */
 const STOP_MS = 3_000;
-/** As many as a page of the console shows. */
+/** As many as `GET /operator/tasks` shows. */
 const DIFFERENCES_MAX = 500;
 
 /** What the process answers. */
@@ -113,7 +113,7 @@ export function runMaintenance(): void {
   });
 }
 
-/** Leaves out the differences that no page shows. */
+/** Leaves out the differences that no answer shows. */
 function shortened({ differences, truncated, ...result }: VerifyResult): VerifyResult {
   const is_long = differences.length > DIFFERENCES_MAX;
   return { ...result, differences: differences.slice(0, DIFFERENCES_MAX), truncated: truncated || is_long };

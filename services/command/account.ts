@@ -7,7 +7,7 @@ import { type AccountId, generateId } from '../../shared/kernel/ids';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { type ControlDeps, executeOn, type WriteContext, type Written } from './execute';
 
-const newAccountSchema = z.strictObject({ name: lineField(120) });
+export const newAccountSchema = z.strictObject({ name: lineField(120) });
 
 /** Creates an account. `id`: set if the caller derives it, otherwise generated. Throws the faults of `name`. */
 export async function createAccount(
@@ -40,9 +40,14 @@ export async function reinstateAccount(
   return executeOn(streamRef(deps, id), context, { type: 'ReinstateAccount' });
 }
 
+/** Returns the account, undefined if it does not exist. */
+export function findAccount(deps: ControlDeps, id: AccountId): Promise<Account | undefined> {
+  return findInLog(deps, 'control', accountAggregate, id);
+}
+
 /** Returns the account. Throws a fault of `account_id` if it does not exist. */
 export async function requireAccount(deps: ControlDeps, id: AccountId): Promise<Account> {
-  const account = await findInLog(deps, 'control', accountAggregate, id);
+  const account = await findAccount(deps, id);
   if (account) return account;
   throw CatalogError.ofFaults([invalidField('account_id', 'an existing account')]);
 }

@@ -178,13 +178,13 @@ export async function answerTo<Value extends { readonly store_id: StoreId; reado
 /** Returns whether the position was projected in time. Returns true if there is no active version to wait for. */
 export async function waitUntilProjected(
   view: ActiveView,
-  store_id: StoreId,
+  partition_key: string,
   position: Position,
   wait_ms = WAIT_MS,
 ): Promise<boolean> {
   const version = await view.current();
   if (!version) return true;
-  return version.waitFor(partitionOf(store_id, view.partition_count), position, wait_ms);
+  return version.waitFor(partitionOf(partition_key, view.partition_count), position, wait_ms);
 }
 
 /**

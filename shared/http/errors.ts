@@ -63,7 +63,7 @@ export function renderError(failure: CatalogError, { area, tier }: Exchange): Re
   const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
   const wait_s = failure.retry_after_s ?? retry_after_s;
   if (wait_s !== undefined) headers['Retry-After'] = String(Math.max(1, Math.ceil(wait_s)));
-  if (area === 'api' && status === 401) headers['WWW-Authenticate'] = challengeOf(failure);
+  if (area !== 'auth' && status === 401) headers['WWW-Authenticate'] = challengeOf(failure);
   const body = area === 'auth' ? authErrorBody(failure) : errorBody(failure, tier);
   return { status, headers, body: JSON.stringify(body) };
 }

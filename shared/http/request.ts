@@ -198,5 +198,5 @@ function commonHeaders(
   return headers;
 }
 
-/** The pages of the console have cookies. */
-const isForAnyOrigin = (path: string): boolean => !/^\/console(\/|$)/.test(path);
+/** The pages of the console have cookies, and so has the interface for operators. */
+const isForAnyOrigin = (path: string): boolean => !/^\/(console|operator)(\/|$)/.test(path);

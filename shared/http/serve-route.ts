@@ -168,7 +168,8 @@ function assertFieldPermitted(principal: Principal, { field_permissions = {} }: 
   });
 }
 
-function checkParams(params: ApiRequest['params']): ApiRequest['params'] {
+/** Returns the path parameters, with the id in lower case. Throws `invalid_uuid` if the id is not a UUID. */
+export function checkParams(params: ApiRequest['params']): ApiRequest['params'] {
   if (params.id === undefined) return params;
   const id = parseId(params.id);
   if (id === undefined)

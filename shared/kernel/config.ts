@@ -96,7 +96,7 @@ const settingsSchema = z.object({
   SHOP_KEY: z.string().startsWith('pk_', 'a public key, such as pk_live_…').optional(),
   /** Whether the console for merchants is served at `/console`. Default: like DEMO. */
   CONSOLE: oneOf(['on', 'off']).optional(),
-  /** The token with which operators sign in at `/console/operator`. Without a token, there are no pages for operators. */
+  /** The token of operators, for `/operator`. Without a token, there is nothing for operators. */
   CONSOLE_OPERATOR_TOKEN: z.string().min(32, 'at least 32 characters').optional(),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Number of proxies in front of the service, or their addresses. The service trusts `X-Forwarded-For` only from them. */

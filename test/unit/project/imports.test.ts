@@ -37,6 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/webhooks': [...SHARED, 'projections/engine', 'services/command', 'services/query'],
   'services/import': [...SHARED, 'projections/engine', 'services/command', 'services/query'],
   'services/demo': [...SHARED, 'projections/engine', 'services/command', 'services/import'],
+  'services/operator': [...SHARED, 'projections/maintenance', 'services/command'],
   'services/web': [
     ...SHARED,
     ...['shared/client', 'projections/maintenance', 'services/command', 'services/import'],
@@ -55,6 +56,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
       'import',
       'media',
       'metrics',
+      'operator',
       'query',
       'tracing',
       'webhooks',
