@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Maintain } from '../../projections/maintenance/tasks';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { errorCatalogue } from '../../shared/api/error-catalogue';
+import { reads } from '../../shared/api/operations/reads';
 import { buildApp, buildHealthApp } from '../../shared/http/app';
 import { Authenticator, type ControlChanges } from '../../shared/http/auth';
 import { Limits } from '../../shared/http/rate-limit';
@@ -173,7 +174,9 @@ export function buildQueryApp(
     is_cached &&
     new EdgeCache({ recordPageView, onCache: metrics.onCache, bytes_max, validity: new Validity(views) });
   const freshness = freshnessHeaders(runtime);
-  const cached = cache ? routes.map((route) => cache.inFrontOf(route)) : routes;
+  // Keys are documents of another realm, whose changes the cache does not count.
+  const isCacheable = ({ path }: Route): boolean => path !== reads.listKeys.path;
+  const cached = routes.map((route) => (cache && isCacheable(route) ? cache.inFrontOf(route) : route));
   return buildApp({ ...options, routes: cached, public_routes, freshness });
 }
 

@@ -20,11 +20,11 @@ import {
 } from '../../shared/catalog/vocabulary';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError, invalidField } from '../../shared/kernel/errors';
-import { type ApiKeyId, generateId, type RandomBytes, type StoreId } from '../../shared/kernel/ids';
+import type { ApiKeyId, RandomBytes, StoreId } from '../../shared/kernel/ids';
 import { timestamp } from '../../shared/kernel/system';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { requireAccount } from './account';
-import { type ControlDeps, executeOn, type WriteContext, type Written } from './execute';
+import { type ControlDeps, executeOn, idForNew, type WriteContext, type Written } from './execute';
 import { locateStore } from './store';
 
 /** The largest number of requests in a limit. A higher one would limit nothing. */
@@ -59,7 +59,10 @@ export const newApiKeySchema = z.strictObject({
 export type NewApiKey = z.input<typeof newApiKeySchema>;
 export type CheckedApiKey = z.output<typeof newApiKeySchema>;
 
-/** A new key. `key` is the key itself. It is returned only here; the service stores its hash. */
+/**
+ * A new key. `key` is the key itself. It is returned only here; the service stores its hash. If an earlier run of the
+ * operation created the key (`repeated`), nobody has the key itself any more, and `key` is another text.
+ */
 export interface CreatedApiKey extends Written<ApiKey> {
   readonly id: ApiKeyId;
   readonly key: string;
@@ -118,6 +121,16 @@ export async function setApiKeyLimits(
     type: 'SetApiKeyLimits',
     ...parseBody(keyLimitsSchema, { limits }),
   });
+}
+
+/** Gives a key another name. Throws `key_invalid` if the key does not exist. */
+export async function renameApiKey(
+  deps: ControlDeps,
+  context: WriteContext,
+  id: ApiKeyId,
+  name: string,
+): Promise<Written<ApiKey>> {
+  return executeOn(streamRef(deps, id), context, { type: 'RenameApiKey', name });
 }
 
 /** Revokes a key. All processes reject its tokens within 5 s. Throws `key_invalid` if the key does not exist. */
@@ -185,8 +198,8 @@ async function issue(
   context: WriteContext,
   grants: Omit<ApiKeyFields, 'key_hash' | 'last_four'>,
 ): Promise<CreatedApiKey> {
-  const { now, random } = deps.system;
-  const id = generateId<ApiKeyId>(now(), random);
+  const { random } = deps.system;
+  const { id } = await idForNew(deps, 'control', apiKeyAggregate, context);
   const key = generateKey(grants.type, grants.environment, random);
   const fields = { ...grants, key_hash: hashKey(key), last_four: key.slice(-LAST_SHOWN) };
   return { ...(await executeOn(streamRef(deps, id), context, { type: 'CreateApiKey', fields })), id, key };

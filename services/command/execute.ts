@@ -350,9 +350,9 @@ function metadataOf(context: WriteContext, owner: Owner, occurred_at: string): E
  * repetition writes to the same stream. With neither, generates an id. `loaded`: `NOTHING_LOADED` if the stream of the id
  * has no events yet.
  */
-export async function idForNew<Event extends DomainEvent, Id extends AnyId>(
-  { system, events }: StoreDeps,
-  environment: Environment,
+export async function idForNew<R extends Realm, Event extends DomainEvent, Id extends AnyId>(
+  { system, events }: { readonly system: System; readonly events: Readonly<Record<R, EventStore>> },
+  realm: R,
   { category }: Pick<Aggregate<unknown, Event, Id, never>, 'category' | 'evolve'>,
   { operation }: WriteContext,
   given_id?: Id,
@@ -362,7 +362,7 @@ export async function idForNew<Event extends DomainEvent, Id extends AnyId>(
     return { id: generateId<Id>(system.now(), system.random), loaded: NOTHING_LOADED };
   const ids = operationIds(operation).map((id) => deriveId<Id>(timeOfId(id), 'new', id));
   const firsts = await Promise.all(
-    ids.map((id) => events[environment].readStream(streamName(environment, category, id), 0, 1)),
+    ids.map((id) => events[realm].readStream(streamName(realm, category, id), 0, 1)),
   );
   const earlier = firsts.findIndex(([first]) => first !== undefined && isOfOperation(first, operation));
   const is_new = earlier === -1 && firsts[0]!.length === 0;

@@ -12,7 +12,7 @@ import { withTimeout } from '../../shared/kernel/async';
 import { TtlCache } from '../../shared/kernel/cache';
 import type { Config } from '../../shared/kernel/config';
 import { CatalogError, type Condition, invalidField } from '../../shared/kernel/errors';
-import type { StoreId } from '../../shared/kernel/ids';
+import type { AccountId, StoreId } from '../../shared/kernel/ids';
 import type { Logger } from '../../shared/kernel/log';
 import type { BlobStore } from '../../shared/ports/blob-store';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
@@ -178,13 +178,13 @@ export async function answerTo<Value extends { readonly store_id: StoreId; reado
 /** Returns whether the position was projected in time. Returns true if there is no active version to wait for. */
 export async function waitUntilProjected(
   view: ActiveView,
-  partition_key: string,
+  owner: StoreId | AccountId,
   position: Position,
   wait_ms = WAIT_MS,
 ): Promise<boolean> {
   const version = await view.current();
   if (!version) return true;
-  return version.waitFor(partitionOf(partition_key, view.partition_count), position, wait_ms);
+  return version.waitFor(partitionOf(owner, view.partition_count), position, wait_ms);
 }
 
 /**

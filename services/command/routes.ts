@@ -2,6 +2,7 @@ import type { CacheObserver } from '../../shared/http/metrics';
 import type { Route } from '../../shared/http/route';
 import { batchRoute } from './batch';
 import { featuredRoutes } from './featured';
+import { type KeyDeps, keyRoutes } from './keys';
 import { listings } from './listing';
 import { mediaRoutes } from './media';
 import { publications } from './publication';
@@ -14,9 +15,9 @@ import { webhookRoutes } from './webhook';
 
 /** Returns the routes of all write endpoints (docs/interface/README.md#endpoints). */
 export function commandRoutes(
-  deps: Omit<RouteDeps, 'stores'> & { readonly onCache?: CacheObserver },
+  deps: Omit<RouteDeps, 'stores'> & KeyDeps & { readonly onCache?: CacheObserver },
 ): Route[] {
-  const shared: RouteDeps = { ...deps, stores: new ActiveStores(deps) };
+  const shared: RouteDeps & KeyDeps = { ...deps, stores: new ActiveStores(deps) };
   return [
     ...publications.routes(shared),
     batchRoute(shared),
@@ -28,5 +29,6 @@ export function commandRoutes(
     ...reviewRoutes(shared),
     ...variantRoutes(shared),
     ...webhookRoutes(shared),
+    ...keyRoutes(shared),
   ];
 }

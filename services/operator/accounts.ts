@@ -1,9 +1,9 @@
-import { scanBodies, scanDocuments } from '../../projections/maintenance/bodies';
 import type { Account } from '../../shared/catalog/account/account';
 import { idField } from '../../shared/catalog/input-rules';
 import { ENVIRONMENTS, type Environment } from '../../shared/catalog/realm';
 import { storeResource } from '../../shared/catalog/store/store';
 import type { AccountId } from '../../shared/kernel/ids';
+import { scanBodies, scanDocuments } from '../../shared/ports/bodies';
 import {
   createAccount,
   findAccount,
@@ -22,7 +22,7 @@ const newStoreBody = newStoreSchema.extend({ account_id: idField });
 
 export const accountEndpoints = [
   endpoint('GET /operator/accounts', {}, async ({ deps }) => ({
-    data: await scanBodies(deps, 'control', 'accounts'),
+    data: await scanBodies(deps.views.control, 'accounts'),
   })),
 
   endpoint('POST /operator/accounts', { body: newAccountSchema }, async ({ deps, body, context }) => {
@@ -65,7 +65,7 @@ async function ofEach<Item>(read: (environment: Environment) => Promise<Item[]>)
 }
 
 async function storesOf(deps: OperatorDeps, environment: Environment) {
-  return (await scanDocuments(deps, environment, 'stores')).map(({ keys, body }) => {
+  return (await scanDocuments(deps.views[environment], 'stores')).map(({ keys, body }) => {
     const { id, name, status, created_at } = body;
     return { id, name, environment, status, account_id: keys.account_id, created_at };
   });
@@ -73,7 +73,7 @@ async function storesOf(deps: OperatorDeps, environment: Environment) {
 
 /** Returns the webhooks that do not send, and how many messages wait at each. */
 async function stoppedWebhooks(deps: OperatorDeps, environment: Environment) {
-  const scans = STOPPED.map((status) => scanDocuments(deps, environment, 'webhooks', { status }));
+  const scans = STOPPED.map((status) => scanDocuments(deps.views[environment], 'webhooks', { status }));
   return (await Promise.all(scans)).flat().map(({ keys, body }) => {
     const { id, url, status, status_reason = null, pending_count, updated_at } = body;
     const { store_id } = keys;

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { scanBodies } from '../../projections/maintenance/bodies';
 import { type ApiKey, keyStatus } from '../../shared/catalog/api-key/api-key';
 import { keyFields } from '../../shared/catalog/api-key/key-fields';
 import { idField } from '../../shared/catalog/input-rules';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ApiKeyId, StoreId } from '../../shared/kernel/ids';
+import { scanBodies } from '../../shared/ports/bodies';
 import {
   type CreatedApiKey,
   createApiKey,
@@ -34,7 +34,7 @@ const rotateBody = z.strictObject({
 export const keyEndpoints = [
   endpoint('GET /operator/keys', { query: keysQuery }, async ({ deps, query }) => {
     const account_id = query.account ?? (await accountOf(deps, query.store as StoreId));
-    const keys = await scanBodies(deps, 'control', 'api_keys', { account_id });
+    const keys = await scanBodies(deps.views.control, 'api_keys', { account_id });
     const wanted = keys.filter(({ stores }) => !query.store || stores.includes(query.store as StoreId));
     return { data: wanted.map((key) => keyFields(key, deps.system.now())) };
   }),

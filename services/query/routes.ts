@@ -13,6 +13,7 @@ import { orDeleted } from './deleted';
 import { exportSlots, readExport } from './export';
 import { byHandle } from './handles';
 import { orAsOf, readHistory, readRevision } from './history';
+import { readKeys } from './keys';
 import { publicationsOrAsOf } from './listing-as-of';
 import {
   readListingPublications,
@@ -66,6 +67,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.getVariant, readVariant],
   [reads.listReviews, readReviews],
   [reads.listStoreReviews, readStoreReviews],
+  [reads.listKeys, readKeys],
   [reads.listWebhooks, readWebhooks],
   [reads.getWebhook, readWebhook],
   [reads.listDeliveries, readDeliveries],

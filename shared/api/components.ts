@@ -118,6 +118,9 @@ const namedAnswers = {
   ),
   NewReviewAnswer: created(resources.reviewSchema, 'Response with a new review.', examples.moderatedReview),
   DeletedReviewAnswer: answer(resources.deletedReviewSchema, 'Response to the deletion of a review.'),
+  KeyPage: page(resources.keySchema, 'Response with a page of keys.'),
+  KeyAnswer: answer(resources.keySchema, 'Response with a key.'),
+  NewKeyAnswer: created(resources.newKeySchema, 'Response with a new key and its secret.', examples.newKey),
   WebhookPage: page(resources.webhookSchema, 'Response with a page of webhooks.'),
   WebhookAnswer: answer(
     resources.webhookSchema,
@@ -192,6 +195,8 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
   PaymentMethod: named(resources.paymentMethodSchema, 'A way to pay in a store.', examples.paymentMethod),
   Change: named(resources.changeSchema, 'A change of a resource.', examples.change),
   Review: named(resources.reviewSchema, "A customer's review of a publication.", examples.review),
+  Key: named(resources.keySchema, 'An API key of the store.', examples.key),
+  NewKey: named(resources.newKeySchema, 'A new API key.', examples.newKey),
   Webhook: named(resources.webhookSchema, 'An address that changes are sent to.', examples.webhook),
   Delivery: named(
     resources.deliverySchema,
@@ -303,6 +308,8 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
   ),
   NewReview: named(writes.newReviewBody, 'Fields of a new review.'),
   ReviewPatch: named(writes.reviewPatchBody, 'The new status of a review.'),
+  KeyFields: named(writes.newKeyBody, 'Fields of a new key.'),
+  KeyPatch: named(writes.keyPatchBody, 'Fields of a key to change.'),
   NewWebhook: named(writes.newWebhookBody, 'Fields of a new webhook.'),
   WebhookPatch: named(
     writes.webhookPatchBody,
@@ -341,6 +348,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ExportQuery: reads.exportSchema,
   ChangesQuery: reads.changesSchema,
   HistoryQuery: reads.historySchema,
+  KeysQuery: reads.keysSchema,
   WebhookQuery: reads.webhookSchema,
   WebhooksQuery: reads.webhooksSchema,
   DeliveriesQuery: reads.deliveriesSchema,

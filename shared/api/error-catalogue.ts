@@ -43,6 +43,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   review_not_found: row(404, 'REVIEW_NOT_FOUND', 'The review does not exist'),
   webhook_not_found: row(404, 'WEBHOOK_NOT_FOUND', 'The webhook does not exist'),
   variant_not_found: row(404, 'VARIANT_NOT_FOUND', 'The variant does not exist'),
+  key_not_found: row(404, 'KEY_NOT_FOUND', 'The store has no such key, or the key does not work any more'),
   malformed_request: row(400, 'INVALID_REQUEST', 'The request is malformed'),
   unsupported_content_type: row(415, 'INVALID_REQUEST', 'The content type or encoding is not supported'),
   field_required: row(400, 'FIELD_REQUIRED', 'A required field is missing'),
@@ -67,6 +68,12 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   name_taken: row(409, 'CONFLICT', 'Another resource of the store has this name'),
   insufficient_stock: row(409, 'INSUFFICIENT_STOCK', 'The variant has less in stock'),
   too_many_webhooks: row(409, 'LIMIT_EXCEEDED', 'The store has as many webhooks as it may have; delete one'),
+  too_many_keys: row(409, 'LIMIT_EXCEEDED', 'The store has as many keys as it may have; revoke one'),
+  key_of_request: row(
+    409,
+    'CONFLICT',
+    'A key cannot revoke itself; rotate it, and revoke it with the new key',
+  ),
   offset_of_other_log: row(
     409,
     'CONFLICT',

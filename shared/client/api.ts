@@ -798,6 +798,43 @@ export interface StoreReviewsQuery extends ListQuery {
   status?: 'pending' | 'published' | 'rejected' | 'all' | undefined;
 }
 
+export interface KeysQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+}
+
+/** An API key of the store. */
+export interface Key {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'key';
+  /** Its purpose, or the person who has it. */
+  name: string;
+  /** What it may do: `public` keys read, `secret` keys read and write. */
+  type: 'public' | 'secret';
+  /** Its last characters, by which people recognise it. */
+  last_four?: string;
+  /** What it may read and write. */
+  permissions: ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media' | 'write:stores' | 'write:reviews' | 'write:webhooks')[];
+  /** The stores that it gives access to. The first is the default of its requests. */
+  stores: string[];
+  /** Whether it works. */
+  status: 'active' | 'expired' | 'revoked';
+  /** Whether it is the key of this request. */
+  is_own: boolean;
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
+  created_at: string;
+  /** When it was last used, within five minutes. */
+  last_used_at?: string;
+  /** When it stops to work. Absent if it does not expire. */
+  expires_at?: string;
+}
+
 export interface WebhooksQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -1173,7 +1210,7 @@ export interface BatchListing {
 /** What went wrong. */
 export interface ErrorInfo {
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
   /** What went wrong, for people. The text may change. */
   message: string;
   /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
@@ -1196,7 +1233,7 @@ export interface Fault {
   /** The rule that the value breaks. */
   constraint: string;
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
 }
 
 /** What became of an item of a batch. */
@@ -1411,6 +1448,30 @@ export interface DeletedReview {
   deleted: true;
 }
 
+/** Fields of a new key. */
+export interface KeyFields {
+  /** Its purpose, or the person who has it. */
+  name: string;
+  /** `public` keys read, `secret` keys read and write. */
+  type: 'public' | 'secret';
+  /** Default: all that the type may have. */
+  permissions?: readonly ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media' | 'write:stores' | 'write:reviews' | 'write:webhooks')[] | undefined;
+  /** When it stops to work. Default: never. */
+  expires_at?: string | null | undefined;
+}
+
+/** A new API key. */
+export interface NewKey extends Key {
+  /** The key itself. Only in the first answer: a repetition of the request does not get it again. */
+  secret?: string;
+}
+
+/** Fields of a key to change. */
+export interface KeyPatch {
+  /** Its purpose, or the person who has it. */
+  name: string;
+}
+
 /** Fields of a new webhook. */
 export interface NewWebhook {
   /** Where the changes are sent to: an https:// URL on the public internet. */
@@ -1501,6 +1562,7 @@ export interface Operations {
   getVariant: { query: ReadQuery; answer: Answer<Variant> };
   listReviews: { query: ReviewsQuery; answer: Page<Review, ReviewsMeta> };
   listStoreReviews: { query: StoreReviewsQuery; answer: Page<Review> };
+  listKeys: { query: KeysQuery; answer: Page<Key> };
   listWebhooks: { query: WebhooksQuery; answer: Page<Webhook> };
   getWebhook: { query: WebhookQuery; answer: Answer<Webhook> };
   listDeliveries: { query: DeliveriesQuery; answer: Page<Delivery> };
@@ -1530,6 +1592,10 @@ export interface Operations {
   createReview: { query: WriteQuery; body: NewReview; answer: Answer<Review, 201> };
   updateReview: { query: WriteQuery; body: ReviewPatch; answer: Answer<Review> };
   deleteReview: { query: WriteQuery; answer: Answer<DeletedReview> };
+  createKey: { query: WriteQuery; body: KeyFields; answer: Answer<NewKey, 201> };
+  updateKey: { query: WriteQuery; body: KeyPatch; answer: Answer<Key> };
+  rotateKey: { query: WriteQuery; answer: Answer<NewKey, 201> };
+  revokeKey: { query: WriteQuery; answer: Answer<Key> };
   createWebhook: { query: WriteQuery; body: NewWebhook; answer: Answer<Webhook, 201> };
   updateWebhook: { query: WriteQuery; body: WebhookPatch; answer: Answer<Webhook> };
   deleteWebhook: { query: WriteQuery; answer: Answer<DeletedWebhook> };
@@ -1564,6 +1630,7 @@ export const endpoints = {
   getVariant: ['GET', '/api/variant/:id'],
   listReviews: ['GET', '/api/publication/:id/reviews'],
   listStoreReviews: ['GET', '/api/reviews'],
+  listKeys: ['GET', '/api/keys'],
   listWebhooks: ['GET', '/api/webhooks'],
   getWebhook: ['GET', '/api/webhook/:id'],
   listDeliveries: ['GET', '/api/webhook/:id/deliveries'],
@@ -1593,6 +1660,10 @@ export const endpoints = {
   createReview: ['POST', '/api/publication/:id/reviews'],
   updateReview: ['PATCH', '/api/review/:id'],
   deleteReview: ['DELETE', '/api/review/:id'],
+  createKey: ['POST', '/api/key'],
+  updateKey: ['PATCH', '/api/key/:id'],
+  rotateKey: ['POST', '/api/key/:id/rotate'],
+  revokeKey: ['DELETE', '/api/key/:id'],
   createWebhook: ['POST', '/api/webhook'],
   updateWebhook: ['PATCH', '/api/webhook/:id'],
   deleteWebhook: ['DELETE', '/api/webhook/:id'],

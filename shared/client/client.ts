@@ -1,5 +1,6 @@
 import type { AnswerInfo } from './answer-info.js';
 import { Calls } from './calls.js';
+import { KeyCalls } from './keys.js';
 import { ListingCalls } from './listings.js';
 import { MediaCalls } from './media.js';
 import type { ClientOptions } from './options.js';
@@ -30,6 +31,8 @@ export class CatalogClient {
   /** Reviews: for the merchant who moderates them. */
   readonly reviews: ReviewCalls;
   readonly webhooks: WebhookCalls;
+  /** API keys of the store. */
+  readonly keys: KeyCalls;
   /** Tokens, for requests that your code sends without this client. */
   readonly tokens: TokenCalls;
   private readonly calls: Calls;
@@ -42,6 +45,7 @@ export class CatalogClient {
     this.media = new MediaCalls(this.calls);
     this.reviews = new ReviewCalls(this.calls);
     this.webhooks = new WebhookCalls(this.calls);
+    this.keys = new KeyCalls(this.calls);
     this.tokens = new TokenCalls(this.calls);
   }
 

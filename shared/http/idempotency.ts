@@ -38,6 +38,7 @@ export const STORED_ERRORS: ReadonlySet<Condition> = new Set([
   'review_not_found',
   'variant_not_found',
   'webhook_not_found',
+  'key_not_found',
   'precondition_failed',
 ]);
 

@@ -72,6 +72,8 @@ export interface Answer {
   /** Version of the resource: the part of the ETag that `If-Match` compares. Undefined for lists. */
   readonly version?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Of a write: fields of `data` that are sent, but are in no record of an `Idempotency-Key`. */
+  readonly secrets?: JsonObject;
   /** Of a PATCH: whether it changed the resource. */
   readonly changed?: boolean;
   /** For a read: the only document that the answer was made from, besides the status of its store. */

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
 import type { RenderedAnswer } from '../ports/idempotency-store';
@@ -67,7 +68,7 @@ export async function answerWrite(
   const key = request.header('idempotency-key');
   if (key !== undefined) assertIdempotencyKey(key);
   if (key === undefined || idempotency === undefined)
-    return renderAnswer(await answerInTime(route.handler, request, exchange), false);
+    return renderAnswer(withSecrets(await answerInTime(route.handler, request, exchange)), false);
   return answerOnce(idempotency, key, route, request, exchange);
 }
 
@@ -122,8 +123,14 @@ function answerInTime(handler: Route['handler'], request: ApiRequest, exchange: 
   });
 }
 
-/** Runs the handler once per `Idempotency-Key`, and returns the response, or the first one again. */
-function answerOnce(
+const withSecrets = (answer: Answer): Answer =>
+  answer.secrets ? { ...answer, data: { ...(answer.data as JsonObject), ...answer.secrets } } : answer;
+
+/**
+ * Runs the handler once per `Idempotency-Key`, and returns the response, or the first one again. What is stored to be sent
+ * again has no secrets.
+ */
+async function answerOnce(
   idempotency: Idempotency,
   idempotency_key: string,
   route: Route,
@@ -133,7 +140,8 @@ function answerOnce(
   const { query, body, params, principal } = request;
   const path = route.path.replace(/:(\w+)/g, (_, name: string) => params[name] ?? '');
   const parameters = Object.fromEntries(Object.entries(query).map(([name, values]) => [name, [...values]]));
-  return idempotency.once({
+  let complete: RenderedAnswer | undefined;
+  const stored = await idempotency.once({
     key: { api_key_id: principal.api_key_id, idempotency_key },
     limits: principal.limits,
     answer_by_ms: request.answer_by_ms,
@@ -142,10 +150,12 @@ function answerOnce(
       if (operation.resumed) exchange.is_append_sent = true;
       const resumable = { ...request, operation: { ...operation, idempotency_key } };
       const answer = await answerInTime(route.handler, resumable, exchange);
+      if (answer.secrets) complete = renderAnswer(withSecrets(answer), false);
       return renderAnswer(answer, false);
     },
     renderFailure: (failure) => renderError(failure, exchange),
   });
+  return complete ?? stored;
 }
 
 /**

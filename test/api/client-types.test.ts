@@ -227,6 +227,20 @@ const USES: Readonly<Record<string, string>> = {
   'webhooks.deliveries': `
     const attempts: Delivery[] = await client.webhooks.deliveries('id').all();
     console.log(attempts[0]?.error, attempts[0]?.next_attempt_at);`,
+  'keys.list': `
+    for await (const { name, status, is_own } of client.keys.list()) console.log(name, status === 'active', is_own);`,
+  'keys.create': `
+    const { id, secret }: NewKey = await client.keys.create({ name: 'Ana', type: 'secret', permissions: ['read:media'] });
+    console.log(id, secret);`,
+  'keys.update': `
+    const { name }: Key = await client.keys.update('id', { name: 'Ana' });
+    console.log(name);`,
+  'keys.rotate': `
+    const { secret }: NewKey = await client.keys.rotate('id');
+    console.log(secret);`,
+  'keys.revoke': `
+    const { status }: Key = await client.keys.revoke('id');
+    console.log(status);`,
   'tokens.current': `
     const token: string = await client.tokens.current();
     console.log(token);`,
@@ -249,8 +263,8 @@ const USES: Readonly<Record<string, string>> = {
 };
 
 const TYPES = `AnswerInfo, AnswerOf, Batch, Change, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
-  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
-  NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
+  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
+  NewKey, NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
   QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch, Webhook`;
 
 const PROGRAM = `
@@ -297,8 +311,8 @@ function methodsOf(object: object): string[] {
 
 test('the program uses every method of the client', () => {
   const client = new CatalogClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'pk_test_x' });
-  const { store, listings, publications, media, reviews, webhooks, tokens } = client;
-  const resources = { store, listings, publications, media, reviews, webhooks, tokens };
+  const { store, listings, publications, media, reviews, webhooks, keys, tokens } = client;
+  const resources = { store, listings, publications, media, reviews, webhooks, keys, tokens };
   const of_resources = Object.entries(resources).flatMap(([name, resource]) =>
     methodsOf(resource).map((method) => `${name}.${method}`),
   );

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { scanBodies } from '../../../projections/maintenance/bodies';
 import type { Account } from '../../../shared/catalog/account/account';
 import type { AccountId } from '../../../shared/kernel/ids';
+import { scanBodies } from '../../../shared/ports/bodies';
 import { createAccount, reinstateAccount, suspendAccount } from '../../command/account';
 import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { runConfirmed } from '../confirm';
@@ -25,7 +25,7 @@ export function accountCommands(program: Command): void {
   subcommand(account, 'list', 'List all accounts').action(
     withRuntime(async ({ runtime, print }) => {
       await catchUpBeforeRead(runtime, 'control');
-      const accounts = await scanBodies(runtime, 'control', 'accounts');
+      const accounts = await scanBodies(runtime.views.control, 'accounts');
       await print({ accounts }, () => recordsTable(['id', 'name', 'status', 'created_at'], accounts));
     }),
   );

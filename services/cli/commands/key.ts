@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { scanBodies } from '../../../projections/maintenance/bodies';
 import { type ApiKey, hashKey, isApiKeyText, type KeyLimits } from '../../../shared/catalog/api-key/api-key';
 import { keyFields } from '../../../shared/catalog/api-key/key-fields';
 import { keyTypeSchema, type Permission, permissionSchema } from '../../../shared/catalog/vocabulary';
@@ -7,6 +6,7 @@ import { loadTokenKeys } from '../../../shared/http/token-keys';
 import { TokenCodec } from '../../../shared/http/tokens';
 import { CatalogError } from '../../../shared/kernel/errors';
 import type { ApiKeyId } from '../../../shared/kernel/ids';
+import { scanBodies } from '../../../shared/ports/bodies';
 import type { Runtime } from '../../boot/runtime';
 import {
   type CreatedApiKey,
@@ -99,7 +99,7 @@ export function keyCommands(program: Command): void {
     .action(
       withRuntime<{ account: string }>(async ({ runtime, print }, { account }) => {
         await catchUpBeforeRead(runtime, 'control');
-        const found = await scanBodies(runtime, 'control', 'api_keys', { account_id: account });
+        const found = await scanBodies(runtime.views.control, 'api_keys', { account_id: account });
         const now_ms = runtime.system.now();
         const keys = found.map((body) => keyFields(body, now_ms));
         await print({ keys }, () => keysTable(keys));
@@ -255,7 +255,7 @@ async function keyText(argument: string | undefined): Promise<string> {
 async function findKey(runtime: Runtime, text: string): Promise<ApiKey> {
   if (!isApiKeyText(text)) return readApiKey(runtime, await keyIdOfToken(runtime, text));
   await catchUpBeforeRead(runtime, 'control');
-  const [found] = await scanBodies(runtime, 'control', 'api_keys', { key_hash: hashKey(text) });
+  const [found] = await scanBodies(runtime.views.control, 'api_keys', { key_hash: hashKey(text) });
   if (found === undefined) throw new CliError('No API key of this service matches.');
   return found;
 }

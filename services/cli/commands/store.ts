@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
-import { scanBodies } from '../../../projections/maintenance/bodies';
 import { ENVIRONMENTS } from '../../../shared/catalog/realm';
 import type { Store } from '../../../shared/catalog/store/store';
 import { storeResource } from '../../../shared/catalog/store/store';
 import { storeStatusSchema } from '../../../shared/catalog/vocabulary';
 import type { AccountId, StoreId } from '../../../shared/kernel/ids';
+import { scanBodies } from '../../../shared/ports/bodies';
 import type { Runtime } from '../../boot/runtime';
 import type { NewStore, StorePatch } from '../../command/store';
 import { changeStoreStatus, createStore, describeStore, locateStore } from '../../command/store';
@@ -93,7 +93,7 @@ export function storeCommands(program: Command): void {
         const where = account === undefined ? {} : { account_id: account };
         const stores: Record<string, unknown>[] = [];
         for (const environment of ENVIRONMENTS)
-          for (const body of await scanBodies(runtime, environment, 'stores', where))
+          for (const body of await scanBodies(runtime.views[environment], 'stores', where))
             stores.push({ ...body, environment });
         const columns = ['id', 'name', 'environment', 'status', 'created_at'];
         await print({ stores }, () => recordsTable(columns, stores));

@@ -13,6 +13,7 @@ export const TAGS = {
   Listings: 'The categories of a store, and the publications in them.',
   Publications: 'The products of a store, and their reviews.',
   Media: 'Pictures of stores, listings and publications.',
+  Keys: 'The API keys of a store.',
   Webhooks: 'Changes of a store, sent to an address of the merchant.',
   Service: 'Health checks, metrics and documentation. They need no token.',
 } as const;

@@ -8,6 +8,7 @@ import {
   existingListingsSchema,
   exportSchema,
   historySchema,
+  keysSchema,
   listingPublicationsSchema,
   listingsSchema,
   listSchema,
@@ -310,6 +311,16 @@ export const reads = withIds({
     description: 'For moderation: reviews of every status, newest first. Requires a secret key.',
     query: storeReviewsSchema,
     answer: answers.StoreReviewPage,
+  }),
+  listKeys: read({
+    path: '/api/keys',
+    tag: 'Keys',
+    permission: 'write:stores',
+    summary: 'List the API keys of a store',
+    description:
+      'Newest first: those whose stores are all among the stores of the key of the request. That key must have all permissions of secret keys, no rate limits of its own and no expiry.',
+    query: keysSchema,
+    answer: answers.KeyPage,
   }),
   listWebhooks: read({
     ...webhooks,

@@ -2,9 +2,10 @@ import type { z } from 'zod';
 import { RESTORABLE_DAYS } from '../../catalog/field-aggregate';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
+import { mapValues } from '../documentation';
 import * as requests from '../requests/writes';
 import * as examples from '../responses/examples';
-import type { ApiOperation, Unnamed } from './operation';
+import type { ApiOperation, Success, Unnamed } from './operation';
 import {
   AUTHENTICATION_CONDITIONS,
   BODY_CONDITIONS,
@@ -140,6 +141,23 @@ const publication = { tag: 'Publications', permission: 'write:publications' } as
 const media = { tag: 'Media', permission: 'write:media' } as const;
 const review = { tag: 'Publications', permission: 'write:reviews' } as const;
 const webhook = { tag: 'Webhooks', permission: 'write:webhooks' } as const;
+const key = { tag: 'Keys', permission: 'write:stores' } as const;
+/** How many keys of a store work at the same time. */
+export const KEYS_MAX = 100;
+const SECRET_DOC =
+  'The answer has the key itself, once: if the request is repeated with its `Idempotency-Key`, the answer is the same without `secret`.';
+const MANAGER_DOC =
+  'The key of the request must have all permissions of secret keys, no rate limits of its own and no expiry.';
+const revokedKey = examples.answer({ ...examples.key, status: 'revoked' });
+/** A write of the `control` log: without a version, and without a position, because positions are those of the store's log. */
+const keyWrite = (
+  { conditions, ...operation }: Unnamed<ApiOperation>,
+  successes: Readonly<Record<number, Omit<Success, 'headers'>>>,
+): Unnamed<ApiOperation> => ({
+  ...operation,
+  successes: mapValues(successes, (success) => ({ ...success, headers: ['Idempotent-Replayed'] as const })),
+  conditions: conditions.filter((one) => one !== 'store_not_found' && one !== 'precondition_failed'),
+});
 const reviewSample = { rating: 5, author_name: 'Diego', verified_purchase: true };
 const mediaPatch = { alt: 'A bag of coffee from Jaén', focal_point: { x: 0.5, y: 0.4 } };
 const storePatch = { contact: { phone: '+51 1 555 0199' } };
@@ -400,6 +418,57 @@ export const writes = withIds({
     answer: answers.DeletedReviewAnswer,
     not_found: 'review_not_found',
   }),
+  createKey: keyWrite(
+    create({
+      ...key,
+      path: '/api/key',
+      summary: 'Create an API key',
+      description: `The key has the environment of the key of the request, and the store of \`store_id\`, by default all of its stores. A store has at most ${KEYS_MAX} keys that work. ${SECRET_DOC} ${MANAGER_DOC}`,
+      schema: requests.newKeyBody,
+      sample: { name: 'Shop window', type: 'public' },
+      answer: answers.NewKeyAnswer,
+      refusals: ['too_many_keys'],
+    }),
+    { 201: { description: 'The new key.', content: json(answers.NewKeyAnswer) } },
+  ),
+  updateKey: keyWrite(
+    update({
+      ...key,
+      path: '/api/key/:id',
+      summary: 'Rename an API key',
+      description: MANAGER_DOC,
+      schema: requests.keyPatchBody,
+      sample: { name: 'Shop window' },
+      answer: answers.KeyAnswer,
+      not_found: 'key_not_found',
+    }),
+    { 200: { description: 'The key.', content: json(answers.KeyAnswer) } },
+  ),
+  rotateKey: keyWrite(
+    act({
+      ...key,
+      path: '/api/key/:id/rotate',
+      summary: 'Replace an API key',
+      description: `Creates a key with the same rights. The old one works for another day. ${SECRET_DOC} ${MANAGER_DOC}`,
+      answer: answers.NewKeyAnswer,
+      not_found: 'key_not_found',
+    }),
+    { 201: { description: 'The new key.', content: json(answers.NewKeyAnswer) } },
+  ),
+  revokeKey: keyWrite(
+    remove({
+      ...key,
+      path: '/api/key/:id',
+      summary: 'Revoke an API key',
+      description: `Programs with this key stop to work at once. It cannot be undone. ${MANAGER_DOC}`,
+      answer: answers.KeyAnswer,
+      not_found: 'key_not_found',
+      refusals: ['key_of_request'],
+    }),
+    {
+      200: { description: 'The key, which stays in the list.', content: json(answers.KeyAnswer, revokedKey) },
+    },
+  ),
   createWebhook: create({
     ...webhook,
     path: '/api/webhook',

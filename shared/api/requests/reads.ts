@@ -109,7 +109,7 @@ export const historySchema = readSchema.pick({ store_id: true }).extend({
     .meta({ description: 'Return only changes from this time on.', example: '2026-02-01T00:00:00.000Z' }),
   actor: queryId.optional().meta({
     description: 'Return only changes by the API key with this id.',
-    example: examples.ids.api_key,
+    example: examples.ids.key,
   }),
   before: z
     .string()
@@ -368,6 +368,9 @@ export const webhooksSchema = webhookSchema.extend(paginationSchema.shape);
 
 /** Parameters of `GET /api/webhook/:id/deliveries`. */
 export const deliveriesSchema = webhooksSchema.omit({ cursor: true });
+
+/** Parameters of `GET /api/keys`. */
+export const keysSchema = deliveriesSchema.extend({});
 
 const Q_LENGTH_MAX = 200;
 

@@ -7,7 +7,7 @@ import { ALT_MAX, mediaFields } from '../../catalog/media/fields';
 import { publicationFields } from '../../catalog/publication/fields';
 import { variantFields } from '../../catalog/publication/variants';
 import { storeFields } from '../../catalog/store/fields';
-import { reviewStatusSchema } from '../../catalog/vocabulary';
+import { keyTypeSchema, permissionSchema, reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
 import { flag, queryId } from './parameters';
 
@@ -305,6 +305,30 @@ export const replayBody = z.strictObject({
     example: '-1',
   }),
 });
+
+const name = lineField(120).meta({
+  description: 'Its purpose, or the person who has it.',
+  example: 'Shop window',
+});
+
+/** `POST /api/key`. */
+export const newKeyBody = z.strictObject({
+  name,
+  type: keyTypeSchema.meta({
+    description: '`public` keys read, `secret` keys read and write.',
+    example: 'public',
+  }),
+  permissions: z
+    .array(permissionSchema)
+    .optional()
+    .meta({ description: 'Default: all that the type may have.', example: ['read:publications'] }),
+  expires_at: timeField
+    .nullish()
+    .meta({ description: 'When it stops to work. Default: never.', example: '2027-01-31T12:00:00.000Z' }),
+});
+
+/** `PATCH /api/key/:id`. */
+export const keyPatchBody = z.strictObject({ name });
 
 const alt = lineField(ALT_MAX)
   .optional()

@@ -9,6 +9,7 @@ import { permissionsOf } from '../../catalog/vocabulary';
 import type {
   Delivery,
   FeaturedOrder,
+  Key,
   Listing,
   ListingPublications,
   Media,
@@ -30,7 +31,7 @@ export const ids = {
   variant: '0195d4a2-8a02-7c1e-9f31-5b0c00000001',
   media: '0195d4a2-8a03-7c1e-9f31-5b0c7a6e1d04',
   account: '0195d4a2-8a04-7c1e-9f31-5b0c7a6e1d05',
-  api_key: '0195d4a2-8a05-7c1e-9f31-5b0c7a6e1d06',
+  key: '0195d4a2-8a05-7c1e-9f31-5b0c7a6e1d06',
   payment_method: '0195d4a2-8a06-7c1e-9f31-5b0c7a6e1d07',
   review: '0195d4a2-8a07-7c1e-9f31-5b0c7a6e1d08',
   webhook: '0195d4a2-8a08-7c1e-9f31-5b0c7a6e1d09',
@@ -206,7 +207,7 @@ export const token = 'eyJhbGciOiJIUzI1NiJ9.eyJlbnYiOiJsaXZlIn0.c2lnbmF0dXJl';
 
 export const tokenDescription: z.infer<typeof validationSchema> = {
   valid: true,
-  api_key_id: ids.api_key,
+  api_key_id: ids.key,
   account_id: ids.account,
   key_type: 'public',
   stores: [ids.store],
@@ -223,6 +224,21 @@ export const notReady = {
     details: { waiting_for: ['event_store'], rate_limiter: 'ok' },
   },
 };
+
+export const key: Key = {
+  id: ids.key,
+  object: 'key',
+  name: 'Shop window',
+  type: 'public',
+  last_four: 'x7Qk',
+  permissions: ['read:stores', 'read:listings', 'read:publications', 'read:media'],
+  stores: [ids.store],
+  status: 'active',
+  is_own: false,
+  created_at: times.created_at,
+};
+
+export const newKey: Key = { ...key, secret: 'pk_live_8Jd0Yw3lZk5nT1rVbQmXc7uHsEoGfAi2pLy4x6zx7Qk' };
 
 export const webhook: Webhook = {
   id: ids.webhook,
@@ -258,7 +274,7 @@ export const change = {
   publication_id: ids.publication,
   revision: 7,
   occurred_at: '2026-02-01T12:00:00.000Z',
-  actor: { type: 'key', id: ids.api_key, name: 'Stock robot' },
+  actor: { type: 'key', id: ids.key, name: 'Stock robot' },
   request_id: '0195d4a2-8a10-7c1e-9f31-5b0c7a6e1d10',
   changed: { quantity_available: { before: 5, after: 4 } },
 };

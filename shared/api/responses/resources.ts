@@ -13,9 +13,11 @@ import { OPTIONS_MAX, SHOWN_VARIANTS_MAX, variantFields } from '../../catalog/pu
 import { storeFields } from '../../catalog/store/fields';
 import {
   imageTypeSchema,
+  keyTypeSchema,
   listSortModeSchema,
   mediaStatusSchema,
   paymentMethodTypeSchema,
+  permissionSchema,
   reviewStatusSchema,
   sortModeSchema,
   storeStatusSchema,
@@ -437,6 +439,38 @@ export const changeSchema = z.strictObject({
     }),
 });
 
+/** A key of `GET /api/keys` (docs/interface/access.md#keys-of-a-store). */
+export const keySchema = z.strictObject({
+  id,
+  object: typeOf('key'),
+  name: z.string().describe('Its purpose, or the person who has it.'),
+  type: keyTypeSchema.describe('What it may do: `public` keys read, `secret` keys read and write.'),
+  last_four: z.string().optional().describe('Its last characters, by which people recognise it.'),
+  permissions: z.array(permissionSchema).describe('What it may read and write.'),
+  stores: z
+    .array(id)
+    .describe('The stores that it gives access to. The first is the default of its requests.'),
+  status: z.enum(['active', 'expired', 'revoked']).describe('Whether it works.'),
+  is_own: z.boolean().describe('Whether it is the key of this request.'),
+  created_at,
+  last_used_at: timestamp.optional().meta({
+    description: 'When it was last used, within five minutes.',
+    example: '2026-02-01T12:00:00.000Z',
+  }),
+  expires_at: timestamp.optional().meta({
+    description: 'When it stops to work. Absent if it does not expire.',
+    example: '2027-01-31T12:00:00.000Z',
+  }),
+});
+
+/** The answer that has the key itself. */
+export const newKeySchema = keySchema.extend({
+  secret: z
+    .string()
+    .optional()
+    .describe('The key itself. Only in the first answer: a repetition of the request does not get it again.'),
+});
+
 /** `GET /api/webhook/:id` (docs/webhooks.md). */
 export const webhookSchema = z.strictObject({
   id,
@@ -493,6 +527,7 @@ export const deliverySchema = z.strictObject({
     .describe('When it is tried again. Absent if it was delivered, or is not tried again.'),
 });
 
+export type Key = z.infer<typeof newKeySchema>;
 export type Webhook = z.infer<typeof webhookSchema>;
 export type Delivery = z.infer<typeof deliverySchema>;
 export type Media = z.infer<typeof mediaSchema>;

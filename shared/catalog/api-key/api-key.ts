@@ -5,8 +5,10 @@ import { assertNever } from '../../kernel/errors';
 import type { AccountId, ApiKeyId, StoreId } from '../../kernel/ids';
 import { isSameValue } from '../../kernel/same-value';
 import { type Aggregate, present, type State } from '../events/aggregate';
+import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
-import { environmentSchema, keyTypeSchema, permissionSchema } from '../vocabulary';
+import { withoutNulls } from '../fields';
+import { environmentSchema, keyTypeSchema, permissionSchema, permissionsOf } from '../vocabulary';
 
 /** Rate limits of one key, in requests. They replace the limits of its type (docs/interface/access.md#rate-limits). */
 const keyLimitsSchema = z.object({ per_minute: z.number(), per_day: z.number(), burst: z.number() });
@@ -37,6 +39,7 @@ export const apiKeyEvents = [
   defineEvent('ApiKeyLimitsSet', z.object({ limits: keyLimitsSchema.nullable() })),
   /** Set by a rotation: the old key works until this time. */
   defineEvent('ApiKeyExpirySet', z.object({ expires_at: z.string() })),
+  defineEvent('ApiKeyRenamed', z.object({ name: z.string() })),
   defineEvent('ApiKeyRevoked', z.object({})),
   /** Appended at most once per key and `USE_INTERVAL_MS`, so that using a key does not cost a write per request. */
   defineEvent('ApiKeyUsed', z.object({})),
@@ -65,6 +68,41 @@ export function keyStatus(
   return expires_at !== null && Date.parse(expires_at) <= now_ms ? 'expired' : 'active';
 }
 
+/** Whether a key may manage keys: it has every right that the keys which it makes could have. */
+export function managesKeys({ permissions, limits, expires_at }: ApiKey): boolean {
+  const may_all = permissionsOf('secret').every((each) => permissions.includes(each));
+  return may_all && limits === undefined && expires_at === null;
+}
+
+/** Whether a key belongs to the account, and all its stores are among these. */
+export function isKeyWithin(
+  key: ApiKey,
+  { account_id, stores }: { readonly account_id: AccountId; readonly stores: readonly StoreId[] },
+): boolean {
+  return (
+    key.account_id === account_id && key.stores.length > 0 && key.stores.every((id) => stores.includes(id))
+  );
+}
+
+/** Returns the resource of a key. `own_id`: the key of the request. */
+export function keyResource(key: ApiKey, now_ms: number, own_id: string): JsonObject {
+  const { id, name, type, permissions, stores, created_at, last_used_at, expires_at, last_four = null } = key;
+  return withoutNulls({
+    id,
+    object: 'key',
+    name,
+    type,
+    last_four,
+    permissions: [...permissions],
+    stores: [...stores],
+    status: keyStatus(key, now_ms),
+    is_own: id === own_id,
+    created_at,
+    last_used_at,
+    expires_at,
+  });
+}
+
 function evolve(state: State<ApiKey>, event: ApiKeyEvent, id: ApiKeyId, occurred_at: string): State<ApiKey> {
   if (event.type === 'ApiKeyCreated') {
     const { account_id, stores, ...rest } = event.data;
@@ -83,6 +121,8 @@ function evolve(state: State<ApiKey>, event: ApiKeyEvent, id: ApiKeyId, occurred
   switch (event.type) {
     case 'ApiKeyExpirySet':
       return present({ ...key, expires_at: event.data.expires_at });
+    case 'ApiKeyRenamed':
+      return present({ ...key, name: event.data.name });
     case 'ApiKeyRevoked':
       return present({ ...key, revoked_at: key.revoked_at ?? occurred_at });
     case 'ApiKeyUsed':
@@ -105,6 +145,7 @@ export type ApiKeyCommand =
   | { readonly type: 'CreateApiKey'; readonly fields: ApiKeyFields }
   /** Sets an earlier expiry. Never postpones it. */
   | { readonly type: 'ExpireApiKey'; readonly expires_at: string }
+  | { readonly type: 'RenameApiKey'; readonly name: string }
   | { readonly type: 'RevokeApiKey' }
   /** Null: the limits of the key's type. */
   | { readonly type: 'SetApiKeyLimits'; readonly limits: KeyLimits | null }
@@ -119,6 +160,10 @@ function decide(state: State<ApiKey>, command: ApiKeyCommand): Decision<ApiKeyEv
       const { expires_at } = command;
       const expires_earlier = key.expires_at !== null && key.expires_at <= expires_at;
       return expires_earlier ? accept() : accept({ type: 'ApiKeyExpirySet', data: { expires_at } });
+    }
+    case 'RenameApiKey': {
+      const { name } = command;
+      return name === key.name ? accept() : accept({ type: 'ApiKeyRenamed', data: { name } });
     }
     case 'RevokeApiKey':
       return key.revoked_at === null ? accept({ type: 'ApiKeyRevoked', data: {} }) : accept();

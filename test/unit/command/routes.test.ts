@@ -64,7 +64,7 @@ class WriteApi {
     config: parseConfig({}),
     system: this.world.system,
     events: this.world.events,
-    views: { live: this.activeView, test: this.activeView },
+    views: { live: this.activeView, test: this.activeView, control: this.activeView },
     log: pino({ level: 'silent' }),
     ...noMedia,
   });

@@ -1,32 +1,25 @@
-import type { CollectionName, DocumentOf } from '../../shared/catalog/documents';
-import type { Realm } from '../../shared/catalog/realm';
-import type { ActiveView } from '../../shared/ports/document-reader';
-import type { ViewQuery } from '../../shared/ports/view-store';
+import type { CollectionName, DocumentOf } from '../catalog/documents';
+import type { ActiveView } from './document-reader';
+import type { ViewQuery } from './view-store';
 
 const PAGE_SIZE = 500;
 
-interface Views {
-  readonly views: Readonly<Record<Realm, ActiveView>>;
-}
-
 /** Returns the bodies of the documents that `scanDocuments` returns. */
 export async function scanBodies<Name extends CollectionName>(
-  views: Views,
-  realm: Realm,
+  active: ActiveView,
   collection: Name,
   where: ViewQuery['where'] = {},
 ): Promise<DocumentOf<Name>['body'][]> {
-  return (await scanDocuments(views, realm, collection, where)).map(({ body }) => body);
+  return (await scanDocuments(active, collection, where)).map(({ body }) => body);
 }
 
 /** Returns the documents of a collection, oldest first. Returns none if the realm was never projected. */
 export async function scanDocuments<Name extends CollectionName>(
-  { views }: Views,
-  realm: Realm,
+  active: ActiveView,
   collection: Name,
   where: ViewQuery['where'] = {},
 ): Promise<DocumentOf<Name>[]> {
-  const view = await views[realm].current();
+  const view = await active.current();
   if (!view) return [];
   const found: DocumentOf<Name>[] = [];
   for (let after_id: string | undefined; ; ) {
