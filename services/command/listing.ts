@@ -34,6 +34,7 @@ export const listings = defineResource({
     update: writes.updateListing,
     put: writes.putListing,
     delete: writes.deleteListing,
+    deleteExternal: writes.deleteListingByExternalId,
     restore: writes.restoreListing,
   },
   spans: [SCHEDULE_SPAN],

@@ -47,6 +47,7 @@ export const publications = defineResource({
     update: writes.updatePublication,
     put: writes.putPublication,
     delete: writes.deletePublication,
+    deleteExternal: writes.deletePublicationByExternalId,
     restore: writes.restorePublication,
   },
   namesOfParts: (store_id, { variants = [] }: Pick<PublicationPatch, 'variants'>, before) =>

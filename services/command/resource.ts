@@ -63,7 +63,9 @@ interface RoutesDefinition<F extends Fields, Resource extends ShownResource, New
   /** The bodies of POST and PATCH. */
   readonly body: z.ZodType<New>;
   readonly patch: z.ZodType<Patch>;
-  readonly operations: Readonly<Record<'create' | 'update' | 'put' | 'delete' | 'restore', ApiOperation>>;
+  readonly operations: Readonly<
+    Record<'create' | 'update' | 'put' | 'delete' | 'deleteExternal' | 'restore', ApiOperation>
+  >;
   /** Returns the counts that only documents contain. Those of a new resource if there is no document yet. */
   count(version: DocumentReader, id: Resource['id']): Promise<Counts>;
   readonly counts_of_new: Counts;
@@ -104,11 +106,15 @@ class ResourceRoutes<
 
   readonly routes = (deps: RouteDeps): Route[] => {
     const { operations, aggregate, beforeDelete } = this.definition;
+    const deletion = deletionRoute(deps, operations.delete, aggregate, beforeDelete);
     return [
       routeOf(operations.create, (request) => this.create(deps, request)),
       routeOf(operations.update, (request) => this.update(deps, request)),
       routeOf(operations.put, (request) => this.put(deps, request)),
-      deletionRoute(deps, operations.delete, aggregate, beforeDelete),
+      deletion,
+      routeOf(operations.deleteExternal, async (request) =>
+        deletion.handler({ ...request, params: { id: await this.idOfPath(deps, request) } }),
+      ),
       routeOf(operations.restore, (request) => this.restore(deps, request)),
     ];
   };
@@ -155,7 +161,7 @@ class ResourceRoutes<
 
   private async put(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
     const { environment } = request.principal;
-    const { external_id } = parseBody(externalIdPath, { external_id: request.params.external_id ?? '' });
+    const external_id = externalIdOf(request);
     const changes = parseBody(this.definition.patch, request.body);
     if ((changes.external_id ?? external_id) !== external_id)
       throw CatalogError.ofFaults([invalidField('external_id', 'the external id in the path')]);
@@ -209,12 +215,26 @@ class ResourceRoutes<
     }
   }
 
+  /** Returns the id of the resource with the external id in the path. Throws `not_found` if there is none. */
+  private async idOfPath(deps: RouteDeps, request: ApiRequest): Promise<Resource['id']> {
+    const { environment } = request.principal;
+    const external_id = externalIdOf(request);
+    const store = await deps.stores.require(environment, storeForNew(request, undefined));
+    const { names } = this.commands;
+    const { id, is_new } = await names.idOfExternal(deps, environment, store, external_id, request.operation);
+    if (is_new) throw new CatalogError(this.definition.aggregate.not_found);
+    return id;
+  }
+
   private async restore(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
     const target = targetOf(deps, request, this.definition.aggregate);
     const written = await this.commands.restore(deps, writeContextOf(request), target);
     return this.answerAfter(deps, request, written);
   }
 }
+
+const externalIdOf = ({ params }: ApiRequest): string =>
+  parseBody(externalIdPath, { external_id: params.external_id ?? '' }).external_id;
 
 type Stored = { readonly store_id: StoreId; readonly version: number };
 

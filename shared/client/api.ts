@@ -1573,6 +1573,7 @@ export interface Operations {
   updateListing: { query: WriteQuery; body: ListingPatch; answer: Answer<Listing> };
   putListing: { query: WriteQuery; body: ListingPatch; answer: Answer<PutListing, 200 | 201> };
   deleteListing: { query: DeleteListingQuery; answer: Answer<DeletedListing> };
+  deleteListingByExternalId: { query: DeleteListingQuery; answer: Answer<DeletedListing> };
   restoreListing: { query: WriteQuery; answer: Answer<Listing> };
   arrangeFeatured: { query: WriteQuery; body: NewFeaturedOrder; answer: Answer<FeaturedOrder> };
   createPublication: { query: WriteQuery; body: NewPublication; answer: Answer<Publication, 201> };
@@ -1580,6 +1581,7 @@ export interface Operations {
   putPublication: { query: WriteQuery; body: PublicationPatch; answer: Answer<PutPublication, 200 | 201> };
   batchPublications: { query: BatchQuery; body: PublicationBatch; answer: Answer<Batch> };
   deletePublication: { query: WriteQuery; answer: Answer<DeletedPublication> };
+  deletePublicationByExternalId: { query: WriteQuery; answer: Answer<DeletedPublication> };
   createVariant: { query: WriteQuery; body: NewVariant; answer: Answer<Variant, 201> };
   updateVariant: { query: WriteQuery; body: VariantPatch; answer: Answer<Variant> };
   deleteVariant: { query: WriteQuery; answer: Answer<DeletedVariant> };
@@ -1641,6 +1643,7 @@ export const endpoints = {
   updateListing: ['PATCH', '/api/listing/:id'],
   putListing: ['PUT', '/api/listing/by-external-id/:external_id'],
   deleteListing: ['DELETE', '/api/listing/:id'],
+  deleteListingByExternalId: ['DELETE', '/api/listing/by-external-id/:external_id'],
   restoreListing: ['POST', '/api/listing/:id/restore'],
   arrangeFeatured: ['POST', '/api/listing/:id/featured'],
   createPublication: ['POST', '/api/publication'],
@@ -1648,6 +1651,7 @@ export const endpoints = {
   putPublication: ['PUT', '/api/publication/by-external-id/:external_id'],
   batchPublications: ['POST', '/api/publications/batch'],
   deletePublication: ['DELETE', '/api/publication/:id'],
+  deletePublicationByExternalId: ['DELETE', '/api/publication/by-external-id/:external_id'],
   createVariant: ['POST', '/api/publication/:id/variants'],
   updateVariant: ['PATCH', '/api/variant/:id'],
   deleteVariant: ['DELETE', '/api/variant/:id'],

@@ -178,6 +178,19 @@ export class ListingCalls {
   }
 
   /**
+   * Deletes the listing with this external id, as `delete` does.
+   *
+   * @example
+   * await client.listings.deleteByExternalId('erp-1');
+   */
+  deleteByExternalId(
+    external_id: string,
+    options: WriteOptions & Readonly<DeleteListingQuery> = {},
+  ): Promise<DeletedListing> {
+    return this.calls.write('deleteListingByExternalId', { id: external_id }, options);
+  }
+
+  /**
    * Sets the featured publications of a listing in this order. All others of the listing are no longer featured. If it
    * rejects, some may have changed; call it again.
    *

@@ -166,6 +166,16 @@ export class PublicationCalls {
   }
 
   /**
+   * Deletes the publication with this external id.
+   *
+   * @example
+   * await client.publications.deleteByExternalId('erp-1');
+   */
+  deleteByExternalId(external_id: string, options: WriteOptions = {}): Promise<DeletedPublication> {
+    return this.calls.write('deletePublicationByExternalId', { id: external_id }, options);
+  }
+
+  /**
    * Lists the changes of a publication and its variants, the newest first. Requires a secret key.
    *
    * @example

@@ -130,6 +130,12 @@ const USES: Readonly<Record<string, string>> = {
   'publications.delete': `
     const deleted: DeletedPublication = await client.publications.delete('id', { ifMatch: '"1"' });
     console.log(deleted.id);`,
+  'publications.deleteByExternalId': `
+    const deleted: DeletedPublication = await client.publications.deleteByExternalId('erp-1', { store_id: 'id' });
+    console.log(deleted.id);`,
+  'listings.deleteByExternalId': `
+    const { publication_count } = await client.listings.deleteByExternalId('erp-1', { if_empty: true });
+    console.log(publication_count);`,
   'publications.variant': `
     const variant: Variant = await client.publications.variant('id');
     const sku: string | undefined = variant.sku;`,

@@ -132,6 +132,25 @@ describe.each([
     for (const id of ids) expect((await send('GET', `${path}/${id}`)).body.data).toMatchObject(least);
   });
 
+  test('in a DELETE deletes the resource with it, and no other', async () => {
+    const remove = (external_id: string, query = '', headers: Record<string, string> = {}) =>
+      send('DELETE', `${path}/by-external-id/${encodeURIComponent(external_id)}${query}`, { headers });
+    const { id } = (await put('erp 1/ñ', least)).body.data;
+    const renamed = (await put('erp-2', least)).body.data.id;
+    await send('PATCH', `${path}/${renamed}`, { body: { external_id: 'erp-3' } });
+    const not_found = `${kind.toUpperCase()}_NOT_FOUND`;
+    expectError(await remove('erp-2'), 404, not_found);
+    expectError(await remove('erp 1/ñ', '', { 'If-Match': '"9"' }), 412, 'CONFLICT');
+    const other_shop = await here.harness.newShop();
+    const denied = await remove('erp 1/ñ', `?store_id=${other_shop.store_id}`);
+    expectError(denied, 403, 'STORE_ACCESS_DENIED');
+    const deleted = await remove('erp 1/ñ', `?store_id=${here.shop.store_id}`);
+    expect(deleted.body.data).toMatchObject({ id, object: kind, deleted: true });
+    expectError(await remove('erp 1/ñ'), 404, not_found);
+    expectError(await remove('x'.repeat(256)), 400, 'FIELD_TOO_LONG', 'external_id');
+    expect(await idsWith('erp-3')).toEqual([renamed]);
+  });
+
   test('in a PUT with If-Match changes only that version', async () => {
     expectError(await put('erp-1', least, { 'If-Match': '*' }), 412, 'CONFLICT');
     const etag = (await put('erp-1', least)).headers.get('etag')!;

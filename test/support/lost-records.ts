@@ -190,6 +190,16 @@ export function lostRecordsStories(name: string, open: () => Promise<ForgetfulSe
       expect(await count('/api/publications')).toBe(before);
     });
 
+    test('a deletion by external id is done once', async () => {
+      const path = '/api/publication/by-external-id/erp-gone';
+      await harness.request('PUT', path, { token, body: TEA });
+      const key = newKey();
+      const deleted = await send('DELETE', path, key);
+      expect(deleted.status).toBe(200);
+      await lose();
+      expectReplay(deleted, await send('DELETE', path, key));
+    });
+
     test('another request with the key that concerns the same resource is 409 DUPLICATE_OPERATION', async () => {
       const key = newKey();
       const first = await post(key);

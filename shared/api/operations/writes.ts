@@ -204,6 +204,16 @@ export const writes = withIds({
     not_found: 'listing_not_found',
     refusals: ['listing_not_empty'],
   }),
+  deleteListingByExternalId: remove({
+    ...listing,
+    path: '/api/listing/by-external-id/:external_id',
+    summary: 'Delete the listing with an external id',
+    description: 'As the deletion by id.',
+    query: requests.deleteListingSchema,
+    answer: answers.DeletedListingAnswer,
+    not_found: 'listing_not_found',
+    refusals: [...FIELD_CONDITIONS, 'listing_not_empty'],
+  }),
   restoreListing: act({
     ...listing,
     path: '/api/listing/:id/restore',
@@ -280,6 +290,14 @@ export const writes = withIds({
     summary: 'Delete a publication',
     answer: answers.DeletedPublicationAnswer,
     not_found: 'publication_not_found',
+  }),
+  deletePublicationByExternalId: remove({
+    ...publication,
+    path: '/api/publication/by-external-id/:external_id',
+    summary: 'Delete the publication with an external id',
+    answer: answers.DeletedPublicationAnswer,
+    not_found: 'publication_not_found',
+    refusals: FIELD_CONDITIONS,
   }),
   createVariant: create({
     ...publication,
