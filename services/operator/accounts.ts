@@ -37,7 +37,7 @@ export const accountEndpoints = [
       if (!(await findAccount(deps, account_id))) throw notFound('There is no such account');
       const change = action === 'suspend' ? suspendAccount : reinstateAccount;
       const written = await change(deps, context, account_id);
-      return { data: shown(written.value), meta: await appliedMeta(deps, 'control', id, written) };
+      return { data: shown(written.value), meta: await appliedMeta(deps, 'control', account_id, written) };
     }),
   ),
 

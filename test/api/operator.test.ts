@@ -121,6 +121,7 @@ describe('access', () => {
 
   test('lasts 12 hours from the last use, in every process with the same token', async () => {
     const folder = join(harness.data_dir, 'sessions');
+    await signIn();
     const before = new Set(readdirSync(folder));
     const browser = await signIn();
     const file = join(folder, readdirSync(folder).find((name) => !before.has(name))!);
