@@ -20,7 +20,7 @@ RUN npm prune --omit=dev --no-fund --no-audit
 RUN npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx --sbom-type=application >sbom.json
 
 FROM packages AS build
-COPY tsconfig*.json ./
+COPY tsconfig.json tsconfig.client.json tsconfig.client-esm.json ./
 COPY services services
 COPY shared shared
 COPY projections projections
