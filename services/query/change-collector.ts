@@ -38,6 +38,8 @@ export interface Entry {
   readonly type: `${ChangedResource}.${Change['verb']}`;
   readonly resource: ChangedResource;
   readonly resource_id: string;
+  /** Of a publication and its variants: the title after the change. Of a listing: the name. */
+  readonly title?: string;
   /** Of a variant. */
   readonly publication_id?: string;
   /** The number of the event in its stream, from 1. */
@@ -206,7 +208,8 @@ export class ChangeCollector {
     this.streams.set(event.stream, { revision: event.revision, state });
     const change = changeOf(category as ChangedCategory, id, decoded, before, state);
     if (!change) return;
-    const entry = entryOf(event, id, change);
+    const title = titleOf(category as ChangedCategory, state.tag === 'present' ? state : before);
+    const entry = entryOf(event, id, change, title);
     if (!this.continuesWith(event)) this.close();
     const resource = `${entry.type} ${entry.resource_id}`;
     const open = this.open.get(resource);
@@ -218,7 +221,7 @@ export class ChangeCollector {
       return;
     }
     const whole = changeOf(category as ChangedCategory, id, decoded, open.before, state);
-    if (whole) this.open.set(resource, { entry: entryOf(event, id, whole), before: open.before });
+    if (whole) this.open.set(resource, { entry: entryOf(event, id, whole, title), before: open.before });
   }
 
   private close(): void {
@@ -243,7 +246,19 @@ export class ChangeCollector {
   }
 }
 
-function entryOf(event: RecordedEvent, stream_id: string, { verb, ...change }: Change): Entry {
+function titleOf(category: ChangedCategory, state: State<never>): string | undefined {
+  if (state.tag !== 'present') return undefined;
+  const { title, name } = state.resource as { readonly title?: string; readonly name?: string };
+  if (category === 'publication') return title;
+  return category === 'listing' ? name : undefined;
+}
+
+function entryOf(
+  event: RecordedEvent,
+  stream_id: string,
+  { verb, ...change }: Change,
+  title: string | undefined,
+): Entry {
   const { occurred_at, request_id } = event.metadata;
   const { resource, resource_id, changed } = change;
   return {
@@ -251,6 +266,7 @@ function entryOf(event: RecordedEvent, stream_id: string, { verb, ...change }: C
     type: `${resource}.${verb}`,
     resource,
     resource_id,
+    ...(title !== undefined && { title }),
     ...(resource === 'variant' && { publication_id: stream_id }),
     revision: event.revision + 1,
     occurred_at,

@@ -30,6 +30,7 @@ import type { RecordPageView } from './page-view-counter';
 import { activeStores, type EnvironmentReads, type ReadHandler } from './read';
 import { readListing, readMedia, readPublication, readStore } from './resources';
 import { readRelated, readSearch } from './search';
+import { readStoreChanges } from './store-history';
 import { readDeliveries, readWebhook, readWebhooks } from './webhooks';
 
 export interface QueryOptions {
@@ -58,6 +59,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.getPublication, orAsOf('publication', readPublication)],
   [reads.getPublicationByHandle, byHandle('publication', readPublication)],
   [reads.listRelatedPublications, readRelated],
+  [reads.listHistory, readStoreChanges],
   [reads.listPublicationHistory, readHistory('publication')],
   [reads.listListingHistory, readHistory('listing')],
   [reads.listStoreHistory, readHistory('store')],

@@ -3,7 +3,13 @@ import { listedVariantBody, optionBody } from '../catalog/publication/variants';
 import * as reads from './requests/reads';
 import { noBody, tokenBody } from './requests/tokens';
 import * as writes from './requests/writes';
-import { envelopeOf, pageMetaSchema, pageOf, reviewsMetaSchema } from './responses/envelopes';
+import {
+  envelopeOf,
+  historyMetaSchema,
+  pageMetaSchema,
+  pageOf,
+  reviewsMetaSchema,
+} from './responses/envelopes';
 import { authErrorSchema, errorInfoSchema, errorSchema, faultSchema } from './responses/errors';
 import * as examples from './responses/examples';
 import * as resources from './responses/resources';
@@ -110,6 +116,10 @@ const namedAnswers = {
   ReviewPage: named(pageOf(resources.reviewSchema, reviewsMetaSchema), 'Response with a page of reviews.'),
   Changes: named(z.array(resources.changeSchema), 'Changes, in their order.', [examples.change]),
   ChangePage: page(resources.changeSchema, 'Response with a page of a history.'),
+  HistoryPage: named(
+    pageOf(resources.changeSchema, historyMetaSchema),
+    'Response with changes of a store, newest first.',
+  ),
   StoreReviewPage: page(resources.reviewSchema, "Response with a page of a store's reviews."),
   ReviewAnswer: answer(
     resources.reviewSchema,
@@ -225,6 +235,10 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
   BatchItem: named(resources.batchItemSchema, 'What became of an item of a batch.', batchItems[0]),
   Moved: named(resources.movedSchema, 'A resource that has another handle now.', examples.moved),
   PageMeta: named(pageMetaSchema, 'Number and size of the page, and number of all items.', examples.meta),
+  HistoryMeta: named(historyMetaSchema, 'Size of the answer, and where older changes begin.', {
+    limit: 20,
+    next_cursor: '00000000000000001042-0195d4a2',
+  }),
   ReviewsMeta: named(
     reviewsMetaSchema,
     'The page of reviews, and a summary of all reviews.',
@@ -348,6 +362,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ExportQuery: reads.exportSchema,
   ChangesQuery: reads.changesSchema,
   HistoryQuery: reads.historySchema,
+  StoreHistoryQuery: reads.storeHistorySchema,
   KeysQuery: reads.keysSchema,
   WebhookQuery: reads.webhookSchema,
   WebhooksQuery: reads.webhooksSchema,

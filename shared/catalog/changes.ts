@@ -19,6 +19,9 @@ export const CHANGE_OFFSET = /^(-1|now|\d{20}-[0-9a-f]{8})$/;
 /** As `CHANGE_OFFSET`, or among the existing resources: with the first resource (`snapshot`), or after the one behind the `~`. */
 export const OFFSET = /^(-1|now|snapshot|\d{20}-[0-9a-f]{8}(~\d[0-9a-f-]{0,36})?)$/;
 
+/** A place in the history of a store: before the change with this id. */
+export const HISTORY_CURSOR = /^\d{20}-[0-9a-f]{8}$/;
+
 export const CHANGE_VERBS = ['created', 'updated', 'deleted', 'restored'] as const;
 
 /** The types of changes, such as `publication.updated`. */

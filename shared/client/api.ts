@@ -465,6 +465,8 @@ export interface Change {
   resource: 'store' | 'listing' | 'publication' | 'variant' | 'media' | 'review';
   /** Id of the resource. */
   resource_id: string;
+  /** Title of the publication, also of a variant, or name of the listing: after the change, or before the deletion. */
+  title?: string;
   /** Of a variant: the id of its publication. */
   publication_id?: string;
   /** Grows with each change of the resource. Variants share the numbers of their publication. */
@@ -723,6 +725,31 @@ export interface PublicationsQuery extends Omit<StoreListingsQuery, 'visibility'
   max_price?: number | undefined;
   /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `option.<name>`, `attributes.<name>`. */
   facets?: readonly string[] | undefined;
+}
+
+export interface StoreHistoryQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Return only changes from this time on. */
+  since?: string | undefined;
+  /** Return only changes by the API key with this id. */
+  actor?: string | undefined;
+  /** The `next_cursor` of an answer: return the changes before it. */
+  cursor?: string | undefined;
+  /** Return only changes until this time. */
+  until?: string | undefined;
+  /** Return only changes of these resources. */
+  resource?: readonly ('store' | 'listing' | 'publication' | 'variant' | 'media' | 'review')[] | undefined;
+}
+
+/** Size of the answer, and where older changes begin. */
+export interface HistoryMeta {
+  /** Maximum number of items on a page: the `limit` that was used. */
+  limit: number;
+  /** Value of `cursor` for older changes. Missing if there are none. */
+  next_cursor?: string;
 }
 
 export interface VariantsQuery {
@@ -1557,6 +1584,7 @@ export interface Operations {
   getPublicationByHandle: { query: ReadQuery; answer: Answer<Publication> };
   listRelatedPublications: { query: ListQuery; answer: Page<Publication> };
   listPublicationHistory: { query: HistoryQuery; answer: Page<Change> };
+  listHistory: { query: StoreHistoryQuery; answer: Page<Change, HistoryMeta> };
   getPublicationRevision: { query: ReadQuery; answer: Answer<Publication> };
   listVariants: { query: VariantsQuery; answer: Page<Variant> };
   getVariant: { query: ReadQuery; answer: Answer<Variant> };
@@ -1627,6 +1655,7 @@ export const endpoints = {
   getPublicationByHandle: ['GET', '/api/publication/by-handle/:handle'],
   listRelatedPublications: ['GET', '/api/publication/:id/related'],
   listPublicationHistory: ['GET', '/api/publication/:id/history'],
+  listHistory: ['GET', '/api/history'],
   getPublicationRevision: ['GET', '/api/publication/:id/history/:revision'],
   listVariants: ['GET', '/api/publication/:id/variants'],
   getVariant: ['GET', '/api/variant/:id'],

@@ -11,7 +11,7 @@ import type {
 } from './operations.js';
 import type { CallOptions, ListOptions, ReadOptions, WriteOptions } from './options.js';
 import type { Pages } from './pages.js';
-import { listOf } from './pages.js';
+import { listOf, pagesOf } from './pages.js';
 
 /** Which changes to follow. */
 export type ChangesOptions = Readonly<Omit<ChangesQuery, 'offset' | 'live' | 'cursor'>> & {
@@ -110,6 +110,26 @@ export class StoreCalls {
     options: ListOptions = {},
   ): Pages<Change, AnswerOf<'listStoreHistory'>> {
     return listOf((page) => this.calls.page('listStoreHistory', { query: page }, options), query);
+  }
+
+  /**
+   * Lists all changes in the store, the newest first: of publications, variants, listings, media, reviews and the store. It
+   * has no numbered pages: `cursor` of the query is `meta.next_cursor` of an earlier page. Requires a secret key.
+   *
+   * @example
+   * for await (const { title, changed } of client.store.fullHistory({ actor: key_id, resource: ['publication'] }))
+   *   console.log(title, changed);
+   */
+  fullHistory(
+    query: QueryOf<'listHistory'> = {},
+    options: ListOptions = {},
+  ): Pages<Change, AnswerOf<'listHistory'>> {
+    return pagesOf(
+      ({ page: _, ...place }) => this.calls.page('listHistory', { query: place }, options),
+      ({ data }) => data,
+      ({ meta }) => ({ total_pages: 1, next_cursor: meta.next_cursor }),
+      query,
+    );
   }
 
   /**

@@ -36,6 +36,9 @@ const USES: Readonly<Record<string, string>> = {
     }`,
   'store.history': `
     for await (const { type } of client.store.history()) console.log(type);`,
+  'store.fullHistory': `
+    const { data, meta } = await client.store.fullHistory({ resource: ['variant'], cursor: 'x' }).page();
+    for await (const { title } of client.store.fullHistory()) console.log(title, data, meta.next_cursor);`,
   'listings.list': `
     const { data, meta } = await client.listings.list({ page: 2, order: 'asc' }).page();
     const listings: Listing[] = data;

@@ -376,3 +376,94 @@ describe('POST /api/publication/:id/revert', () => {
     expectError(await revert(id, 1), 404, 'PUBLICATION_NOT_FOUND');
   });
 });
+
+describe('the history of a store', () => {
+  const changesOf = async (query: string) => {
+    const { status, body } = await send('GET', `/api/history?${query}`);
+    expect(status).toBe(200);
+    return body;
+  };
+  type Shown = { type: string; title?: string; resource_id: string; revision: number };
+  const shown = ({ type, title }: Shown) => [type, title];
+
+  test('has the changes of all its resources, the newest first, with the title of each', async () => {
+    const tea = await create('/api/publication', TEA);
+    const listing = await create('/api/listing', { name: 'Drinks' });
+    await patch(tea, { title: 'Green tea', listing_id: listing });
+    await send('POST', `/api/publication/${tea}/variants`, { body: { option_values: {} } });
+    await send('POST', `/api/publication/${tea}/reviews`, { body: { rating: 5, author_name: 'Ana' } });
+    await send('DELETE', `/api/publication/${tea}`);
+    const other = await here.harness.newShop();
+    await here.harness.request('POST', '/api/publication', { token: other.secret.token, body: TEA });
+
+    const { data, meta } = await changesOf('limit=50');
+    expect(data.map(shown)).toEqual([
+      ['publication.deleted', 'Green tea'],
+      ['review.created', undefined],
+      ['variant.created', 'Green tea'],
+      ['publication.updated', 'Green tea'],
+      ['listing.created', 'Drinks'],
+      ['publication.created', 'Tea'],
+      ['store.created', undefined],
+    ]);
+    expect(meta).toEqual({ limit: 50 });
+    expect(data[3]).toMatchObject({
+      actor: { type: 'key', id: here.shop.secret.id, name: expect.any(String) },
+    });
+    const feed = JSON.parse((await send('GET', '/api/changes')).text);
+    expect(data.toReversed()).toMatchObject(feed.map(({ actor: _, ...change }: { actor: object }) => change));
+    expect((await changesOf('resource=listing,review')).data.map(shown)).toEqual([
+      ['review.created', undefined],
+      ['listing.created', 'Drinks'],
+    ]);
+    const { occurred_at } = data[4];
+    const since = (await changesOf(`since=${occurred_at}`)).data;
+    expect(since).toEqual(data.slice(0, 5));
+    expect((await changesOf(`until=${occurred_at}`)).data).toEqual(data.slice(4));
+    expect((await changesOf(`actor=${UNKNOWN}`)).data).toEqual([]);
+    const { data: of_key } = await changesOf(`actor=${here.shop.secret.id}`);
+    expect(of_key.map(shown)).toEqual(data.slice(0, 6).map(shown));
+  });
+
+  test('goes on after a cursor, with whole writes, also past many events of others', async () => {
+    const id = await create('/api/publication', {
+      ...TEA,
+      options: [{ name: 'Size', values: ['S', 'M', 'L'] }],
+    });
+    const variants = ['S', 'M', 'L'].map((Size) => ({ option_values: { Size } }));
+    await patch(id, { variants });
+    const { live } = here.harness.deps.events;
+    const [created] = await live.readStream(streamName('live', 'publication', id as never), 0, 1);
+    for (let n = 0; n < 6; n++) {
+      const views = Array.from({ length: 2_000 }, () => ({
+        ...{ id: randomUUID(), schema_version: 1, type: 'ListingDescribed' },
+        data: { name: 'Drinks', description: null },
+        metadata: { ...created!.metadata, partition_key: UNKNOWN, store_id: UNKNOWN },
+      }));
+      await live.append(streamName('live', 'listing', randomUUID() as never), -1, views);
+    }
+    const first = await changesOf('limit=1');
+    expect([first.data, typeof first.meta.next_cursor]).toEqual([[], 'string']);
+    const pages: Shown[][] = [];
+    for (let cursor = first.meta.next_cursor; cursor; ) {
+      const { data, meta } = await changesOf(`limit=1&cursor=${cursor}`);
+      pages.push(data);
+      cursor = meta.next_cursor;
+    }
+    expect(pages.filter((page) => page.length > 0).map((page) => page.length)).toEqual([3, 1, 1]);
+    expect(new Set(pages.flat().map(({ type }) => type))).toEqual(
+      new Set(['variant.created', 'publication.created', 'store.created']),
+    );
+    const all = await here.harness.client(here.shop.secret).store.fullHistory({ limit: 1 }).all();
+    expect(all).toHaveLength(5);
+  });
+
+  test('is for a secret key, and refuses a cursor of another log', async () => {
+    const { harness, shop } = here;
+    const denied = await harness.request('GET', '/api/history', { token: shop.public.token });
+    expectError(denied, 403, 'INSUFFICIENT_PERMISSIONS');
+    const foreign = await send('GET', '/api/history?cursor=00000000000000000002-00000000');
+    expectError(foreign, 409, 'CONFLICT');
+    expectError(await send('GET', '/api/history?cursor=x'), 400, 'VALIDATION_ERROR', 'cursor');
+  });
+});

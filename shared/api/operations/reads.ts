@@ -18,6 +18,7 @@ import {
   resourceSchema,
   reviewsSchema,
   searchSchema,
+  storeHistorySchema,
   storeReviewsSchema,
   variantsSchema,
   webhookSchema,
@@ -41,6 +42,7 @@ interface Read<Query extends z.ZodType>
   readonly example?: unknown;
   /** Condition if the resource that the path names does not exist. */
   readonly not_found?: Condition;
+  readonly refusals?: readonly Condition[];
   /** Headers of the answer in addition to the `ETag`. */
   readonly headers?: readonly ResponseHeader[];
 }
@@ -48,7 +50,7 @@ interface Read<Query extends z.ZodType>
 function read<Query extends z.ZodType>(
   options: Read<Query>,
 ): Unnamed<ApiOperation> & { readonly query: Query } {
-  const { answer: schema, example, not_found, headers = [], ...rest } = options;
+  const { answer: schema, example, not_found, refusals = [], headers = [], ...rest } = options;
   return {
     ...rest,
     method: 'GET',
@@ -66,6 +68,7 @@ function read<Query extends z.ZodType>(
       ...PARAMETER_CONDITIONS,
       'store_not_found',
       ...(not_found === undefined ? [] : [not_found]),
+      ...refusals,
       ...GENERAL_CONDITIONS,
     ],
   };
@@ -265,6 +268,17 @@ export const reads = withIds({
     path: '/api/publication/:id/history',
     summary: 'List the changes of a publication and its variants',
     not_found: 'publication_not_found',
+  }),
+  listHistory: read({
+    path: '/api/history',
+    tag: 'Stores',
+    permission: 'read:publications',
+    summary: 'List all changes in a store',
+    description:
+      'The changes of publications, variants, listings, media, reviews and the store, newest first. An answer ends after 10,000 events of the log, so it may have fewer changes than `limit`, or none, and a `next_cursor`. It has whole writes, so it may have more changes than `limit`. Requires a secret key that also has the permissions `read:stores`, `read:listings`, `read:media` and `read:reviews`.',
+    query: storeHistorySchema,
+    answer: answers.HistoryPage,
+    refusals: ['offset_of_other_log'],
   }),
   getPublicationRevision: read({
     ...publications,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CHANGE_TYPES, CHANGED_RESOURCES, OFFSET } from '../../catalog/changes';
+import { CHANGE_TYPES, CHANGED_RESOURCES, HISTORY_CURSOR, OFFSET } from '../../catalog/changes';
 import { reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
 import {
@@ -121,6 +121,18 @@ export const historySchema = readSchema.pick({ store_id: true }).extend({
       description: 'Return only changes before this revision. Of the newest 1,000 revisions by default.',
       example: 1200,
     }),
+});
+
+/** Parameters of `GET /api/history`. */
+export const storeHistorySchema = historySchema.omit({ before: true, page: true, cursor: true }).extend({
+  cursor: z.string().regex(HISTORY_CURSOR, 'the next_cursor of an answer').optional().meta({
+    description: 'The `next_cursor` of an answer: return the changes before it.',
+    example: '00000000000000001042-0195d4a2',
+  }),
+  until: queryTime
+    .optional()
+    .meta({ description: 'Return only changes until this time.', example: '2026-03-01T00:00:00.000Z' }),
+  resource: commaList(CHANGED_RESOURCES, 'Return only changes of these resources.'),
 });
 
 /** Parameters of every list (docs/interface/lists.md#pagination). */

@@ -111,6 +111,16 @@ export const pageMetaSchema = z.strictObject({
   ...facetsShape,
 });
 
+/** Of an answer whose items are not counted. */
+export const historyMetaSchema = z.strictObject({
+  limit,
+  next_cursor: z
+    .string()
+    .optional()
+    .meta({ examples: ['00000000000000001042-0195d4a2'] })
+    .describe('Value of `cursor` for older changes. Missing if there are none.'),
+});
+
 const ratedWith = (rating: number) => count.describe(`Number of reviews with the rating ${rating}.`);
 
 /** Summary of all reviews of the publication, independent of the page (docs/interface/reviews.md). */

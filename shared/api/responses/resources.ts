@@ -410,6 +410,11 @@ export const changeSchema = z.strictObject({
   type: z.string().meta({ description: 'What happened to what.', example: 'publication.updated' }),
   resource: z.enum(CHANGED_RESOURCES).describe('Type of the resource.'),
   resource_id: id.describe('Id of the resource.'),
+  title: z.string().optional().meta({
+    description:
+      'Title of the publication, also of a variant, or name of the listing: after the change, or before the deletion.',
+    example: 'Chanchamayo coffee, 250 g',
+  }),
   publication_id: id.optional().describe('Of a variant: the id of its publication.'),
   revision: z
     .int()
