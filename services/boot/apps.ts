@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import { join } from 'node:path';
 import type { Maintain } from '../../projections/maintenance/tasks';
 import { MemoryRateLimiter } from '../../shared/adapters/in-process/rate-limiter';
 import { errorCatalogue } from '../../shared/api/error-catalogue';
@@ -22,7 +23,8 @@ import { docsRoutes } from '../docs/routes';
 import { startRoute } from '../docs/start-page';
 import { EdgeCache } from '../edge/edge-cache';
 import { Validity } from '../edge/validity';
-import type { ImportJobs } from '../import/jobs';
+import { ImportJobs } from '../import/jobs';
+import { importRoutes } from '../import/routes';
 import { pictureRoute } from '../media/public-files';
 import { freshnessHeaders } from '../metrics/freshness';
 import { operatorRoutes } from '../operator/routes';
@@ -35,7 +37,7 @@ import type { Pipelines } from './pipelines';
 import { type Operations, PROJECTIONS, readiness, startOperations } from './readiness';
 import type { Runtime } from './runtime';
 
-/** What the apps of a process share: the endpoints of tokens, and the options of `buildApp`. */
+/** What the apps of a process share: the endpoints of tokens, the imports, and the options of `buildApp`. */
 export type SharedParts = Awaited<ReturnType<typeof buildSharedParts>>;
 
 export async function buildSharedParts(runtime: Runtime, changes: ControlChanges, operations: Operations) {
@@ -56,6 +58,7 @@ export async function buildSharedParts(runtime: Runtime, changes: ControlChanges
   const auth_options = { authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) };
   return {
     auth_options,
+    imports: new ImportJobs(runtime, join(config.DATA_DIR, 'imports')),
     options: {
       config,
       log,
@@ -97,16 +100,22 @@ export function startControlLog({ events, views, log }: Runtime): ControlLog {
 }
 
 /** Builds the app for writes and tokens: `services/command` and `services/auth`. */
-export function buildCommandApp(runtime: Runtime, { auth_options, options }: SharedParts): RequestListener {
+export function buildCommandApp(
+  runtime: Runtime,
+  { auth_options, imports, options }: SharedParts,
+): RequestListener {
   const { config, system, events, views, log, blobs, mediaTasks, metrics } = runtime;
   return buildApp({
     ...options,
     auth: authEndpoints(auth_options),
     idempotency_store: runtime.idempotency,
-    routes: commandRoutes({
-      ...{ config, system, events, views, log, blobs, mediaTasks },
-      onCache: metrics.onCache,
-    }).map((route) => ({ ...route, handler: confirmNotFound(route.handler, runtime) })),
+    routes: [
+      ...commandRoutes({
+        ...{ config, system, events, views, log, blobs, mediaTasks },
+        onCache: metrics.onCache,
+      }),
+      ...importRoutes(runtime, imports).writes,
+    ].map((route) => ({ ...route, handler: confirmNotFound(route.handler, runtime) })),
     public_routes: [...docsRoutes(), startRoute()],
   });
 }
@@ -137,7 +146,6 @@ export interface WebOptions {
   readonly connectShop: () => Promise<Connection | undefined>;
   /** Whether there is a console for merchants. */
   readonly has_console: boolean;
-  readonly imports: ImportJobs;
   readonly sessions: Sessions;
   /** Without it, there are no pages for operators. */
   readonly operator_token: string | undefined;
@@ -150,7 +158,7 @@ export interface WebOptions {
  */
 export function buildQueryApp(
   runtime: Runtime,
-  { auth_options, options }: SharedParts,
+  { auth_options, imports, options }: SharedParts,
   recordPageView: RecordPageView,
   web?: WebOptions,
 ): RequestListener {
@@ -177,7 +185,9 @@ export function buildQueryApp(
   // Keys are documents of another realm, whose changes the cache does not count.
   const isCacheable = ({ path }: Route): boolean => path !== reads.listKeys.path;
   const cached = routes.map((route) => (cache && isCacheable(route) ? cache.inFrontOf(route) : route));
-  return buildApp({ ...options, routes: cached, public_routes, freshness });
+  // The edge cache answers from documents, which imports are not.
+  const served = [...cached, ...importRoutes(runtime, imports).reads];
+  return buildApp({ ...options, routes: served, public_routes, freshness });
 }
 
 /** Serves `/health/*` and `/metrics` of a process without an API, on WORKER_PORT. Throws if the port cannot be opened. */

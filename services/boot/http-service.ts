@@ -7,7 +7,6 @@ import { CatalogError } from '../../shared/kernel/errors';
 import { localUrl } from '../../shared/kernel/server-url';
 import { realSystem } from '../../shared/kernel/system';
 import { DemoFiles } from '../demo/files';
-import { ImportJobs } from '../import/jobs';
 import type { PageViewCounter } from '../query/page-view-counter';
 import type { Connection } from '../web/shop/routes';
 import {
@@ -59,14 +58,12 @@ export async function startHttpService(
   };
   // The pages get their tokens and their data from this address.
   let url: string | undefined;
-  const imports = new ImportJobs(runtime, join(runtime.config.DATA_DIR, 'imports'));
   const web: WebOptions | undefined =
     typeof role === 'object'
       ? {
           ...role,
           connectShop: async () => (url ? shopConnection(runtime.config, url) : undefined),
           has_console: CONSOLE === 'on',
-          imports,
           sessions: new Sessions(join(runtime.config.DATA_DIR, 'sessions')),
           operator_token: runtime.config.CONSOLE_OPERATOR_TOKEN,
         }
@@ -81,7 +78,7 @@ export async function startHttpService(
     });
     url = listening.url;
     const close = async (): Promise<void> => {
-      await Promise.all([listening.close(), imports.close()]);
+      await Promise.all([listening.close(), shared.imports.close()]);
       await stopBackground();
     };
     return { url: listening.url, page_views, close };

@@ -168,6 +168,7 @@ export function mediaRoutes(deps: RouteDeps): Route[] {
   return [
     routeOf(writes.uploadMedia, (request) => upload(deps, request), {
       upload: {
+        types: ['multipart/form-data', 'image/*'],
         bytes_max: UPLOAD_BYTES_MAX,
         keep: ({ environment }, bytes) => storeOriginal(deps.blobs[environment].originals, bytes),
       },

@@ -33,8 +33,31 @@ const TEXT_FORMULA = /^="([^"]*)"$/;
 export const cleanCell = (value = ''): string =>
   unescapeFormula(value.replace(CONTROLS, '').trim().replace(TEXT_FORMULA, '$1').trim());
 
+/** The column of a format that a column of a file is used as, by the names of both. Null: the column is not read. */
+export type ColumnMapping = Readonly<Record<string, string | null>>;
+
+/** Returns the name of a column of a file. A column without one has its number. */
+export const columnName = (header: readonly string[], index: number): string =>
+  cleanCell(header[index]) || `column ${index + 1}`;
+
+/**
+ * Returns the header with the names that the mapping gives its columns. A column that is not read, or whose name another
+ * column gets, has a name that no format knows.
+ */
+export function mapHeader(header: readonly string[], mapping: ColumnMapping): readonly string[] {
+  const names = header.map((_, index) => columnName(header, index));
+  const targets = names.map((name) => (Object.hasOwn(mapping, name) ? mapping[name] : undefined));
+  const taken = new Set(targets.map((target) => target?.toLowerCase()));
+  return names.map((name, index) => {
+    const target = targets[index];
+    if (target) return target;
+    const is_ignored = target === null || taken.has(name.toLowerCase());
+    return is_ignored ? `${name} (ignored)` : header[index]!;
+  });
+}
+
 /** Columns, each with the names that it has in files. */
-type Columns<Column extends string> = Readonly<Record<Column, readonly string[]>>;
+export type Columns<Column extends string> = Readonly<Record<Column, readonly string[]>>;
 
 /** Returns the index of each column that the header has, by any of its names. Their case has no effect. */
 export function columnIndexes<Column extends string>(
@@ -58,7 +81,7 @@ export function countUnused(
 ): void {
   for (const [index, value] of record.entries()) {
     if (stored.includes(index) || cleanCell(value) === '') continue;
-    const name = cleanCell(header[index]) || `column ${index + 1}`;
+    const name = columnName(header, index);
     unused.set(name, (unused.get(name) ?? 0) + 1);
   }
 }
@@ -82,20 +105,37 @@ function dialectOf(head: string): Dialect {
   return { delimiter, skipped: 0 };
 }
 
-/**
- * Reads the records of a CSV file, the header first, without blank lines and without lines of separators only. The values
- * are separated by commas, semicolons or tabs (`dialectOf`). Returns a `BrokenRow` for lines that a missing quote has joined,
- * and ends with one if a quote is never closed. Throws `ImportFileError` if the file cannot be read, is empty or is not UTF-8,
- * or if a quote in its header is not closed.
- */
-export async function* readRecords(path: string): AsyncGenerator<CsvRecord | BrokenRow> {
-  const text = readText(path);
+/** Reads the beginning of a text, at least up to the end of its first line that is not blank. */
+async function readHead(text: AsyncGenerator<string>): Promise<string> {
   let head = '';
   while (!head.trimStart().includes('\n') && head.length < HEAD_LENGTH_MAX) {
     const { value, done } = await text.next();
     if (done) break;
     head += value;
   }
+  return head;
+}
+
+/** Returns what separates the values of a CSV file. Throws `ImportFileError` if the file cannot be read. */
+export async function separatorOf(path: string): Promise<string> {
+  const text = readText(path);
+  const { delimiter } = dialectOf(await readHead(text));
+  await text.return(undefined);
+  return delimiter;
+}
+
+/**
+ * Reads the records of a CSV file, the header first with the names of the mapping (`mapHeader`), without blank lines and without lines of separators only. The values
+ * are separated by commas, semicolons or tabs (`dialectOf`). Returns a `BrokenRow` for lines that a missing quote has joined,
+ * and ends with one if a quote is never closed. Throws `ImportFileError` if the file cannot be read, is empty or is not UTF-8,
+ * or if a quote in its header is not closed.
+ */
+export async function* readRecords(
+  path: string,
+  mapping: ColumnMapping = {},
+): AsyncGenerator<CsvRecord | BrokenRow> {
+  const text = readText(path);
+  const head = await readHead(text);
   const { delimiter, skipped } = dialectOf(head);
   const parser = parse({
     delimiter,
@@ -130,8 +170,8 @@ export async function* readRecords(path: string): AsyncGenerator<CsvRecord | Bro
       if (is_broken && !has_header) throw brokenHeader(path, FOREIGN_QUOTE);
       if (is_broken) yield { line, broken: FOREIGN_QUOTE, to_line: end_line };
       else if (record.some((value) => VISIBLE.test(value))) {
+        yield { record: has_header ? record : mapHeader(record, mapping), line };
         has_header = true;
-        yield { record, line };
       }
     }
   } catch (error) {

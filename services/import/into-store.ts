@@ -1,6 +1,6 @@
 import type { Environment } from '../../shared/catalog/realm';
-import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { Store } from '../../shared/catalog/store/store';
+import type { ImportFormat } from '../../shared/catalog/vocabulary';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import { foldText } from '../../shared/kernel/text';
 import type { ActiveView } from '../../shared/ports/document-reader';
@@ -9,8 +9,9 @@ import type { WriteContext } from '../command/execute';
 import { findChildren } from '../command/listing';
 import { labelTerms } from '../query/filters';
 import { wordScope } from '../query/read';
-import { columnIndexes, readRecords } from './csv';
+import type { ColumnMapping } from './csv';
 import { fetchImage } from './fetch-image';
+import { assertKnownColumns } from './format';
 import { listingKey, partsOfName, type StoreIdentity } from './identity';
 import type { FetchImage } from './images';
 import type { ImportItem, ListingName } from './item';
@@ -19,30 +20,7 @@ import { importPrices, openPriceList } from './prices';
 import type { ImportReport } from './report';
 import { runImport } from './run';
 import { openShopifyFile } from './shopify';
-import { readText } from './text-file';
 import { DEFAULT_CURRENCY, type ImportDeps, writerTo } from './writer';
-
-export const IMPORT_FORMATS = ['shopify', 'jsonl', 'prices'] as const;
-export type ImportFormat = (typeof IMPORT_FORMATS)[number];
-
-/**
- * Returns the format that a file has by its first line. CSV with titles has products, but with codes and without handles it
- * is a price list. Throws `ImportFileError` if the file cannot be read.
- */
-export async function formatOf(path: string): Promise<ImportFormat> {
-  for await (const text of readText(path)) {
-    if (/^\s*\{/.test(text)) return 'jsonl';
-    break;
-  }
-  for await (const read of readRecords(path)) {
-    if ('broken' in read) break;
-    const { handle, title, sku, barcode } = SHOPIFY_COLUMNS;
-    const has = columnIndexes(read.record, { handle, title, sku, barcode, external_id: ['external_id'] });
-    const has_code = has.has('sku') || has.has('barcode') || has.has('external_id');
-    return has.has('title') && (has.has('handle') || !has_code) ? 'shopify' : 'prices';
-  }
-  return 'prices';
-}
 
 /** The size limit is the same as for uploads over HTTP. */
 const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
@@ -56,9 +34,13 @@ export interface ImportFrom {
   readonly format: ImportFormat;
   /** Currency of prices without one. Default for new publications: that of the store, or `DEFAULT_CURRENCY`. */
   readonly currency?: string | undefined;
+  /** The columns of a CSV file that are used as others than their names say. */
+  readonly columns?: ColumnMapping | undefined;
   /** The most rows that the file may have; default any number. */
   readonly rows_max?: number;
   readonly dry_run: boolean;
+  /** Whether the report lists the changed publications also without `dry_run`. */
+  readonly lists_changes?: boolean;
   /** Whether to overwrite fields that were changed by hand since the last import. */
   readonly overwrite: boolean;
   /** Whether to fetch pictures, also from private addresses, or only to list them in the report. */
@@ -71,12 +53,13 @@ export interface ImportFrom {
 
 /**
  * Imports a file of any format into a store, or says with `dry_run` what that would do. `context.request_id` is the run
- * that `undoImport` takes. Throws `ImportFileError` if the file cannot be read or has too many rows.
+ * that `undoImport` takes. Throws `ImportFileError` if the file cannot be read or has too many rows, and for
+ * `columns` that the format does not know.
  */
 export async function importFile(
   runtime: ImportCatalog,
   context: Omit<WriteContext, 'source'>,
-  { store, path, format, currency, rows_max, images, on_progress, ...options }: ImportFrom,
+  { store, path, format, currency, columns, rows_max, images, on_progress, ...options }: ImportFrom,
 ): Promise<ImportReport> {
   const { environment, id: store_id } = store;
   const { dry_run, overwrite, signal } = options;
@@ -85,8 +68,9 @@ export async function importFile(
   const currency_of_new = currency ?? store.currency ?? DEFAULT_CURRENCY;
   const target = { environment, store_id, overwrite, currency: currency_of_new };
   const writer = writerTo(deps, { ...context, source: 'import' }, target);
+  if (columns) assertKnownColumns(format, columns);
   if (format === 'prices') {
-    const list = await openPriceList(path, rows_max);
+    const list = await openPriceList(path, rows_max, columns);
     const total = list.rows.length + list.failed.length;
     return importPrices(list, {
       ...options,
@@ -95,7 +79,10 @@ export async function importFile(
       on_progress: (done) => on_progress(done, total),
     });
   }
-  const file = await (format === 'shopify' ? openShopifyFile : openJsonlFile)(path, currency, rows_max);
+  const file =
+    format === 'shopify'
+      ? await openShopifyFile(path, currency, rows_max, columns)
+      : await openJsonlFile(path, currency, rows_max);
   const report = await runImport(file, {
     ...options,
     ...{ store, writer },

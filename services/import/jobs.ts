@@ -1,11 +1,20 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { type HeldLease, leaseOwner, takeLease } from '../../projections/engine/lease';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { Environment } from '../../shared/catalog/realm';
+import {
+  IMPORT_FORMATS,
+  IMPORT_STEPS,
+  type ImportFormat,
+  type ImportStep,
+  ROW_OUTCOMES,
+  type RowOutcome,
+} from '../../shared/catalog/vocabulary';
 import type { Principal } from '../../shared/http/request';
 import { Semaphore, withTimeout } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -16,10 +25,13 @@ import type { System } from '../../shared/kernel/system';
 import type { ViewStore } from '../../shared/ports/view-store';
 import { waitUntilProjected } from '../command/request';
 import { findStore } from '../command/store';
-import { formatOf, IMPORT_FORMATS, type ImportCatalog, importFile } from './into-store';
-import { describeRejection, type ImportReport } from './report';
-import { ImportFileError } from './text-file';
+import { type DetectedFile, detectFile, formatOf } from './format';
+import { type ImportCatalog, importFile } from './into-store';
+import type { RowNote } from './item';
+import { describeRejection, type ImportReport, type PublicationPreview } from './report';
+import { ImportFileError, readLines } from './text-file';
 import { type UndoReport, undoImport } from './undo';
+import { DEFAULT_CURRENCY } from './writer';
 
 /** How long a file is kept, and how many of a store. */
 const KEPT_MS = 7 * 24 * 3_600_000;
@@ -32,11 +44,13 @@ const PROGRESS_EVERY_MS = 1_000;
 const LEASE_MS = 20_000;
 /** How long a step waits until the documents show what was written before it. */
 const CATCH_UP_MS = 30_000;
-/** The most rows of each kind that a report keeps. */
+/** The most rows of each kind that the state of an import has. */
 const ROWS_MAX = 200;
-
-export const STEPS = ['preview', 'import', 'undo'] as const;
-export type ImportStep = (typeof STEPS)[number];
+/** The most rows of each outcome in the file of rows. */
+const LISTED_ROWS_MAX = 10_000;
+/** How long an upload may take, and be stored without becoming an import because the request was refused. */
+const UPLOAD_MS = 3_600_000;
+const FILE_NAME_MAX = 255;
 
 const jobSchema = z.object({
   /** Names the import. Its events have it as the id of their request. */
@@ -47,8 +61,9 @@ const jobSchema = z.object({
   currency: z.string().optional(),
   overwrite: z.boolean(),
   images: z.enum(['public', 'skip']),
+  columns: z.record(z.string(), z.string().nullable()).optional(),
   created_at: z.iso.datetime(),
-  step: z.enum(STEPS),
+  step: z.enum(IMPORT_STEPS),
   /** `stopped`: the service has ended meanwhile. A merchant can start the step again, and it then does the rest. */
   status: z.enum(['running', 'done', 'failed', 'stopped']),
   /** Whether an import was started, so that there may be something to undo. */
@@ -57,14 +72,39 @@ const jobSchema = z.object({
   total: z.number(),
   /** Why it failed. */
   error: z.string().optional(),
+  /** How the last preview or import has read the file. */
+  detected: z.custom<DetectedFile & { readonly currency?: string }>().optional(),
   /** Of the last preview or import that has ended. */
   report: z.custom<ImportReport>().optional(),
+  /** How many rows the file of rows has. Missing in the state of an earlier release. */
+  listed: z.record(z.enum(ROW_OUTCOMES), z.number()).optional(),
   undone: z.custom<UndoReport>().optional(),
 });
 
 /** An uploaded file, and the last step that was done with it. */
 export type ImportJob = z.infer<typeof jobSchema>;
-export type ImportSettings = Pick<ImportJob, 'file' | 'format' | 'currency' | 'overwrite' | 'images'>;
+export type ImportSettings = Pick<ImportJob, 'format' | 'currency' | 'overwrite' | 'images' | 'columns'>;
+
+/** Who imports, and into which store. */
+export interface ImportOwner extends Pick<Principal, 'environment' | 'account_id' | 'api_key_id'> {
+  readonly store_id: StoreId;
+}
+
+/** A file that was uploaded: its name and the hash of its content. */
+export type UploadedFile = { readonly name: string; readonly hash: string };
+
+/** A row of the report. */
+interface ListedRow {
+  readonly outcome: RowOutcome;
+  readonly line: number;
+  /** Missing for a row of JSON Lines that failed or has a warning. */
+  readonly kind?: 'publication' | 'listing';
+  readonly external_id?: string;
+  readonly title?: string;
+  readonly price?: NonNullable<PublicationPreview['price']>;
+  readonly fields?: readonly string[];
+  readonly reason?: string;
+}
 
 export interface ImportJobDeps extends ImportCatalog {
   readonly viewStores: Readonly<Record<Environment, ViewStore>>;
@@ -81,6 +121,8 @@ export class ImportJobs {
   private readonly running = new Set<Promise<void>>();
   private readonly slot = new Semaphore(1);
   private readonly closing = new AbortController();
+  /** Where the bytes of an uploaded file are. */
+  private readonly uploads = new WeakMap<UploadedFile, string>();
 
   constructor(
     private readonly deps: ImportJobDeps,
@@ -88,60 +130,129 @@ export class ImportJobs {
   ) {}
 
   /**
-   * Stores an uploaded file and starts its preview. `receive` passes the bytes of the file to `storeFile`, and returns the
-   * settings of the import. Returns the run. Rejects with the errors of `receive`.
+   * Stores the bytes of an upload, for `create` in the same process. Where they are is not in the result, so that the same
+   * file is the same request for an `Idempotency-Key`.
+   */
+  async receive(bytes: AsyncIterable<Uint8Array>, file_name: string): Promise<UploadedFile> {
+    const folder = join(this.folder, 'uploads');
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const path = join(folder, randomUUID());
+    const hash = createHash('sha256');
+    async function* hashed(): AsyncGenerator<Uint8Array> {
+      for await (const chunk of bytes) {
+        hash.update(chunk);
+        yield chunk;
+      }
+    }
+    try {
+      await pipeline(hashed, createWriteStream(path, { mode: 0o600 }));
+    } catch (error) {
+      await rm(path, { force: true });
+      throw error;
+    }
+    const file = { name: file_name.slice(0, FILE_NAME_MAX) || 'file', hash: hash.digest('base64url') };
+    this.uploads.set(file, path);
+    return file;
+  }
+
+  /**
+   * Makes an import of a file of `receive`, and starts its preview. If another step of the store runs, the preview stays
+   * `stopped`. `run`: if there is already an import with this id, it is returned, and nothing starts.
    */
   async create(
-    principal: Principal,
-    receive: (storeFile: (bytes: AsyncIterable<Uint8Array>) => Promise<void>) => Promise<ImportSettings>,
-  ): Promise<string> {
-    const store_id = storeOf(principal);
-    const run = randomUUID();
+    owner: ImportOwner,
+    file: UploadedFile,
+    settings: ImportSettings,
+    run: string = randomUUID(),
+  ): Promise<ImportJob> {
+    const { store_id } = owner;
+    const existing = await this.get(store_id, run);
+    if (existing) return existing;
     await mkdir(join(this.folder, store_id), { recursive: true, mode: 0o700 });
-    const path = this.pathOf(store_id, run);
+    const created_at = new Date(this.deps.system.now()).toISOString();
+    const state = { step: 'preview', status: 'stopped', was_imported: false, done: 0, total: 0 } as const;
+    const job: ImportJob = { run, file: file.name, created_at, ...settings, ...state };
     try {
-      const settings = await receive((bytes) => pipeline(bytes, createWriteStream(path, { mode: 0o600 })));
-      const created_at = new Date(this.deps.system.now()).toISOString();
-      const state = { step: 'preview', status: 'stopped', was_imported: false, done: 0, total: 0 } as const;
-      await this.write(store_id, { run, created_at, ...settings, ...state });
+      await rename(this.uploads.get(file)!, this.pathOf(store_id, run));
+      await this.write(store_id, job);
     } catch (error) {
       await this.remove(store_id, run);
       throw error;
     }
     // After the file is stored: of uploads at the same time, the last one to end sees all of them.
     await this.removeOld(store_id);
-    await this.startStep(principal, run, 'preview');
-    return run;
+    try {
+      return await this.startStep(owner, run, 'preview');
+    } catch (error) {
+      if (error instanceof CatalogError) return job;
+      throw error;
+    }
   }
 
   /**
-   * Starts a step, also one that was stopped. Returns false if another step of the store runs, if there is no such file,
-   * or if the step has nothing to do: an import needs a preview, and an undo an import.
+   * Starts a step, also one that was stopped. A preview can change the settings. Throws `import_not_found`, and
+   * `import_refused` if another step of the store runs or if the step has nothing to do: an import needs a preview, and an
+   * undo an import.
    */
-  async startStep(principal: Principal, run: string, step: ImportStep): Promise<boolean> {
-    if (this.closing.signal.aborted) return false;
-    const store_id = storeOf(principal);
+  async startStep(
+    owner: ImportOwner,
+    run: string,
+    step: ImportStep,
+    settings: Partial<ImportSettings> = {},
+  ): Promise<ImportJob> {
+    if (this.closing.signal.aborted) throw new CatalogError('unavailable');
+    const { store_id } = owner;
     const { viewStores, log } = this.deps;
-    const views = viewStores[principal.environment];
+    const views = viewStores[owner.environment];
     const lease = await takeLease(views, `import:${store_id}`, leaseOwner(), LEASE_MS, log);
-    if (!lease) return false;
+    if (!lease) throw refused('Another import of the store runs; try again when it has ended');
     try {
       const before = await this.get(store_id, run);
-      if (!before || !mayStart(step, before)) {
-        await lease.release();
-        return false;
-      }
-      const { error: _, ...kept } = before;
+      if (!before) throw new CatalogError('import_not_found');
+      assertStart(step, before);
+      const { error: _error, undone: _undone, report, detected, listed, ...kept } = before;
       const was_imported = before.was_imported || step === 'import';
-      const job: ImportJob = { ...kept, step, status: 'running', was_imported, done: 0, total: 0 };
+      const job: ImportJob = {
+        ...{ ...kept, ...settings, step, status: 'running', was_imported, done: 0, total: 0 },
+        // Without a new preview, a file with other settings cannot be imported.
+        ...(step !== 'preview' && { report, detected, listed }),
+      };
       await this.write(store_id, job);
-      const running = this.run(principal, job, lease).finally(() => this.running.delete(running));
+      const running = this.run(owner, job, lease).finally(() => this.running.delete(running));
       this.running.add(running);
-      return true;
+      return job;
     } catch (error) {
       await lease.release();
       throw error;
     }
+  }
+
+  /** Removes an import. Throws `import_not_found`, and `import_refused` if it runs. */
+  async delete(store_id: StoreId, run: string): Promise<void> {
+    const job = await this.get(store_id, run);
+    if (!job) throw new CatalogError('import_not_found');
+    if (job.status === 'running') throw refused('The import runs; delete it when it has ended');
+    await this.remove(store_id, run);
+  }
+
+  /** Returns the rows of the last report from `skip` on, sorted by line, of one outcome or of all. */
+  async rows(
+    store_id: StoreId,
+    { run, listed }: ImportJob,
+    { outcome, skip, limit }: { outcome?: RowOutcome | undefined; skip: number; limit: number },
+  ): Promise<{ rows: JsonObject[]; total: number }> {
+    const counted: readonly RowOutcome[] = outcome ? [outcome] : ROW_OUTCOMES;
+    const total = counted.reduce<number>((sum, each) => sum + (listed?.[each] ?? 0), 0);
+    const rows: JsonObject[] = [];
+    if (skip >= total) return { rows, total };
+    const start = outcome && startOf(outcome);
+    let index = 0;
+    for await (const { text } of readLines(this.rowsOf(store_id, run))) {
+      if (start && !text.startsWith(start)) continue;
+      if (index++ >= skip) rows.push(JSON.parse(text) as JsonObject);
+      if (rows.length === limit) break;
+    }
+    return { rows, total };
   }
 
   /** Returns undefined if there is no such import, and if its state cannot be read, which is logged. */
@@ -177,9 +288,9 @@ export class ImportJobs {
   }
 
   /** Runs a step to its end. Never rejects. */
-  private async run(principal: Principal, job: ImportJob, lease: HeldLease): Promise<void> {
+  private async run(owner: ImportOwner, job: ImportJob, lease: HeldLease): Promise<void> {
     const { log } = this.deps;
-    const store_id = storeOf(principal);
+    const { store_id } = owner;
     const signal = AbortSignal.any([this.closing.signal, lease.lost]);
     let state = job;
     const write = (): Promise<void> =>
@@ -190,11 +301,11 @@ export class ImportJobs {
     const timer = setInterval(() => {
       writing = writing.then(write);
     }, PROGRESS_EVERY_MS);
-    const onProgress = (done: number, total: number): void => {
-      state = { ...state, done, total };
+    const update = (change: Partial<ImportJob>): void => {
+      state = { ...state, ...change };
     };
     const ended = await this.slot
-      .run(() => this.work(principal, job, signal, onProgress))
+      .run(() => this.work(owner, job, signal, update))
       .catch((error: unknown): Partial<ImportJob> => {
         if (signal.aborted) return { status: 'stopped' };
         return { status: 'failed', error: this.messageOf(error, store_id, job) };
@@ -208,14 +319,13 @@ export class ImportJobs {
   }
 
   private async work(
-    principal: Principal,
+    { store_id, environment, account_id, api_key_id }: ImportOwner,
     { run, step, ...settings }: ImportJob,
     signal: AbortSignal,
-    on_progress: (done: number, total: number) => void,
+    update: (change: Partial<ImportJob>) => void,
   ): Promise<Partial<ImportJob>> {
     if (signal.aborted) return { status: 'stopped' };
-    const { environment, account_id, api_key_id } = principal;
-    const store_id = storeOf(principal);
+    const on_progress = (done: number, total: number): void => update({ done, total });
     const context = { account_id, api_key_id, request_id: run };
     if (step === 'undo') {
       const target = { environment, store_id, run, dry_run: false, signal, on_progress };
@@ -230,13 +340,39 @@ export class ImportJobs {
     const projected = waitUntilProjected(this.deps.views[environment], store_id, head, CATCH_UP_MS);
     await withTimeout(projected, CATCH_UP_MS, () => false, signal);
     const path = this.pathOf(store_id, run);
-    const { format = await formatOf(path), currency, overwrite, images } = settings;
+    const { columns, currency, overwrite, images } = settings;
+    const format = settings.format ?? (await formatOf(path, columns));
+    const currency_of_new = currency ?? store.currency ?? DEFAULT_CURRENCY;
+    const detected = await detectFile(path, format, columns);
+    // Before the file is read, which may fail because of what was detected.
+    update({ detected: { ...detected, ...(format !== 'prices' && { currency: currency_of_new }) } });
     const report = await importFile(this.deps, context, {
-      ...{ store, path, format, currency, overwrite, images, signal, on_progress },
+      ...{ store, path, format, currency, columns, overwrite, images, signal, on_progress },
       rows_max: IMPORT_ROWS_MAX,
       dry_run: step === 'preview',
+      lists_changes: true,
     });
-    return { status: report.complete ? 'done' : 'stopped', report: shortened(report) };
+    const listed = await this.writeRows(this.rowsOf(store_id, run), format, report);
+    return { status: report.complete ? 'done' : 'stopped', report: shortened(report), listed };
+  }
+
+  /** Writes the file of rows, one JSON object a line. Returns how many rows of each outcome it has. */
+  private async writeRows(
+    path: string,
+    format: ImportFormat,
+    report: ImportReport,
+  ): Promise<Record<RowOutcome, number>> {
+    const all = rowsIn(report, format);
+    const listed = ROW_OUTCOMES.map((outcome) =>
+      all.filter((row) => row.outcome === outcome).slice(0, LISTED_ROWS_MAX),
+    );
+    const rows = listed.flat().sort((a, b) => a.line - b.line);
+    const text = rows.map((row, index) => `${JSON.stringify({ ...row, id: String(index + 1) })}\n`).join('');
+    // Replaced at once, because somebody may read the rows of the step before.
+    await writeFile(`${path}.tmp`, text, { mode: 0o600 });
+    await rename(`${path}.tmp`, path);
+    const counts = ROW_OUTCOMES.map((outcome, index) => [outcome, listed[index]!.length]);
+    return Object.fromEntries(counts) as Record<RowOutcome, number>;
   }
 
   private messageOf(error: unknown, store_id: StoreId, { run, file }: ImportJob): string {
@@ -263,16 +399,21 @@ export class ImportJobs {
       const age = await stat(path).catch(() => undefined);
       if (!runs.has(name.split('.')[0]!) && age && age.mtimeMs < oldest_ms) await rm(path, { force: true });
     }
+    for (const name of await this.filesOf('uploads')) {
+      const path = join(this.folder, 'uploads', name);
+      const age = await stat(path).catch(() => undefined);
+      if (age && age.mtimeMs < Date.now() - UPLOAD_MS) await rm(path, { force: true });
+    }
   }
 
   private async remove(store_id: StoreId, run: string): Promise<void> {
-    for (const path of [this.stateOf(store_id, run), this.pathOf(store_id, run)])
-      await rm(path, { force: true });
+    for (const pathOf of [this.stateOf, this.pathOf, this.rowsOf])
+      await rm(pathOf(store_id, run), { force: true });
   }
 
-  private async filesOf(store_id: StoreId): Promise<string[]> {
+  private async filesOf(folder: string): Promise<string[]> {
     try {
-      return await readdir(join(this.folder, store_id));
+      return await readdir(join(this.folder, folder));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       return [];
@@ -287,15 +428,43 @@ export class ImportJobs {
     join(this.folder, store_id, `${run}.data`);
   private readonly stateOf = (store_id: StoreId, run: string): string =>
     join(this.folder, store_id, `${run}.json`);
+  private readonly rowsOf = (store_id: StoreId, run: string): string =>
+    join(this.folder, store_id, `${run}.rows`);
 }
 
-/** The store of a key's imports: its default store. */
-const storeOf = ({ stores }: Principal): StoreId => stores[0]!;
+const refused = (message: string): CatalogError => new CatalogError('import_refused', { message });
 
-/** An import needs a preview before it, and an undo an import. */
-function mayStart(step: ImportStep, { report, was_imported }: ImportJob): boolean {
-  if (step === 'undo') return was_imported;
-  return step === 'preview' || report !== undefined || was_imported;
+/** Throws `import_refused` for an import without a preview, and an undo without an import. */
+function assertStart(step: ImportStep, { report, was_imported }: ImportJob): void {
+  if (step === 'undo' && !was_imported)
+    throw refused('The file was not imported, so there is nothing to undo');
+  if (step === 'import' && !report && !was_imported)
+    throw refused('The file has no preview; start one before the import');
+}
+
+/** The beginning of the rows with an outcome in the file of rows. */
+const startOf = (outcome: RowOutcome): string => `{"outcome":"${outcome}",`;
+
+/** Returns the rows that a report lists. `outcome` is their first property, because `startOf` finds rows by it. */
+function rowsIn({ preview, failed, warnings, kept }: ImportReport, format: ImportFormat): ListedRow[] {
+  const noteKind = format !== 'jsonl' && ({ kind: 'publication' } as const);
+  const named = (external_id: string | null) => external_id !== null && { external_id };
+  const noted =
+    (outcome: RowOutcome) =>
+    ({ line, external_id, reason }: RowNote): ListedRow => ({
+      ...{ outcome, line, ...noteKind, ...named(external_id), reason },
+    });
+  return [
+    ...preview.map(({ outcome, price, ...row }): ListedRow => {
+      return { outcome, kind: 'publication', ...row, ...(price && { price }) };
+    }),
+    ...failed.map(noted('failed')),
+    ...warnings.map(noted('warning')),
+    ...kept.map(({ line, external_id, fields }): ListedRow => {
+      const kind = fields[0]?.startsWith('listing.') ? 'listing' : 'publication';
+      return { outcome: 'kept', line, kind, ...named(external_id), fields };
+    }),
+  ];
 }
 
 const shortened = (report: ImportReport): ImportReport => ({
@@ -305,5 +474,5 @@ const shortened = (report: ImportReport): ImportReport => ({
   warnings: report.warnings.slice(0, ROWS_MAX),
   kept: report.kept.slice(0, ROWS_MAX),
   images: [],
-  preview: report.preview.slice(0, ROWS_MAX),
+  preview: report.dry_run ? report.preview.slice(0, ROWS_MAX) : [],
 });

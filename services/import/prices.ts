@@ -4,7 +4,7 @@ import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { PublicationPatch } from '../command/publication';
-import { cleanCell, columnIndexes, countUnused, readRecords } from './csv';
+import { type ColumnMapping, cleanCell, columnIndexes, countUnused, readRecords } from './csv';
 import { handleOf } from './identity';
 import { type FailedRow, RowError, type RowNote } from './item';
 import { runPool } from './pool';
@@ -20,24 +20,25 @@ import type { CatalogWriter } from './writer';
 
 /** The columns that name what a row changes. If a row has several of them, the first one counts. */
 const KEYS = {
-  sku: SHOPIFY_COLUMNS.sku,
+  sku: ['sku', ...SHOPIFY_COLUMNS.sku],
   external_id: ['external_id'],
-  barcode: SHOPIFY_COLUMNS.barcode,
-  handle: SHOPIFY_COLUMNS.handle,
+  barcode: ['barcode', ...SHOPIFY_COLUMNS.barcode],
+  handle: ['handle', ...SHOPIFY_COLUMNS.handle],
 } as const;
 const VALUES = {
-  price: SHOPIFY_COLUMNS.price,
+  price: ['price', ...SHOPIFY_COLUMNS.price],
   compare_at_price: ['compare_at_price', ...SHOPIFY_COLUMNS.compare_at],
   quantity_available: ['quantity_available', ...SHOPIFY_COLUMNS.quantity],
 } as const;
-const COLUMNS = { ...KEYS, ...VALUES };
+/** The first name of each column is the one of the documentation. */
+export const PRICE_COLUMNS = { ...KEYS, ...VALUES };
 /** Removes a value. An empty cell keeps it. */
 const NONE = 'none';
 /** Publications that are read or written concurrently. */
 const CONCURRENCY = 256;
 
 type Key = keyof typeof KEYS;
-type Column = keyof typeof COLUMNS;
+type Column = keyof typeof PRICE_COLUMNS;
 
 /** The fields that a row sets. */
 interface Changes {
@@ -65,6 +66,7 @@ export interface PriceRun {
   /** Finds the publications of the store with a variant of this SKU or barcode. */
   readonly findByCode: (key: 'sku' | 'barcode', code: string) => Promise<readonly PublicationId[]>;
   readonly dry_run: boolean;
+  readonly lists_changes?: boolean | undefined;
   readonly on_progress?: (done: number) => void;
   readonly signal?: AbortSignal;
 }
@@ -73,7 +75,11 @@ export interface PriceRun {
  * Reads a price list. Throws `ImportFileError` if the file cannot be read, if its header lacks a required column, or if it
  * has more than `rows_max` rows.
  */
-export async function openPriceList(path: string, rows_max?: number): Promise<PriceList> {
+export async function openPriceList(
+  path: string,
+  rows_max?: number,
+  mapping?: ColumnMapping,
+): Promise<PriceList> {
   const rows: PriceRow[] = [];
   const failed: PriceList['failed'][number][] = [];
   const unused = new Map<string, number>();
@@ -81,7 +87,7 @@ export async function openPriceList(path: string, rows_max?: number): Promise<Pr
   let header:
     | { readonly names: readonly string[]; readonly indexes: ReadonlyMap<Column, number> }
     | undefined;
-  for await (const read of readRecords(path)) {
+  for await (const read of readRecords(path, mapping)) {
     if ('broken' in read) {
       const { line, to_line, broken: reason } = read;
       failed.push({ line, external_id: null, reason, unread: { from_line: line, to_line } });
@@ -123,7 +129,7 @@ const KEY_NAMES = Object.keys(KEYS) as Key[];
 const VALUE_NAMES = Object.keys(VALUES) as (keyof typeof VALUES)[];
 
 function columnsOf(record: readonly string[]): Map<Column, number> {
-  const indexes = columnIndexes<Column>(record, COLUMNS);
+  const indexes = columnIndexes<Column>(record, PRICE_COLUMNS);
   const hasOne = (names: readonly Column[]): boolean => names.some((name) => indexes.has(name));
   if (hasOne(KEY_NAMES) && hasOne(VALUE_NAMES)) return indexes;
   const listed = (names: readonly string[]): string => names.map((each) => `"${each}"`).join(', ');
@@ -154,7 +160,7 @@ function changesOf(cellOf: CellOf): Changes {
  */
 export async function importPrices(list: PriceList, run: PriceRun): Promise<ImportReport> {
   const { writer, signal } = run;
-  const tally = new Tally(run.dry_run);
+  const tally = new Tally(run.dry_run, run.lists_changes);
   const fail = ({ line, name }: PriceRow, reason: string): void =>
     tally.fail(null, { line, external_id: name, reason });
   let done = 0;

@@ -32,7 +32,7 @@ export interface KeptFields {
   readonly fields: readonly string[];
 }
 
-/** A publication that an import would create or change. */
+/** A publication that an import has created or changed, or would create or change. */
 export interface PublicationPreview {
   readonly line: number;
   readonly external_id: string;
@@ -73,7 +73,7 @@ export interface ImportReport extends Readonly<Record<Kind, Readonly<Record<Coun
   /** Number of rows with a value that was not imported, by the name of the column. */
   readonly unused_columns: Readonly<Record<string, number>>;
   readonly images: readonly PublicationImages[];
-  /** With `dry_run`, the publications that would be created or changed, sorted by line. */
+  /** The publications that were created or changed, or with `dry_run` would be, sorted by line. */
   readonly preview: readonly PublicationPreview[];
   /** Whether `failed`, `unread`, `warnings`, `kept`, `images` or `preview` had more entries than are listed (`LISTED_MAX`). The counts are exact. */
   readonly truncated: boolean;
@@ -108,14 +108,18 @@ export class Tally {
   private truncated = false;
   private wrote = false;
 
-  constructor(private readonly dry_run: boolean) {}
+  /** A dry run lists the publications that it would change. `lists_changes`: an import lists those that it has changed. */
+  constructor(
+    private readonly dry_run: boolean,
+    private readonly lists_changes = dry_run,
+  ) {}
 
   count(kind: Kind, outcome: Count): void {
     this.counts[kind][outcome]++;
     if (outcome === 'created' || outcome === 'updated') this.wrote = true;
   }
 
-  /** Counts a written publication. A preview also lists it. `fields` are the names of the changed fields. */
+  /** Counts a written publication, and lists it. `fields` are the names of the changed fields. */
   addPublication(
     item: Pick<PublicationPreview, 'line' | 'external_id'>,
     outcome: 'created' | 'updated' | 'unchanged',
@@ -138,7 +142,7 @@ export class Tally {
     { title, price_active, price_amount, price_currency }: Publication,
     fields: readonly string[],
   ): void {
-    if (!this.dry_run) return;
+    if (!this.lists_changes) return;
     const before = this.preview.get(line);
     if (!before && this.preview.size >= LISTED_MAX) {
       this.truncated = true;

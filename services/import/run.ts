@@ -36,6 +36,8 @@ export interface ImportRun {
   /** Without it, the levels of the tree are checked only below listings that this import places. */
   readonly findChildren?: FindChildren;
   readonly dry_run: boolean;
+  /** Whether the report lists the publications that the import has created and changed. A dry run always does. */
+  readonly lists_changes?: boolean | undefined;
   /** Fetches images. If it is missing, images are only listed in the report. A dry run does not call it. */
   readonly fetch?: FetchImage;
   /** The kinds of items that the file may contain; default all. Other rows fail. */
@@ -61,7 +63,7 @@ interface RunState extends ImportRun {
  * Throws other errors, for example if the log cannot be reached. Repeating the import then completes it.
  */
 export async function runImport(file: ImportFile, run: ImportRun): Promise<ImportReport> {
-  const tally = new Tally(run.dry_run);
+  const tally = new Tally(run.dry_run, run.lists_changes);
   const listings = new Listings(run.store, run.writer, run.findListing, tally, run.findChildren);
   const reviews = new Reviews(run.writer, tally);
   const images = new Images(run.store, run.writer, run.fetch, run.dry_run, tally, run.signal);

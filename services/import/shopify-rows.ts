@@ -1,6 +1,13 @@
 import { slugOf } from '../../shared/catalog/input-rules';
 import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
-import { type BrokenRow, cleanCell, columnIndexes, countUnused, readRecords } from './csv';
+import {
+  type BrokenRow,
+  type ColumnMapping,
+  cleanCell,
+  columnIndexes,
+  countUnused,
+  readRecords,
+} from './csv';
 import { ImportFileError } from './text-file';
 
 type Column = keyof typeof SHOPIFY_COLUMNS;
@@ -22,11 +29,12 @@ export type ShopifyRow = Readonly<Record<Column, string>> & {
  */
 export async function* readRows(
   path: string,
+  mapping?: ColumnMapping,
   unused?: Map<string, number>,
 ): AsyncGenerator<ShopifyRow | BrokenRow> {
   let toRow: ReturnType<typeof rowReader> | undefined;
   let before = '';
-  for await (const read of readRecords(path)) {
+  for await (const read of readRecords(path, mapping)) {
     if ('broken' in read) yield read;
     else if (toRow) {
       const row = toRow(read.record, read.line);

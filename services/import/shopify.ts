@@ -7,6 +7,7 @@ import type { Visibility } from '../../shared/catalog/vocabulary';
 import { keyOfTexts } from '../../shared/kernel/same-value';
 import { shortenText } from '../../shared/kernel/text';
 import { barcodeIn, skuIn } from './codes';
+import type { ColumnMapping } from './csv';
 import { htmlToText } from './html-text';
 import { handleOf } from './identity';
 import {
@@ -33,12 +34,13 @@ export async function openShopifyFile(
   path: string,
   currency?: string,
   rows_max?: number,
+  mapping?: ColumnMapping,
 ): Promise<ImportFile> {
   const last_row = new Map<string, number>();
   let count = 0;
   const unused = new Map<string, number>();
   let is_partial = false;
-  for await (const row of readRows(path, unused))
+  for await (const row of readRows(path, mapping, unused))
     if ('broken' in row) is_partial = true;
     else {
       last_row.set(productKey(row), count++);
@@ -48,18 +50,18 @@ export async function openShopifyFile(
   return {
     total: last_row.size,
     unused_columns: Object.fromEntries(unused),
-    items: () => foldFile(path, last_row, { currency, is_partial, skus: new Map() }),
+    items: () => foldFile(readRows(path, mapping), last_row, { currency, is_partial, skus: new Map() }),
   };
 }
 
 async function* foldFile(
-  path: string,
+  read_rows: ReturnType<typeof readRows>,
   last_row: ReadonlyMap<string, number>,
   about: AboutFile,
 ): AsyncGenerator<ImportItem[]> {
   const open = new Map<string, ShopifyRow[]>();
   let count = 0;
-  for await (const row of readRows(path)) {
+  for await (const row of read_rows) {
     if ('broken' in row) {
       const { broken: reason, line, to_line } = row;
       const unread = { from_line: line, to_line };

@@ -80,7 +80,10 @@ export function requireSecretKey({ principal }: ApiRequest, what: string): void 
 }
 
 /** Throws `insufficient_permissions` unless the key has all of them. */
-export function requirePermissions({ principal }: ApiRequest, permissions: readonly Permission[]): void {
+export function requirePermissions(
+  { principal }: Pick<ApiRequest, 'principal'>,
+  permissions: readonly Permission[],
+): void {
   for (const permission of permissions)
     if (!principal.permissions.includes(permission))
       throw new CatalogError('insufficient_permissions', {

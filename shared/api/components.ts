@@ -144,6 +144,19 @@ const namedAnswers = {
   ),
   DeletedWebhookAnswer: answer(resources.deletedWebhookSchema, 'Response to the deletion of a webhook.'),
   DeliveryPage: page(resources.deliverySchema, 'Response with a page of attempts to deliver.'),
+  ImportPage: page(resources.importSchema, 'Response with a page of imports.'),
+  ImportAnswer: answer(
+    resources.importSchema,
+    'Response with an import.',
+    examples.answer(examples.previewedImport),
+  ),
+  StartedImportAnswer: named(
+    envelopeOf(202, resources.importSchema),
+    'Response with an import whose step was started.',
+    examples.answer(examples.startedImport, 202),
+  ),
+  DeletedImportAnswer: answer(resources.deletedImportSchema, 'Response to the deletion of an import.'),
+  ImportRowPage: page(resources.importRowSchema, 'Response with a page of the rows of an import.'),
   TokenAnswer: answer(service.tokenSchema, 'Response with a token.'),
   ValidationAnswer: answer(service.validationSchema, 'Response with the description of a token.'),
   StartAnswer: answer(service.startSchema, 'Where to begin.', examples.answer(service.START)),
@@ -213,6 +226,18 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     'An attempt to deliver a message of a webhook.',
     examples.delivery,
   ),
+  Import: named(resources.importSchema, 'A file that is imported.', examples.previewedImport),
+  DetectedFile: named(
+    resources.detectedFileSchema,
+    'How the file of an import is read.',
+    examples.previewedImport.detected,
+  ),
+  ImportReport: named(
+    resources.importReportSchema,
+    'What an import did, or would do.',
+    examples.previewedImport.report,
+  ),
+  ImportRow: named(resources.importRowSchema, 'A row of the report of an import.', examples.importRow),
   PutListing: named(resources.putListingSchema, 'A listing that was put.', {
     ...examples.listing,
     result: 'updated',
@@ -272,6 +297,11 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     resources.deletedWebhookSchema,
     'A webhook that was deleted.',
     deleted(examples.ids.webhook, 'webhook'),
+  ),
+  DeletedImport: named(
+    resources.deletedImportSchema,
+    'An import that was deleted.',
+    deleted(examples.ids.import, 'import'),
   ),
   Token: named(service.tokenSchema, 'A bearer token.', {
     token: examples.token,
@@ -341,6 +371,8 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
   PublicationBatchListing: named(writes.batchListing, 'A listing of a batch.', batchListing),
   PublicationBatchItem: named(writes.publicationBatchItem, 'A write of a batch.', batchSample.items[0]),
   Upload: named(writes.uploadForm, 'Form with a picture to upload.'),
+  NewImport: named(writes.importForm, 'Form with a file to import.'),
+  ImportSettings: named(writes.importSettingsBody, 'How to import a file.'),
   TokenRequest: named(tokenBody, 'Options of the token.'),
   NoFields: named(noBody, 'An empty object. Fields are refused.'),
 };
@@ -367,6 +399,8 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   WebhookQuery: reads.webhookSchema,
   WebhooksQuery: reads.webhooksSchema,
   DeliveriesQuery: reads.deliveriesSchema,
+  ImportsQuery: reads.importsSchema,
+  ImportRowsQuery: reads.importRowsSchema,
   WriteQuery: writes.writeQuerySchema,
   BatchQuery: writes.batchQuerySchema,
   DeleteListingQuery: writes.deleteListingSchema,

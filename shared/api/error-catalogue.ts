@@ -42,6 +42,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   media_not_found: row(404, 'MEDIA_NOT_FOUND', 'The media file does not exist'),
   review_not_found: row(404, 'REVIEW_NOT_FOUND', 'The review does not exist'),
   webhook_not_found: row(404, 'WEBHOOK_NOT_FOUND', 'The webhook does not exist'),
+  import_not_found: row(404, 'IMPORT_NOT_FOUND', 'The import does not exist; a file is kept for 7 days'),
   variant_not_found: row(404, 'VARIANT_NOT_FOUND', 'The variant does not exist'),
   key_not_found: row(404, 'KEY_NOT_FOUND', 'The store has no such key, or the key does not work any more'),
   malformed_request: row(400, 'INVALID_REQUEST', 'The request is malformed'),
@@ -74,6 +75,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
     'CONFLICT',
     'A key cannot revoke itself; rotate it, and revoke it with the new key',
   ),
+  import_refused: row(409, 'CONFLICT', 'The import cannot take this step now'),
   offset_of_other_log: row(
     409,
     'CONFLICT',

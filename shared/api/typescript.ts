@@ -172,7 +172,9 @@ const schemaOf = (content: Content = {}): Schema | undefined =>
   (content['application/json'] ?? content['multipart/form-data'])?.schema;
 
 function answerSchema({ responses }: OperationObject): Schema {
-  const [answer] = ['200', '201'].map((status) => schemaOf(responses[status]?.content)).filter(Boolean);
+  const [answer] = ['200', '201', '202']
+    .map((status) => schemaOf(responses[status]?.content))
+    .filter(Boolean);
   return answer!;
 }
 

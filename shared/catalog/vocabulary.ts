@@ -65,3 +65,15 @@ export type Permission = z.infer<typeof permissionSchema>;
 export function permissionsOf(type: KeyType): Permission[] {
   return permissionSchema.options.filter((name) => type === 'secret' || name.startsWith('read:'));
 }
+
+/** The formats of files that an import reads (docs/import.md). */
+export const IMPORT_FORMATS = ['shopify', 'jsonl', 'prices'] as const;
+export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+
+/** What can be done with a file that was uploaded for an import. */
+export const IMPORT_STEPS = ['preview', 'import', 'undo'] as const;
+export type ImportStep = (typeof IMPORT_STEPS)[number];
+
+/** What became of a row of an import, in its report. `warning`: it was imported with a change. */
+export const ROW_OUTCOMES = ['created', 'updated', 'failed', 'warning', 'kept'] as const;
+export type RowOutcome = (typeof ROW_OUTCOMES)[number];

@@ -942,6 +942,214 @@ export interface Delivery {
   next_attempt_at?: string;
 }
 
+export interface ImportsQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+}
+
+/** A file that is imported. */
+export interface Import {
+  /** Id of the import, by which the command line can undo it: a UUID in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'import';
+  /** Name of the file. */
+  file: string;
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
+  created_at: string;
+  /** The last step that was started. */
+  step: 'preview' | 'import' | 'undo';
+  /** State of the step. `stopped`: it waits for another import, or the service has ended meanwhile. Start the step again; it then does the rest. */
+  status: 'running' | 'done' | 'failed' | 'stopped';
+  /** Whether an import was started, so that there may be something to undo. */
+  was_imported: boolean;
+  /** How far the step is. */
+  progress: {
+    /** Number of products or lines that are done. */
+    done: number;
+    /** Number of all of them; 0 until it is known. */
+    total: number;
+  };
+  /** Why the step failed. */
+  error?: string;
+  /** How the file is imported. */
+  settings: {
+    /** The chosen format. Absent: that of the content. */
+    format?: 'shopify' | 'jsonl' | 'prices';
+    /** The chosen currency. */
+    currency?: string;
+    /** Whether to overwrite fields that were changed by hand. */
+    overwrite: boolean;
+    /** Whether to fetch pictures. */
+    images: 'public' | 'skip';
+    /** Known columns that columns of the file are used as. Null: the column is not read. */
+    columns: Record<string, string | null>;
+  };
+  /** How the file of an import is read. */
+  detected?: DetectedFile;
+  /** The columns that the format knows. */
+  known_columns?: string[];
+  /** What an import did, or would do. */
+  report?: ImportReport;
+  /** What the last undo did. */
+  undone?: {
+    /** Number of publications that the import had created. */
+    deleted: number;
+    /** Number of publications that have their earlier values again. */
+    reverted: number;
+    /** Publications that stay as they are, at most 200. */
+    kept: {
+      /** Id of the publication. */
+      id: string;
+      /** Its title. */
+      title: string;
+      /** Why it stays. */
+      reason: string;
+    }[];
+  };
+}
+
+/** How the file of an import is read. */
+export interface DetectedFile {
+  /** Format of the file: the chosen one, or else that of its content. */
+  format: 'shopify' | 'jsonl' | 'prices';
+  /** Between the values of CSV. Absent for JSON Lines. */
+  separator?: string;
+  /** Encoding of the text. Files in another one are refused. */
+  encoding: 'utf-8';
+  /** Currency of new publications whose rows have none. Absent for price lists. */
+  currency?: string;
+  /** The columns of CSV, in their order. Empty for JSON Lines. */
+  columns: {
+    /** Name in the file. */
+    name: string;
+    /** The known column. Null: it is not read. */
+    used_as: string | null;
+    /** Different values of the first rows, at most 3. */
+    examples: string[];
+  }[];
+}
+
+/** What an import did, or would do. */
+export interface ImportReport {
+  /** Whether this is what an import would do. `false`: what it has done. */
+  dry_run: boolean;
+  /** Whether something was written, so that the import can be undone. */
+  wrote: boolean;
+  /** `false` if the step was stopped. Starting it again does the rest. */
+  complete: boolean;
+  /** Currency of new publications whose rows have none. Absent for price lists. */
+  currency?: string;
+  /** Number of listings, by what became of them. */
+  listings: {
+    /** Number of new ones. */
+    created: number;
+    /** Number of changed ones. */
+    updated: number;
+    /** Number of those that are as in the file already. */
+    unchanged: number;
+    /** Number of those that cannot be imported. */
+    failed: number;
+  };
+  /** Number of publications, by what became of them. */
+  publications: {
+    /** Number of new ones. */
+    created: number;
+    /** Number of changed ones. */
+    updated: number;
+    /** Number of those that are as in the file already. */
+    unchanged: number;
+    /** Number of those that cannot be imported. */
+    failed: number;
+  };
+  /** Number of reviews, by what became of them. */
+  reviews: {
+    /** Number of new ones. */
+    created: number;
+    /** Number of changed ones. */
+    updated: number;
+    /** Number of those that are as in the file already. */
+    unchanged: number;
+    /** Number of those that cannot be imported. */
+    failed: number;
+  };
+  /** Number of pictures, by what became of them. */
+  media: {
+    /** Number of new ones. */
+    created: number;
+    /** Number of changed ones. */
+    updated: number;
+    /** Number of those that are as in the file already. */
+    unchanged: number;
+    /** Number of those that cannot be imported. */
+    failed: number;
+  };
+  /** Lines that could not be split into rows, at most 200 entries. */
+  unread: {
+    /** First line that was not read. */
+    from_line: number;
+    /** Last one. Null: nothing was read up to the end of the file. */
+    to_line: number | null;
+  }[];
+  /** Number of rows with a value that is not imported, by the name of the column. */
+  unused_columns: Record<string, number>;
+  /** Number of rows of the report that can be listed, by their outcome, at most 10,000 of each. */
+  rows: {
+    /** Number of rows: created. */
+    created: number;
+    /** Number of rows: updated. */
+    updated: number;
+    /** Number of rows: failed. */
+    failed: number;
+    /** Number of rows: warning. */
+    warning: number;
+    /** Number of rows: kept. */
+    kept: number;
+  };
+}
+
+export interface ImportRowsQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Only rows that became this. `kept`: with fields that were kept, because they were changed by hand. */
+  outcome?: 'created' | 'updated' | 'failed' | 'warning' | 'kept' | undefined;
+}
+
+/** A row of the report of an import. */
+export interface ImportRow {
+  /** Number of the row in the report. */
+  id: string;
+  /** What became of the row. `warning`: imported with a change. */
+  outcome: 'created' | 'updated' | 'failed' | 'warning' | 'kept';
+  /** Its first line in the file, counted from 1 with the header. */
+  line: number;
+  /** What it is. Absent for a line of JSON Lines that failed or has a warning. */
+  kind?: 'publication' | 'listing';
+  /** Handle, external id or code of the item, or the name of a listing. */
+  external_id?: string;
+  /** Title of the publication. */
+  title?: string;
+  /** Price of the publication after the import. Absent if none is shown. */
+  price?: {
+    /** The price in hundredths of the major unit. */
+    amount: number;
+    /** ISO 4217 code. */
+    currency: string;
+  };
+  /** Fields that change, or that were kept. */
+  fields?: string[];
+  /** Why it failed, or how it was changed. */
+  reason?: string;
+}
+
 export interface MediaListQuery extends ListQuery {
   /** Return only media of this publication, in the order of its `media_ids` unless `sort` is set. */
   publication_id?: string | undefined;
@@ -1237,7 +1445,7 @@ export interface BatchListing {
 /** What went wrong. */
 export interface ErrorInfo {
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
   /** What went wrong, for people. The text may change. */
   message: string;
   /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
@@ -1260,7 +1468,7 @@ export interface Fault {
   /** The rule that the value breaks. */
   constraint: string;
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
 }
 
 /** What became of an item of a batch. */
@@ -1499,6 +1707,48 @@ export interface KeyPatch {
   name: string;
 }
 
+/** Form with a file to import. */
+export interface NewImport {
+  /** CSV or JSON Lines in UTF-8, of at most 50,000,000 bytes and 50,000 rows. */
+  file: Blob;
+  /** Format of the file. Default: detected from its content. */
+  format?: 'shopify' | 'jsonl' | 'prices' | undefined;
+  /** Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own. */
+  currency?: string | undefined;
+  /** Whether to overwrite fields that were changed by hand since the last import. Default: `false`. */
+  overwrite?: 'true' | 'false' | undefined;
+  /** `public`: fetch the pictures from their addresses. `skip`: leave the pictures as they are. Default: `public`. */
+  images?: 'public' | 'skip' | undefined;
+  /** For CSV: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names. As the JSON text of an object, of at most 8,192 bytes. */
+  columns?: string | undefined;
+  /** Store of the new resource. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+}
+
+/** How to import a file. */
+export interface ImportSettings {
+  /** Format of the file. Default: detected from its content. */
+  format?: 'shopify' | 'jsonl' | 'prices' | null | undefined;
+  /** Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own. */
+  currency?: string | null | undefined;
+  /** Whether to overwrite fields that were changed by hand since the last import. */
+  overwrite?: boolean | undefined;
+  /** `public`: fetch the pictures from their addresses. `skip`: leave the pictures as they are. */
+  images?: 'public' | 'skip' | undefined;
+  /** For CSV: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names. */
+  columns?: Readonly<Record<string, string | null>> | null | undefined;
+}
+
+/** An import that was deleted. */
+export interface DeletedImport {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'import';
+  /** The resource does not exist any more. */
+  deleted: true;
+}
+
 /** Fields of a new webhook. */
 export interface NewWebhook {
   /** Where the changes are sent to: an https:// URL on the public internet. */
@@ -1594,6 +1844,9 @@ export interface Operations {
   listWebhooks: { query: WebhooksQuery; answer: Page<Webhook> };
   getWebhook: { query: WebhookQuery; answer: Answer<Webhook> };
   listDeliveries: { query: DeliveriesQuery; answer: Page<Delivery> };
+  listImports: { query: ImportsQuery; answer: Page<Import> };
+  getImport: { query: WebhookQuery; answer: Answer<Import> };
+  listImportRows: { query: ImportRowsQuery; answer: Page<ImportRow> };
   listMedia: { query: MediaListQuery; answer: Page<Media> };
   getMedia: { query: ReadQuery; answer: Answer<Media> };
   readChanges: { query: ChangesQuery; answer: Changes };
@@ -1626,6 +1879,11 @@ export interface Operations {
   updateKey: { query: WriteQuery; body: KeyPatch; answer: Answer<Key> };
   rotateKey: { query: WriteQuery; answer: Answer<NewKey, 201> };
   revokeKey: { query: WriteQuery; answer: Answer<Key> };
+  createImport: { query: WriteQuery; body: NewImport; answer: Answer<Import, 202> };
+  previewImport: { query: WriteQuery; body: ImportSettings; answer: Answer<Import, 202> };
+  startImport: { query: WriteQuery; answer: Answer<Import, 202> };
+  undoImport: { query: WriteQuery; answer: Answer<Import, 202> };
+  deleteImport: { query: WriteQuery; answer: Answer<DeletedImport> };
   createWebhook: { query: WriteQuery; body: NewWebhook; answer: Answer<Webhook, 201> };
   updateWebhook: { query: WriteQuery; body: WebhookPatch; answer: Answer<Webhook> };
   deleteWebhook: { query: WriteQuery; answer: Answer<DeletedWebhook> };
@@ -1665,6 +1923,9 @@ export const endpoints = {
   listWebhooks: ['GET', '/api/webhooks'],
   getWebhook: ['GET', '/api/webhook/:id'],
   listDeliveries: ['GET', '/api/webhook/:id/deliveries'],
+  listImports: ['GET', '/api/imports'],
+  getImport: ['GET', '/api/import/:id'],
+  listImportRows: ['GET', '/api/import/:id/rows'],
   listMedia: ['GET', '/api/media'],
   getMedia: ['GET', '/api/media/:id'],
   readChanges: ['GET', '/api/changes'],
@@ -1697,6 +1958,11 @@ export const endpoints = {
   updateKey: ['PATCH', '/api/key/:id'],
   rotateKey: ['POST', '/api/key/:id/rotate'],
   revokeKey: ['DELETE', '/api/key/:id'],
+  createImport: ['POST', '/api/imports'],
+  previewImport: ['POST', '/api/import/:id/preview'],
+  startImport: ['POST', '/api/import/:id/start'],
+  undoImport: ['POST', '/api/import/:id/undo'],
+  deleteImport: ['DELETE', '/api/import/:id'],
   createWebhook: ['POST', '/api/webhook'],
   updateWebhook: ['PATCH', '/api/webhook/:id'],
   deleteWebhook: ['DELETE', '/api/webhook/:id'],

@@ -1,5 +1,6 @@
 import type { AnswerInfo } from './answer-info.js';
 import { Calls } from './calls.js';
+import { ImportCalls } from './imports.js';
 import { KeyCalls } from './keys.js';
 import { ListingCalls } from './listings.js';
 import { MediaCalls } from './media.js';
@@ -33,6 +34,8 @@ export class CatalogClient {
   readonly webhooks: WebhookCalls;
   /** API keys of the store. */
   readonly keys: KeyCalls;
+  /** Imports: files that a merchant brings into the store. */
+  readonly imports: ImportCalls;
   /** Tokens, for requests that your code sends without this client. */
   readonly tokens: TokenCalls;
   private readonly calls: Calls;
@@ -46,6 +49,7 @@ export class CatalogClient {
     this.reviews = new ReviewCalls(this.calls);
     this.webhooks = new WebhookCalls(this.calls);
     this.keys = new KeyCalls(this.calls);
+    this.imports = new ImportCalls(this.calls);
     this.tokens = new TokenCalls(this.calls);
   }
 

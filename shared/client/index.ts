@@ -8,6 +8,7 @@ export {
   type ErrorCode,
   type ErrorDetails,
 } from './errors.js';
+export type { ImportFields } from './imports.js';
 export type { UploadFields } from './media.js';
 export type {
   AnswerOf,

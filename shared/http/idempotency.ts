@@ -39,6 +39,7 @@ export const STORED_ERRORS: ReadonlySet<Condition> = new Set([
   'variant_not_found',
   'webhook_not_found',
   'key_not_found',
+  'import_not_found',
   'precondition_failed',
 ]);
 

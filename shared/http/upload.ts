@@ -10,20 +10,26 @@ import type { HttpRequest, Principal } from './request';
 
 /** How a route handles the file of a request. */
 export interface Upload {
+  /** The media types of the body. One besides a form is that of the file alone. */
+  readonly types: readonly string[];
   /** Maximum size of the file, without the form around it. */
   readonly bytes_max: number;
   /**
    * Stores the bytes while they arrive. Returns the value of `file` in the body that the handler gets. Rejects if the file
    * is not accepted.
    */
-  readonly keep: (principal: Principal, bytes: AsyncIterable<Uint8Array>) => Promise<JsonObject>;
+  readonly keep: (
+    principal: Principal,
+    bytes: AsyncIterable<Uint8Array>,
+    file_name: string,
+  ) => Promise<JsonObject>;
 }
 
 /** Maximum size of everything else in a form: delimiters, part headers and text fields. */
 const FORM_BYTES_MAX = 262_144;
 
 /**
- * Reads the body of an upload: a form with the part `file` and text fields, or the file alone with an `image/*` type.
+ * Reads the body of an upload: a form with the part `file` and text fields, or the file alone with another of `upload.types`.
  * Keeps only one chunk of the file in memory. Returns `{}` if there is no body. Rejects with
  * `unsupported_content_type`, with `too_large`, with `field_required` for an empty file, with `malformed_request` if
  * the request is incomplete, and with errors of `upload.keep` and `assertField`. Calls `assertField` with the name of each
@@ -36,17 +42,18 @@ export async function receiveUpload(
   assertField: (field: string) => void,
 ): Promise<JsonObject> {
   if (!hasBody(req)) return {};
-  const type = typeIs(req, ['multipart/form-data', 'image/*']);
+  const type = typeIs(req, [...upload.types]);
   if (!type || (req.headers['content-encoding'] ?? 'identity') !== 'identity')
     throw new CatalogError('unsupported_content_type', {
-      message: 'The Content-Type must be multipart/form-data or image/*, without a Content-Encoding',
+      message: `The Content-Type must be ${upload.types.join(' or ')}, without a Content-Encoding`,
     });
   const form = type === 'multipart/form-data';
   // Refuse a file that is too large before reading it.
   const content_length = Number(req.headers['content-length'] ?? 0);
   if (content_length > upload.bytes_max + (form ? FORM_BYTES_MAX : 0)) throw tooLarge(upload);
-  const keep = (bytes: AsyncIterable<Uint8Array>) => upload.keep(principal, bytes);
-  if (!form) return { file: await keep(checkSize(bytesOf(req), upload)) };
+  const keep = (bytes: AsyncIterable<Uint8Array>, file_name: string) =>
+    upload.keep(principal, bytes, file_name);
+  if (!form) return { file: await keep(checkSize(bytesOf(req), upload), '') };
   const { fields, files } = await receiveForm(req, { ...upload, keep }, assertField);
   const texts = Object.fromEntries([...fields].filter(([, value]) => value !== ''));
   return files[0] === undefined ? texts : { ...texts, [FILE]: files[0] };

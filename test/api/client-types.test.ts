@@ -250,6 +250,31 @@ const USES: Readonly<Record<string, string>> = {
   'keys.revoke': `
     const { status }: Key = await client.keys.revoke('id');
     console.log(status);`,
+  'imports.create': `
+    const fields: ImportFields = { format: 'shopify', overwrite: true, columns: { Precio: 'Variant Price', Nota: null } };
+    const created: Import = await client.imports.create(new Blob(['x']), fields, { idempotencyKey: 'key' });
+    console.log(created.status === 'running', created.progress.total);`,
+  'imports.list': `
+    for await (const { file, step, report } of client.imports.list()) console.log(file, step, report?.rows.failed);`,
+  'imports.get': `
+    const { detected, known_columns }: Import = await client.imports.get('id');
+    const columns: [string, string | null][] = detected?.columns.map(({ name, used_as }) => [name, used_as]) ?? [];
+    console.log(columns, known_columns?.includes('Title'));`,
+  'imports.preview': `
+    const { settings }: Import = await client.imports.preview('id', { currency: null, columns: { Precio: 'price' } });
+    console.log(settings.columns.Precio);`,
+  'imports.start': `
+    const { was_imported }: Import = await client.imports.start('id');
+    console.log(was_imported);`,
+  'imports.undo': `
+    const { undone }: Import = await client.imports.undo('id');
+    console.log(undone?.kept[0]?.reason);`,
+  'imports.delete': `
+    const { deleted } = await client.imports.delete('id');
+    console.log(deleted);`,
+  'imports.rows': `
+    const rows: ImportRow[] = await client.imports.rows('id', { outcome: 'failed' }).all();
+    console.log(rows[0]?.reason, rows[0]?.price?.amount);`,
   'tokens.current': `
     const token: string = await client.tokens.current();
     console.log(token);`,
@@ -274,6 +299,8 @@ const USES: Readonly<Record<string, string>> = {
 const TYPES = `AnswerInfo, AnswerOf, Batch, Change, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
   DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
   NewKey, NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
+  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Import, ImportFields, ImportRow, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
+  NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
   QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch, Webhook`;
 
 const PROGRAM = `
@@ -320,8 +347,8 @@ function methodsOf(object: object): string[] {
 
 test('the program uses every method of the client', () => {
   const client = new CatalogClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'pk_test_x' });
-  const { store, listings, publications, media, reviews, webhooks, keys, tokens } = client;
-  const resources = { store, listings, publications, media, reviews, webhooks, keys, tokens };
+  const { store, listings, publications, media, reviews, webhooks, imports, keys, tokens } = client;
+  const resources = { store, listings, publications, media, reviews, webhooks, imports, keys, tokens };
   const of_resources = Object.entries(resources).flatMap(([name, resource]) =>
     methodsOf(resource).map((method) => `${name}.${method}`),
   );

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { plainAmount } from '../../../shared/catalog/amounts';
-import { IMPORT_FORMATS, type ImportFormat, type ImportFrom, importFile } from '../../import/into-store';
+import { IMPORT_FORMATS, type ImportFormat } from '../../../shared/catalog/vocabulary';
+import { type ImportFrom, importFile } from '../../import/into-store';
 import type { RowNote } from '../../import/item';
 import { COUNTS, type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
 import { undoImport } from '../../import/undo';

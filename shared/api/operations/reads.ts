@@ -8,6 +8,8 @@ import {
   existingListingsSchema,
   exportSchema,
   historySchema,
+  importRowsSchema,
+  importsSchema,
   keysSchema,
   listingPublicationsSchema,
   listingsSchema,
@@ -125,6 +127,22 @@ export const CHANGES_PERMISSIONS = [
 
 /** The permissions that an export requires. */
 export const EXPORT_PERMISSIONS = ['read:publications', 'read:listings', 'read:media'] as const;
+
+const imports = {
+  tag: 'Imports',
+  permission: 'write:publications',
+  not_found: 'import_not_found',
+} as const;
+
+/** The permissions that an import requires. */
+export const IMPORT_PERMISSIONS = [
+  'write:publications',
+  'write:listings',
+  'write:media',
+  'write:reviews',
+] as const;
+export const IMPORTS_NEED =
+  'Requires a secret key that also has the permissions `write:listings`, `write:media` and `write:reviews`.';
 
 /** Every read of the interface (docs/interface/README.md#endpoints). */
 export const reads = withIds({
@@ -361,6 +379,31 @@ export const reads = withIds({
     query: deliveriesSchema,
     answer: answers.DeliveryPage,
     not_found: 'webhook_not_found',
+  }),
+  listImports: read({
+    tag: 'Imports',
+    permission: 'write:publications',
+    path: '/api/imports',
+    summary: 'List the imports of a store',
+    description: `The last 20, newest first, without \`detected\` and \`known_columns\`. ${IMPORTS_NEED}`,
+    query: importsSchema,
+    answer: answers.ImportPage,
+  }),
+  getImport: read({
+    ...imports,
+    path: '/api/import/:id',
+    summary: 'Retrieve an import',
+    description: `Poll it while its status is \`running\`. ${IMPORTS_NEED}`,
+    query: webhookSchema,
+    answer: answers.ImportAnswer,
+  }),
+  listImportRows: read({
+    ...imports,
+    path: '/api/import/:id/rows',
+    summary: 'List the rows of an import',
+    description: `Rows of the report of the last preview or import, by line: at most 10,000 of each outcome. Rows without a change are not listed. ${IMPORTS_NEED}`,
+    query: importRowsSchema,
+    answer: answers.ImportRowPage,
   }),
   listMedia: read({
     path: '/api/media',

@@ -3,6 +3,7 @@ import { RESTORABLE_DAYS } from '../../catalog/field-aggregate';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import { mapValues } from '../documentation';
+import type { ResponseHeader } from '../headers';
 import * as requests from '../requests/writes';
 import * as examples from '../responses/examples';
 import type { ApiOperation, Success, Unnamed } from './operation';
@@ -15,6 +16,7 @@ import {
   WRITE_CONDITIONS,
   withIds,
 } from './operation';
+import { IMPORTS_NEED } from './reads';
 
 interface Write extends Pick<ApiOperation, 'path' | 'tag' | 'permission' | 'summary' | 'description'> {
   readonly answer: z.ZodType;
@@ -135,6 +137,32 @@ function act(
     conditions: [...COMMON_CONDITIONS, not_found, ...refusals],
   };
 }
+
+/** A step of an import, which goes on after the answer. */
+function startImport(
+  options: Pick<ApiOperation, 'path' | 'summary' | 'description' | 'body'> & {
+    readonly headers?: readonly ResponseHeader[];
+    readonly refusals?: readonly Condition[];
+  },
+): Unnamed<ApiOperation> {
+  const { headers = [], refusals = [], description, ...rest } = options;
+  return {
+    ...{ ...rest, ...common },
+    tag: 'Imports',
+    permission: 'write:publications',
+    description: `${description} ${IMPORTS_NEED}`,
+    method: 'POST',
+    successes: {
+      202: {
+        description: 'The import.',
+        headers: ['Idempotent-Replayed', ...headers],
+        content: json(answers.StartedImportAnswer),
+      },
+    },
+    conditions: [...COMMON_CONDITIONS, ...refusals],
+  };
+}
+const REFUSED_STEP = ['import_not_found', 'import_refused'] as const;
 
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
 const publication = { tag: 'Publications', permission: 'write:publications' } as const;
@@ -487,6 +515,53 @@ export const writes = withIds({
       200: { description: 'The key, which stays in the list.', content: json(answers.KeyAnswer, revokedKey) },
     },
   ),
+  createImport: startImport({
+    path: '/api/imports',
+    summary: 'Upload a file to import',
+    description:
+      'Stores the file and starts its preview, which changes nothing. If another import of the store runs, the preview is `stopped`, and waits until it is started.',
+    body: { required: true, content: { 'multipart/form-data': { schema: requests.importForm } } },
+    headers: ['Location'],
+    refusals: FIELD_CONDITIONS,
+  }),
+  previewImport: startImport({
+    path: '/api/import/:id/preview',
+    summary: 'Start a preview',
+    description: 'Reads the file again, with other settings if the body has some. Changes nothing else.',
+    body: { required: false, content: json(requests.importSettingsBody) },
+    refusals: [...FIELD_CONDITIONS, ...REFUSED_STEP],
+  }),
+  startImport: startImport({
+    path: '/api/import/:id/start',
+    summary: 'Start an import',
+    description:
+      'Writes the file into the store, with the settings of its preview. Goes on with an import that was stopped.',
+    refusals: REFUSED_STEP,
+  }),
+  undoImport: startImport({
+    path: '/api/import/:id/undo',
+    summary: 'Undo an import',
+    description:
+      'Deletes the publications that the import has created, and returns the others to their earlier values, except those that somebody has changed since. Listings, pictures and reviews stay.',
+    refusals: REFUSED_STEP,
+  }),
+  deleteImport: {
+    ...common,
+    method: 'DELETE',
+    tag: 'Imports',
+    permission: 'write:publications',
+    path: '/api/import/:id',
+    summary: 'Delete an import',
+    description: `Deletes the file and its report. What was imported stays. ${IMPORTS_NEED}`,
+    successes: {
+      200: {
+        description: 'The import was deleted.',
+        headers: ['Idempotent-Replayed'],
+        content: json(answers.DeletedImportAnswer),
+      },
+    },
+    conditions: [...COMMON_CONDITIONS, ...REFUSED_STEP],
+  },
   createWebhook: create({
     ...webhook,
     path: '/api/webhook',

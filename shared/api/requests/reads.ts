@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CHANGE_TYPES, CHANGED_RESOURCES, HISTORY_CURSOR, OFFSET } from '../../catalog/changes';
-import { reviewStatusSchema } from '../../catalog/vocabulary';
+import { ROW_OUTCOMES, reviewStatusSchema } from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
 import {
   anyNames,
@@ -383,6 +383,18 @@ export const deliveriesSchema = webhooksSchema.omit({ cursor: true });
 
 /** Parameters of `GET /api/keys`. */
 export const keysSchema = deliveriesSchema.extend({});
+/** Parameters of `GET /api/imports`. */
+export const importsSchema = webhooksSchema.omit({ cursor: true });
+
+/** Parameters of `GET /api/import/:id/rows`. */
+export const importRowsSchema = importsSchema.extend({
+  outcome: z
+    .enum(ROW_OUTCOMES)
+    .optional()
+    .describe(
+      'Only rows that became this. `kept`: with fields that were kept, because they were changed by hand.',
+    ),
+});
 
 const Q_LENGTH_MAX = 200;
 

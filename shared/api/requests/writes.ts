@@ -1,13 +1,18 @@
 import { z } from 'zod';
 import { CHANGE_OFFSET, CHANGE_TYPES } from '../../catalog/changes';
 import { newShape, patchShape } from '../../catalog/fields';
-import { idField, idsField, lineField, textField, timeField } from '../../catalog/input-rules';
+import { currencyField, idField, idsField, lineField, textField, timeField } from '../../catalog/input-rules';
 import { listingFields } from '../../catalog/listing/fields';
 import { ALT_MAX, mediaFields } from '../../catalog/media/fields';
 import { publicationFields } from '../../catalog/publication/fields';
 import { variantFields } from '../../catalog/publication/variants';
 import { storeFields } from '../../catalog/store/fields';
-import { keyTypeSchema, permissionSchema, reviewStatusSchema } from '../../catalog/vocabulary';
+import {
+  IMPORT_FORMATS,
+  keyTypeSchema,
+  permissionSchema,
+  reviewStatusSchema,
+} from '../../catalog/vocabulary';
 import * as examples from '../responses/examples';
 import { flag, queryId } from './parameters';
 
@@ -374,4 +379,74 @@ export const uploadForm = z.strictObject({
 export const storedUpload = z.strictObject({
   file: z.object({ hash: z.string(), size_bytes: z.int() }),
   ...uploadFields,
+});
+
+/** The most bytes of a file to import. Larger files are for the command line. */
+export const IMPORT_BYTES_MAX = 50_000_000;
+const MAPPED_COLUMNS_MAX = 1_000;
+const format = z.enum(IMPORT_FORMATS);
+const images = z.enum(['public', 'skip']);
+const columns = z
+  .record(z.string().max(255), z.string().max(255).nullable())
+  .refine(
+    (mapping) => Object.keys(mapping).length <= MAPPED_COLUMNS_MAX,
+    `at most ${MAPPED_COLUMNS_MAX} columns`,
+  )
+  .refine((mapping) => {
+    const targets = Object.values(mapping).filter((target) => target !== null);
+    return new Set(targets).size === targets.length;
+  }, 'columns that are used as different ones');
+const importDocs = {
+  format: 'Format of the file. Default: detected from its content.',
+  currency:
+    "Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own.",
+  overwrite: 'Whether to overwrite fields that were changed by hand since the last import.',
+  images: '`public`: fetch the pictures from their addresses. `skip`: leave the pictures as they are.',
+  columns:
+    'For CSV: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names.',
+};
+
+/** `POST /api/import/:id/preview`. A field that is left out keeps its value; null returns to the default. */
+export const importSettingsBody = z.strictObject({
+  format: format.nullish().meta({ description: importDocs.format, example: 'shopify' }),
+  currency: currencyField.nullish().meta({ description: importDocs.currency, example: 'PEN' }),
+  overwrite: z.boolean().optional().meta({ description: importDocs.overwrite, example: false }),
+  images: images.optional().meta({ description: importDocs.images, example: 'public' }),
+  columns: columns.nullish().meta({ description: importDocs.columns, example: { Precio: 'Variant Price' } }),
+});
+
+const importFields = {
+  format: format.optional().meta({ description: importDocs.format, example: 'shopify' }),
+  currency: currencyField.optional().meta({ description: importDocs.currency, example: 'PEN' }),
+  overwrite: z
+    .enum(['true', 'false'])
+    .optional()
+    .meta({ description: `${importDocs.overwrite} Default: \`false\`.`, example: 'false' }),
+  images: images
+    .optional()
+    .meta({ description: `${importDocs.images} Default: \`public\`.`, example: 'public' }),
+  columns: z
+    .string()
+    .optional()
+    .meta({
+      description: `${importDocs.columns} As the JSON text of an object, of at most 8,192 bytes.`,
+      example: '{"Precio":"Variant Price"}',
+    }),
+  store_id: idField.optional().meta(NEW_STORE_ID_DOC),
+};
+
+/** `POST /api/imports`: the form that a client sends. An empty field counts as missing. */
+export const importForm = z.strictObject({
+  file: z.string().meta({
+    format: 'binary',
+    example: '(bytes of a CSV file)',
+    description: 'CSV or JSON Lines in UTF-8, of at most 50,000,000 bytes and 50,000 rows.',
+  }),
+  ...importFields,
+});
+
+/** The form after the service has stored the file: name and hash replace the bytes. */
+export const storedImport = z.strictObject({
+  file: z.object({ name: z.string(), hash: z.string() }),
+  ...importFields,
 });

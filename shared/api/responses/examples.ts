@@ -9,6 +9,8 @@ import { permissionsOf } from '../../catalog/vocabulary';
 import type {
   Delivery,
   FeaturedOrder,
+  Import,
+  ImportRow,
   Key,
   Listing,
   ListingPublications,
@@ -35,6 +37,7 @@ export const ids = {
   payment_method: '0195d4a2-8a06-7c1e-9f31-5b0c7a6e1d07',
   review: '0195d4a2-8a07-7c1e-9f31-5b0c7a6e1d08',
   webhook: '0195d4a2-8a08-7c1e-9f31-5b0c7a6e1d09',
+  import: '2f6b1c0e-4f0a-4b7e-9f31-5b0c7a6e1d10',
 };
 
 /** Returns the example of a successful response. */
@@ -264,6 +267,68 @@ export const delivery: Delivery = {
   response_status: 503,
   error: 'status 503',
   next_attempt_at: '2026-02-01T12:00:05.000Z',
+};
+
+const nothing = { created: 0, updated: 0, unchanged: 0, failed: 0 };
+
+export const previewedImport: Import = {
+  id: ids.import,
+  object: 'import',
+  file: 'products.csv',
+  created_at: times.created_at,
+  step: 'preview',
+  status: 'done',
+  was_imported: false,
+  progress: { done: 2, total: 2 },
+  settings: { overwrite: false, images: 'public', columns: { Precio: 'Variant Price' } },
+  detected: {
+    format: 'shopify',
+    separator: ';',
+    encoding: 'utf-8',
+    currency: 'PEN',
+    columns: [
+      { name: 'Handle', used_as: 'Handle', examples: ['tea', 'mate'] },
+      { name: 'Title', used_as: 'Title', examples: ['Green tea', 'Mate'] },
+      { name: 'Precio', used_as: 'Variant Price', examples: ['12.50', '9.00'] },
+    ],
+  },
+  known_columns: ['Handle', 'Title', 'Variant Price'],
+  report: {
+    dry_run: true,
+    wrote: false,
+    complete: true,
+    currency: 'PEN',
+    listings: nothing,
+    publications: { ...nothing, created: 2 },
+    reviews: nothing,
+    media: nothing,
+    unread: [{ from_line: 4, to_line: 6 }],
+    unused_columns: {},
+    rows: { created: 2, updated: 0, failed: 0, warning: 0, kept: 0 },
+  },
+};
+
+export const startedImport: Import = {
+  id: ids.import,
+  object: 'import',
+  file: 'products.csv',
+  created_at: times.created_at,
+  step: 'preview',
+  status: 'running',
+  was_imported: false,
+  progress: { done: 0, total: 0 },
+  settings: { overwrite: false, images: 'public', columns: {} },
+};
+
+export const importRow: ImportRow = {
+  id: '1',
+  outcome: 'created',
+  line: 2,
+  kind: 'publication',
+  external_id: 'tea',
+  title: 'Green tea',
+  price: { amount: 1_250, currency: 'PEN' },
+  fields: [],
 };
 
 export const change = {

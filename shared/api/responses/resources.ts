@@ -12,12 +12,15 @@ import {
 import { OPTIONS_MAX, SHOWN_VARIANTS_MAX, variantFields } from '../../catalog/publication/variants';
 import { storeFields } from '../../catalog/store/fields';
 import {
+  IMPORT_FORMATS,
+  IMPORT_STEPS,
   imageTypeSchema,
   keyTypeSchema,
   listSortModeSchema,
   mediaStatusSchema,
   paymentMethodTypeSchema,
   permissionSchema,
+  ROW_OUTCOMES,
   reviewStatusSchema,
   sortModeSchema,
   storeStatusSchema,
@@ -533,6 +536,188 @@ export const deliverySchema = z.strictObject({
 });
 
 export type Key = z.infer<typeof newKeySchema>;
+const importFormat = z.enum(IMPORT_FORMATS);
+const importCurrency = z.string().optional();
+const importCounts = (what: string) =>
+  z
+    .strictObject({
+      created: count.describe('Number of new ones.'),
+      updated: count.describe('Number of changed ones.'),
+      unchanged: count.describe('Number of those that are as in the file already.'),
+      failed: count.describe('Number of those that cannot be imported.'),
+    })
+    .describe(`Number of ${what}, by what became of them.`);
+
+/** `detected` of an import. */
+export const detectedFileSchema = z.strictObject({
+  format: importFormat.describe('Format of the file: the chosen one, or else that of its content.'),
+  separator: z
+    .string()
+    .optional()
+    .meta({ description: 'Between the values of CSV. Absent for JSON Lines.', example: ';' }),
+  encoding: z.literal('utf-8').describe('Encoding of the text. Files in another one are refused.'),
+  currency: importCurrency.meta({
+    description: 'Currency of new publications whose rows have none. Absent for price lists.',
+    example: 'PEN',
+  }),
+  columns: z
+    .array(
+      z.strictObject({
+        name: z.string().meta({ description: 'Name in the file.', example: 'Precio' }),
+        used_as: z
+          .string()
+          .nullable()
+          .meta({ description: 'The known column. Null: it is not read.', example: 'Variant Price' }),
+        examples: z
+          .array(z.string())
+          .max(3)
+          .meta({
+            description: 'Different values of the first rows, at most 3.',
+            example: ['12.50', '9.00'],
+          }),
+      }),
+    )
+    .describe('The columns of CSV, in their order. Empty for JSON Lines.'),
+});
+
+/** `report` of an import. */
+export const importReportSchema = z.strictObject({
+  dry_run: z.boolean().describe('Whether this is what an import would do. `false`: what it has done.'),
+  wrote: z.boolean().describe('Whether something was written, so that the import can be undone.'),
+  complete: z.boolean().describe('`false` if the step was stopped. Starting it again does the rest.'),
+  currency: importCurrency.meta({
+    description: 'Currency of new publications whose rows have none. Absent for price lists.',
+    example: 'PEN',
+  }),
+  listings: importCounts('listings'),
+  publications: importCounts('publications'),
+  reviews: importCounts('reviews'),
+  media: importCounts('pictures'),
+  unread: z
+    .array(
+      z.strictObject({
+        from_line: z.int().min(1).describe('First line that was not read.'),
+        to_line: z.int().nullable().describe('Last one. Null: nothing was read up to the end of the file.'),
+      }),
+    )
+    .describe('Lines that could not be split into rows, at most 200 entries.'),
+  unused_columns: z.record(z.string(), count).meta({
+    description: 'Number of rows with a value that is not imported, by the name of the column.',
+    example: { 'Gift Card': 12 },
+  }),
+  rows: z
+    .strictObject(
+      Object.fromEntries(ROW_OUTCOMES.map((name) => [name, count.describe(`Number of rows: ${name}.`)])),
+    )
+    .describe('Number of rows of the report that can be listed, by their outcome, at most 10,000 of each.'),
+});
+
+/** An import (docs/interface/imports.md). */
+export const importSchema = z.strictObject({
+  id: id.describe('Id of the import, by which the command line can undo it: a UUID in lower case.'),
+  object: typeOf('import'),
+  file: z.string().meta({ description: 'Name of the file.', example: 'products.csv' }),
+  created_at,
+  step: z.enum(IMPORT_STEPS).describe('The last step that was started.'),
+  status: z
+    .enum(['running', 'done', 'failed', 'stopped'])
+    .describe(
+      'State of the step. `stopped`: it waits for another import, or the service has ended meanwhile. Start the step again; it then does the rest.',
+    ),
+  was_imported: z
+    .boolean()
+    .describe('Whether an import was started, so that there may be something to undo.'),
+  progress: z
+    .strictObject({
+      done: count.describe('Number of products or lines that are done.'),
+      total: count.describe('Number of all of them; 0 until it is known.'),
+    })
+    .describe('How far the step is.'),
+  error: z.string().optional().meta({
+    description: 'Why the step failed.',
+    example: 'The file “products.csv” has no rows after the header.',
+  }),
+  settings: z
+    .strictObject({
+      format: importFormat.optional().describe('The chosen format. Absent: that of the content.'),
+      currency: importCurrency.meta({ description: 'The chosen currency.', example: 'PEN' }),
+      overwrite: z.boolean().describe('Whether to overwrite fields that were changed by hand.'),
+      images: z.enum(['public', 'skip']).describe('Whether to fetch pictures.'),
+      columns: z.record(z.string(), z.string().nullable()).meta({
+        description: 'Known columns that columns of the file are used as. Null: the column is not read.',
+        example: { Precio: 'Variant Price' },
+      }),
+    })
+    .describe('How the file is imported.'),
+  detected: detectedFileSchema.optional(),
+  known_columns: z
+    .array(z.string())
+    .optional()
+    .meta({
+      description: 'The columns that the format knows.',
+      example: ['Handle', 'Title', 'Variant Price'],
+    }),
+  report: importReportSchema.optional(),
+  undone: z
+    .strictObject({
+      deleted: count.describe('Number of publications that the import had created.'),
+      reverted: count.describe('Number of publications that have their earlier values again.'),
+      kept: z
+        .array(
+          z.strictObject({
+            id: id.describe('Id of the publication.'),
+            title: z.string().describe('Its title.'),
+            reason: z.string().meta({ description: 'Why it stays.', example: 'changed since' }),
+          }),
+        )
+        .describe('Publications that stay as they are, at most 200.'),
+    })
+    .optional()
+    .meta({
+      description: 'What the last undo did.',
+      example: {
+        deleted: 2,
+        reverted: 0,
+        kept: [{ id: '0195d4a2-8a02-7c1e-9f31-5b0c7a6e1d03', title: 'Mate', reason: 'changed since' }],
+      },
+    }),
+});
+
+export const deletedImportSchema = deletedOf('import');
+
+/** A row of `GET /api/import/:id/rows`. */
+export const importRowSchema = z.strictObject({
+  id: z.string().meta({ description: 'Number of the row in the report.', example: '1' }),
+  outcome: z.enum(ROW_OUTCOMES).describe('What became of the row. `warning`: imported with a change.'),
+  line: z.int().min(1).describe('Its first line in the file, counted from 1 with the header.'),
+  kind: z
+    .enum(['publication', 'listing'])
+    .optional()
+    .describe('What it is. Absent for a line of JSON Lines that failed or has a warning.'),
+  external_id: z.string().optional().meta({
+    description: 'Handle, external id or code of the item, or the name of a listing.',
+    example: 'tea',
+  }),
+  title: z.string().optional().meta({ description: 'Title of the publication.', example: 'Green tea' }),
+  price: z
+    .strictObject({
+      amount: z.int().describe('The price in hundredths of the major unit.'),
+      currency: z.string().meta({ description: 'ISO 4217 code.', example: 'PEN' }),
+    })
+    .optional()
+    .describe('Price of the publication after the import. Absent if none is shown.'),
+  fields: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'Fields that change, or that were kept.', example: ['price_amount'] }),
+  reason: z
+    .string()
+    .optional()
+    .meta({ description: 'Why it failed, or how it was changed.', example: 'missing price' }),
+});
+
+export type Import = z.infer<typeof importSchema>;
+export type ImportRow = z.infer<typeof importRowSchema>;
 export type Webhook = z.infer<typeof webhookSchema>;
 export type Delivery = z.infer<typeof deliverySchema>;
 export type Media = z.infer<typeof mediaSchema>;

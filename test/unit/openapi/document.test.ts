@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { commandRoutes } from '../../../services/command/routes';
+import { importRoutes } from '../../../services/import/routes';
 import { queryRoutes } from '../../../services/query/routes';
 import { errorCatalogue } from '../../../shared/api/error-catalogue';
 import { openApiDocument } from '../../../shared/api/openapi';
@@ -81,7 +82,8 @@ describe('the OpenAPI document', () => {
   test('has exactly the operations of /api that the services serve', () => {
     // Routes use their dependencies only when a request arrives.
     const deps = { views: {}, events: {}, system: {}, log: {} } as never;
-    const routes = [...queryRoutes(deps), ...commandRoutes(deps)];
+    const imports = importRoutes(deps, {} as never);
+    const routes = [...queryRoutes(deps), ...commandRoutes(deps), ...imports.reads, ...imports.writes];
     const named = (list: readonly { method: string; path: string }[]): string[] =>
       list.map(({ method, path }) => `${method} ${path}`).sort();
     const api = operations.filter(({ path }) => path.startsWith('/api/'));

@@ -1,0 +1,108 @@
+import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
+import type { ImportFormat } from '../../shared/catalog/vocabulary';
+import { shortenText } from '../../shared/kernel/text';
+import {
+  type ColumnMapping,
+  type Columns,
+  cleanCell,
+  columnIndexes,
+  columnName,
+  mapHeader,
+  readRecords,
+  separatorOf,
+} from './csv';
+import { PRICE_COLUMNS } from './prices';
+import { ImportFileError, readText } from './text-file';
+
+const FORMAT_COLUMNS: Readonly<Record<Exclude<ImportFormat, 'jsonl'>, Columns<string>>> = {
+  shopify: SHOPIFY_COLUMNS,
+  prices: PRICE_COLUMNS,
+};
+
+/** Returns the names of the columns that a format knows, none for JSON Lines. */
+export const knownColumns = (format: ImportFormat): readonly string[] =>
+  format === 'jsonl' ? [] : Object.values(FORMAT_COLUMNS[format]).map(([name]) => name!);
+
+/** Throws `ImportFileError` if a column is to be used as one that the format does not know. */
+export function assertKnownColumns(format: ImportFormat, mapping: ColumnMapping): void {
+  const known = knownColumns(format);
+  for (const [name, target] of Object.entries(mapping))
+    if (target !== null && !known.includes(target))
+      throw new ImportFileError(
+        `The column “${name}” cannot be used as “${target}”: the format ${format} has no such column.`,
+      );
+}
+
+/**
+ * Returns the format that a file has by its first line. CSV with titles has products, but with codes and without handles it
+ * is a price list. Throws `ImportFileError` if the file cannot be read.
+ */
+export async function formatOf(path: string, mapping?: ColumnMapping): Promise<ImportFormat> {
+  for await (const text of readText(path)) {
+    if (/^\s*\{/.test(text)) return 'jsonl';
+    break;
+  }
+  for await (const read of readRecords(path, mapping)) {
+    if ('broken' in read) break;
+    const { handle, title, sku, barcode } = SHOPIFY_COLUMNS;
+    const has = columnIndexes(read.record, { handle, title, sku, barcode, external_id: ['external_id'] });
+    const has_code = has.has('sku') || has.has('barcode') || has.has('external_id');
+    return has.has('title') && (has.has('handle') || !has_code) ? 'shopify' : 'prices';
+  }
+  return 'prices';
+}
+
+/** The most characters of the name of a column that are shown. */
+const NAME_LENGTH_MAX = 255;
+/** The rows in which examples are looked for, how many each column has, and their most characters. */
+const EXAMPLE_ROWS = 50;
+const EXAMPLES_MAX = 3;
+const EXAMPLE_LENGTH_MAX = 80;
+
+/** A column of a file. */
+interface DetectedColumn {
+  readonly name: string;
+  /** The name of the column of the format. Null if the column is not read. */
+  readonly used_as: string | null;
+  readonly examples: readonly string[];
+}
+
+/** How a file is read. */
+export interface DetectedFile {
+  readonly format: ImportFormat;
+  /** Missing for JSON Lines. */
+  readonly separator?: string;
+  readonly encoding: 'utf-8';
+  readonly columns: readonly DetectedColumn[];
+}
+
+/** Returns how a file is read, with examples from its first rows. Throws `ImportFileError` if it cannot be read. */
+export async function detectFile(
+  path: string,
+  format: ImportFormat,
+  mapping: ColumnMapping = {},
+): Promise<DetectedFile> {
+  if (format === 'jsonl') return { format, encoding: 'utf-8', columns: [] };
+  const [header = [], ...rows] = await firstRecords(path);
+  const columns = FORMAT_COLUMNS[format];
+  const names = new Map<number, string>();
+  for (const [column, index] of columnIndexes(mapHeader(header, mapping), columns))
+    names.set(index, columns[column]![0]!);
+  const columnAt = (index: number): DetectedColumn => {
+    const cells = rows.map((row) => shortenText(cleanCell(row[index]), EXAMPLE_LENGTH_MAX));
+    const examples = [...new Set(cells)].filter((cell) => cell !== '').slice(0, EXAMPLES_MAX);
+    const name = shortenText(columnName(header, index), NAME_LENGTH_MAX);
+    return { name, used_as: names.get(index) ?? null, examples };
+  };
+  const separator = await separatorOf(path);
+  return { format, separator, encoding: 'utf-8', columns: header.map((_, index) => columnAt(index)) };
+}
+
+async function firstRecords(path: string): Promise<(readonly string[])[]> {
+  const records: (readonly string[])[] = [];
+  for await (const read of readRecords(path)) {
+    if (!('broken' in read)) records.push(read.record);
+    if (records.length > EXAMPLE_ROWS) break;
+  }
+  return records;
+}
