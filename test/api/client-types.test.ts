@@ -297,10 +297,8 @@ const USES: Readonly<Record<string, string>> = {
 };
 
 const TYPES = `AnswerInfo, AnswerOf, Batch, Change, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
-  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
+  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Import, ImportFields, ImportRow, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
   NewKey, NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
-  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Import, ImportFields, ImportRow, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
-  NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
   QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch, Webhook`;
 
 const PROGRAM = `
