@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { etagOf } from '../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../shared/http/route';
+import { CatalogError } from '../../shared/kernel/errors';
 import { PAGE_HEADERS } from './html';
 
 /** Where `npm run build` writes the console: beside the compiled form of this file. */
@@ -26,25 +27,21 @@ export function consoleFiles(): PublicRoute[] {
     ...PAGE_HEADERS,
     'Cache-Control': 'no-cache',
   });
-  const assets = readdirSync(join(FOLDER, 'assets')).flatMap((name) => {
+  const assets = new Map<string, TextAnswer>();
+  const names = new Set(readdirSync(join(FOLDER, 'assets')));
+  const readAsset = (name: string): TextAnswer => {
     const content_type = CONTENT_TYPES[extname(name)];
-    return content_type ? [assetRoute(name, content_type)] : [];
-  });
-  return [...assets, ...PAGES.map((path) => ({ path, serve: () => page }))];
-}
-
-/** Returns the route of an asset. Reads the file at the first request. */
-function assetRoute(name: string, content_type: string): PublicRoute {
-  let answer: TextAnswer | undefined;
-  return {
-    path: `/console/assets/${name}`,
-    serve: () => {
-      answer ??= answerOf(readFileSync(join(FOLDER, 'assets', name)), content_type, {
-        'Cache-Control': 'public, max-age=31536000, immutable',
-      });
-      return answer;
-    },
+    if (!content_type || !names.has(name)) throw new CatalogError('path_not_found');
+    const asset = answerOf(readFileSync(join(FOLDER, 'assets', name)), content_type, {
+      'Cache-Control': 'public, max-age=31536000, immutable',
+    });
+    assets.set(name, asset);
+    return asset;
   };
+  return [
+    { path: '/console/assets/:name', serve: (_, { name = '' }) => assets.get(name) ?? readAsset(name) },
+    ...PAGES.map((path) => ({ path, serve: () => page })),
+  ];
 }
 
 const answerOf = (

@@ -14,9 +14,9 @@ export const htmlAnswer = (
   headers: Readonly<Record<string, string>>,
 ): TextAnswer => ({ status, body, content_type: 'text/html; charset=utf-8', headers });
 
-const CONTENT_TYPES = { css: 'text/css', mjs: 'text/javascript' } as const;
+const CONTENT_TYPES = { css: 'text/css', mjs: 'text/javascript', svg: 'image/svg+xml' } as const;
 
-/** Returns the route of a style sheet or a script, whose path has its hash, so that browsers keep it for ever. */
+/** Returns the route of a style sheet, a script or an icon, whose path has its hash, so that browsers keep it for ever. */
 export function assetRoute(name: string, kind: keyof typeof CONTENT_TYPES, body: string): PublicRoute {
   const etag = etagOf(undefined, body);
   const answer: TextAnswer = {

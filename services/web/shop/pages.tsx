@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact';
-import { formatAmount } from '../../../shared/catalog/amounts';
 import type { Listing, Publication, Review, Store, Variant } from '../../../shared/client';
 import {
   Crumbs,
@@ -11,7 +10,10 @@ import {
   listingPath,
   Pager,
   Picture,
+  PRICE_BOUNDS,
   Price,
+  pathOf,
+  Rating,
   Stars,
   toggled,
 } from './parts';
@@ -30,6 +32,7 @@ interface LayoutProps extends Frame {
   readonly description?: string | undefined;
   readonly style: string;
   readonly script: string;
+  readonly icon: string;
   readonly current?: string | undefined;
   readonly children: ComponentChildren;
 }
@@ -44,7 +47,7 @@ export function Layout({ t, language, store, listings, query, ...page }: LayoutP
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>{title}</title>
         {page.description && <meta name="description" content={page.description.slice(0, 160)} />}
-        <link rel="icon" href="data:," />
+        <link rel="icon" href={page.icon} type="image/svg+xml" />
         <link rel="stylesheet" href={page.style} />
         <script type="module" src={page.script} />
       </head>
@@ -64,12 +67,13 @@ export function Layout({ t, language, store, listings, query, ...page }: LayoutP
                 value={query.get('q') ?? ''}
                 placeholder={t.search_placeholder}
                 aria-label={t.search_placeholder}
+                maxLength={200}
                 required
               />
               <button type="submit">{t.search}</button>
             </form>
             <nav class="listings" aria-label={t.all_products}>
-              <Listings listings={listings} current={page.current} />
+              <Listings listings={listings} current={page.current} t={t} />
             </nav>
           </div>
         </header>
@@ -148,7 +152,6 @@ const SORTS = [
 export function Products({ heading, lead, above, below, products, total, meta, ...frame }: ProductsProps) {
   const { t, query } = frame;
   const { page, total_pages } = meta.pagination;
-  const kept = [...query].filter(([name]) => name !== 'sort' && name !== 'page');
   return (
     <>
       {above}
@@ -156,16 +159,14 @@ export function Products({ heading, lead, above, below, products, total, meta, .
       {lead && <p class="lead">{lead}</p>}
       {below}
       <div class="columns">
-        <Filters facets={meta.facets ?? []} products={products} {...frame} />
+        <Filters facets={meta.facets ?? []} {...frame} />
         <div>
           <div class="bar">
             <span class="note" role="status">
               {t.results(total)}
             </span>
             <form>
-              {kept.map(([name, value]) => (
-                <input key={`${name}=${value}`} type="hidden" name={name} value={value} />
-              ))}
+              <Kept query={query} without={['sort', 'page']} />
               <label for="sort">{t.sort}</label>
               <select id="sort" name="sort">
                 {SORTS.map(([sort, label]) => (
@@ -195,10 +196,12 @@ interface ProductsProps extends Frame, ProductsFound {
 
 interface FiltersProps extends Frame {
   readonly facets: readonly Facet[];
-  readonly products: readonly Publication[];
 }
 
-function Filters({ facets, products, query, t, language }: FiltersProps) {
+/** How many values of a facet are in sight. The others are folded. */
+const VALUES_IN_SIGHT = 8;
+
+function Filters({ facets, query, t }: FiltersProps) {
   const link = (selection: string, label: string, count?: number) => (
     <li key={selection}>
       <a
@@ -211,12 +214,7 @@ function Filters({ facets, products, query, t, language }: FiltersProps) {
       </a>
     </li>
   );
-  const labelOf = (facet: string, value: string): string => {
-    const currency = products[0]?.price_currency;
-    if (facet !== 'price' || !currency) return value;
-    const [from, to] = value.split('-').map((amount) => formatAmount(language, Number(amount), currency));
-    return `${from} – ${to}`;
-  };
+  const linksOf = ({ values }: Facet) => values.map((each) => link(each.query, each.value, each.count));
   const is_filtered = [...query.keys()].some((name) => !['q', 'sort', 'page'].includes(name));
   const cleared = new URLSearchParams([...query].filter(([name]) => name === 'q' || name === 'sort'));
   return (
@@ -226,14 +224,32 @@ function Filters({ facets, products, query, t, language }: FiltersProps) {
         {link('in_stock=true', t.in_stock)}
         {link('has_discount=true', t.has_discount)}
       </ul>
+      <h2>{t.price}</h2>
+      <form class="bounds">
+        <Kept query={query} without={['page', ...PRICE_BOUNDS]} />
+        <input
+          {...{ name: PRICE_BOUNDS[0], value: query.get(PRICE_BOUNDS[0]) ?? '', 'aria-label': t.price_from }}
+          inputMode="decimal"
+        />
+        –
+        <input
+          {...{ name: PRICE_BOUNDS[1], value: query.get(PRICE_BOUNDS[1]) ?? '', 'aria-label': t.price_to }}
+          inputMode="decimal"
+        />
+        <button type="submit">{t.apply}</button>
+      </form>
       {facets
         .filter(({ values }) => values.length > 0)
-        .map(({ name, values }) => (
-          <section key={name}>
-            <h2>{t.facets[name] ?? name.replace(/^[a-z]+\./, '')}</h2>
-            <ul>
-              {values.slice(0, 12).map((each) => link(each.query, labelOf(name, each.value), each.count))}
-            </ul>
+        .map((facet) => (
+          <section key={facet.name}>
+            <h2>{t.facets[facet.name] ?? facet.name.replace(/^[a-z]+\./, '')}</h2>
+            <ul>{linksOf(facet).slice(0, VALUES_IN_SIGHT)}</ul>
+            {facet.values.length > VALUES_IN_SIGHT && (
+              <details>
+                <summary>{`${t.more} (${facet.values.length - VALUES_IN_SIGHT})`}</summary>
+                <ul>{linksOf(facet).slice(VALUES_IN_SIGHT)}</ul>
+              </details>
+            )}
           </section>
         ))}
       {is_filtered && (
@@ -244,6 +260,17 @@ function Filters({ facets, products, query, t, language }: FiltersProps) {
     </details>
   );
 }
+
+/** Hidden fields, with which a form keeps the rest of the query. */
+const Kept = ({ query, without }: { query: URLSearchParams; without: readonly string[] }) => (
+  <>
+    {[...query]
+      .filter(([name]) => !without.includes(name))
+      .map(([name, value]) => (
+        <input key={`${name}=${value}`} type="hidden" name={name} value={value} />
+      ))}
+  </>
+);
 
 export function ListingPage({ listing, children, ...page }: ListingPageProps) {
   const { path = [] } = listing;
@@ -260,7 +287,7 @@ export function ListingPage({ listing, children, ...page }: ListingPageProps) {
   );
   const below = children.length > 0 && (
     <nav class="crumbs" aria-label={listing.name}>
-      <Listings listings={children} />
+      <Listings listings={children} t={page.t} />
     </nav>
   );
   return <Products heading={listing.name} lead={listing.description} above={above} below={below} {...page} />;
@@ -272,9 +299,15 @@ interface ListingPageProps extends Frame, ProductsFound {
 }
 
 export function Product({ product, reviews, related, ...frame }: ProductProps) {
-  const { t, language } = frame;
-  const { listing, media, variants, attributes = {} } = product;
-  const stock = product.quantity_available;
+  const { t, language, query } = frame;
+  const { listing, media, attributes = {} } = product;
+  const variant = chosenVariant(product, query);
+  const shown = variant ? pricedAs(product, variant) : product;
+  const stock = shown.quantity_available;
+  const own_picture = media?.data.find(({ id }) => id === variant?.media_id);
+  const pictures = own_picture
+    ? [own_picture, ...media!.data.filter((each) => each !== own_picture)]
+    : (media?.data ?? []);
   return (
     <>
       <Crumbs t={t}>
@@ -286,35 +319,39 @@ export function Product({ product, reviews, related, ...frame }: ProductProps) {
       </Crumbs>
       <div class="columns product">
         <div class="gallery">
-          {media?.data.map((each, index) => (
-            <Picture
-              key={each.id}
-              media={each}
-              alt={product.title}
-              sizes={index === 0 ? '(min-width: 56rem) 38rem, 95vw' : '10rem'}
-              eager={index === 0}
-            />
+          {pictures.map((each, index) => (
+            <a key={each.id} href={each.url && pathOf(each.url)}>
+              <Picture
+                media={each}
+                alt={product.title}
+                sizes={index === 0 ? '(min-width: 56rem) 38rem, 95vw' : '10rem'}
+                eager={index === 0}
+              />
+            </a>
           ))}
         </div>
         <div>
           {product.vendor && <p class="note">{product.vendor}</p>}
           <h1>{product.title}</h1>
           <p>
-            <Price product={product} {...frame} />
+            <Rating product={product} {...frame} />
+          </p>
+          <p>
+            <Price product={shown} {...frame} />
           </p>
           <p>
             <span class="badge">
-              {canBeBought(product) ? (stock === undefined ? t.in_stock : t.available(stock)) : t.sold_out}
+              {canBeBought(shown) ? (stock === undefined ? t.in_stock : t.available(stock)) : t.sold_out}
             </span>{' '}
             {product.free_shipping && <span class="badge">{t.free_shipping}</span>}
           </p>
+          {variant && <Options product={product} variant={variant} t={t} />}
           {product.description_html ? (
             // The service has sanitised it.
             <div dangerouslySetInnerHTML={{ __html: product.description_html }} />
           ) : (
             <p>{product.description}</p>
           )}
-          {variants && variants.data.length > 0 && <Variants product={product} {...frame} />}
           <dl>
             {Object.entries(attributes).map(([name, value]) => [
               <dt key={name}>{name}</dt>,
@@ -357,59 +394,86 @@ interface ProductProps extends Frame {
   readonly related: readonly Publication[];
 }
 
-/** The product with the prices of one of its variants. Without a sale price of its own, the variant has that of the product. */
+/** The product with the price and the stock of one of its variants, which has the sale price of the product if it has none. */
 function pricedAs(product: Publication, variant: Variant): Publication {
-  const { price_range: _, compare_at_amount: __, sale_price_amount, ...others } = product;
-  const { price_amount, compare_at_amount, sale_price_amount: sale = sale_price_amount } = variant;
+  const { price_range: _, compare_at_amount: __, quantity_available: ___, ...others } = product;
+  const { price_amount, compare_at_amount, sale_price_amount = product.sale_price_amount } = variant;
   return {
     ...others,
     price_amount,
+    in_stock: isAvailable(variant),
     ...(compare_at_amount !== undefined && { compare_at_amount }),
-    ...(sale !== undefined && { sale_price_amount: sale }),
+    ...(sale_price_amount !== undefined && { sale_price_amount }),
+    ...(variant.quantity_available !== undefined && { quantity_available: variant.quantity_available }),
   };
 }
 
-function Variants({ product, ...frame }: Frame & { product: Publication }) {
-  const { t } = frame;
-  const { options = [], variants } = product;
+const isAvailable = ({ quantity_available = 1, allow_backorder }: Variant): boolean =>
+  quantity_available > 0 || allow_backorder;
+
+type OptionValues = Variant['option_values'];
+
+const PARAMETER = 'option.';
+
+/** Returns the variant with these values; otherwise the first one with the value of `option` that can be bought, if any can. */
+function variantOf(variants: readonly Variant[], wanted: OptionValues, option: string): Variant | undefined {
+  const isWanted = ({ option_values }: Variant): boolean =>
+    Object.entries(wanted).every(([name, value]) => option_values[name] === value);
+  const with_value = variants.filter(({ option_values }) => option_values[option] === wanted[option]);
+  return variants.find(isWanted) ?? with_value.find(isAvailable) ?? with_value[0];
+}
+
+/** Returns the variant that the query names, such as `?option.Size=M`, or the first one that can be bought. */
+function chosenVariant({ options = [], variants }: Publication, query: URLSearchParams): Variant | undefined {
+  const all = variants?.data ?? [];
+  const wanted = Object.fromEntries(
+    options.flatMap(({ name }) => {
+      const value = query.get(PARAMETER + name);
+      return value === null ? [] : [[name, value]];
+    }),
+  );
+  const [first] = Object.keys(wanted);
+  return (first && variantOf(all, wanted, first)) || (all.find(isAvailable) ?? all[0]);
+}
+
+interface OptionsProps extends Pick<Frame, 't'> {
+  readonly product: Publication;
+  readonly variant: Variant;
+}
+
+/** A button for each value of each option. It leads to the variant with this value and the other values of the chosen one. */
+function Options({ product: { options = [], variants }, variant, t }: OptionsProps) {
   const { data, total_count } = variants!;
   return (
     <>
-      <table>
-        <thead>
-          <tr>
-            {options.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-            <th scope="col">{t.price}</th>
-            <th scope="col">{t.stock}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {data.map((variant) => {
-            const { id, option_values, quantity_available: left, allow_backorder } = variant;
-            return (
-              <tr key={id}>
-                {options.map(({ name }) => (
-                  <td key={name}>{option_values[name]}</td>
-                ))}
-                <td class="price">
-                  <Price product={pricedAs(product, variant)} {...frame} />
-                </td>
-                <td>
-                  {left === undefined || allow_backorder
-                    ? t.in_stock
-                    : left > 0
-                      ? t.available(left)
-                      : t.sold_out}
-                </td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      {options.map(({ name, values }) => (
+        <fieldset key={name}>
+          <legend>{name}</legend>
+          <ul class="options">
+            {values.map((value) => {
+              const target = variantOf(data, { ...variant.option_values, [name]: value }, name);
+              if (!target) return null;
+              const query = Object.entries(target.option_values).map(([key, each]) => [
+                PARAMETER + key,
+                each,
+              ]);
+              return (
+                <li key={value}>
+                  <a
+                    href={`?${new URLSearchParams(query)}`}
+                    aria-current={variant.option_values[name] === value ? 'true' : undefined}
+                    class={isAvailable(target) ? undefined : 'none'}
+                    rel="nofollow"
+                    data-in-place
+                  >
+                    {value}
+                  </a>
+                </li>
+              );
+            })}
+          </ul>
+        </fieldset>
+      ))}
       {total_count > data.length && <p class="note">{t.variants_more(total_count - data.length)}</p>}
     </>
   );

@@ -51,6 +51,18 @@ export const Stars = ({ t, rating }: { t: Texts; rating: number }) => (
   </span>
 );
 
+/** The average of the reviews and their number. Nothing without reviews. */
+export function Rating({ product, t, language }: Localized & { product: Publication }) {
+  const { rating } = product.stats ?? {};
+  if (!rating) return null;
+  const average = new Intl.NumberFormat(language, { maximumFractionDigits: 1 }).format(rating.average);
+  return (
+    <span class="rating" role="img" aria-label={t.rating(average, rating.count)}>
+      <span class="stars">★</span> {average} ({rating.count})
+    </span>
+  );
+}
+
 /** A picture. The browser loads the variant that fits to `sizes`, the width of the picture on the page. */
 export function Picture({ media, alt, sizes, eager }: PictureProps) {
   const { url, variants, width, height } = media;
@@ -75,7 +87,7 @@ interface PictureProps {
 }
 
 /** Returns the path of a complete address, because the shop has the same origin as the service. */
-const pathOf = (url: string): string => new URL(url, 'http://shop').pathname;
+export const pathOf = (url: string): string => new URL(url, 'http://shop').pathname;
 
 export function Grid({ products, ...shown }: Localized & { products: readonly Publication[]; now: number }) {
   return (
@@ -95,7 +107,8 @@ export function Grid({ products, ...shown }: Localized & { products: readonly Pu
             </div>
             <strong>{product.title}</strong>
             <Price product={product} {...shown} />
-            {!canBeBought(product) && <span class="note"> · {shown.t.sold_out}</span>}
+            {!canBeBought(product) && <span class="note"> · {shown.t.sold_out}</span>}{' '}
+            <Rating product={product} {...shown} />
           </a>
         </li>
       ))}
@@ -149,6 +162,9 @@ function withPage(query: URLSearchParams, page: number): string {
   return `?${next}`;
 }
 
+/** The parameters of the price filter, in whole units of the currency. */
+export const PRICE_BOUNDS = ['price_from', 'price_to'] as const;
+
 /** Whether the query contains a selection such as `tag=new`. */
 export const isSelected = (query: URLSearchParams, selection: string): boolean =>
   [...new URLSearchParams(selection)].every(([name, value]) => query.has(name, value));
@@ -159,29 +175,40 @@ export function toggled(query: URLSearchParams, selection: string): string {
   next.delete('page');
   for (const [name, value] of new URLSearchParams(selection)) {
     if (isSelected(query, selection)) next.delete(name, value);
-    else if (name.endsWith('_price')) next.set(name, value);
     else next.append(name, value);
   }
   return `?${next}`;
 }
 
-/** The navigation of a shop: the listings at the top of the tree. */
-export function Listings({
-  listings,
-  current,
-}: {
-  listings: readonly Listing[];
-  current?: string | undefined;
-}) {
+/** How many listings are beside each other. The others are in a menu. */
+const LISTINGS_IN_SIGHT = 12;
+
+/** Links to listings: those at the top of the tree, or those in a listing. */
+export function Listings({ listings, current, t }: ListingsProps) {
+  const links = listings.map((listing) => (
+    <li key={listing.id}>
+      <a href={listingPath(listing)} aria-current={listing.id === current ? 'page' : undefined}>
+        {listing.name}
+      </a>
+    </li>
+  ));
   return (
     <ul>
-      {listings.map((listing) => (
-        <li key={listing.id}>
-          <a href={listingPath(listing)} aria-current={listing.id === current ? 'page' : undefined}>
-            {listing.name}
-          </a>
+      {links.slice(0, LISTINGS_IN_SIGHT)}
+      {links.length > LISTINGS_IN_SIGHT && (
+        <li>
+          <details>
+            <summary>{t.more_listings}</summary>
+            <ul>{links}</ul>
+          </details>
         </li>
-      ))}
+      )}
     </ul>
   );
+}
+
+interface ListingsProps {
+  readonly listings: readonly Listing[];
+  readonly current?: string | undefined;
+  readonly t: Texts;
 }

@@ -10,8 +10,8 @@ import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
 import { isUuid } from '../../../shared/kernel/ids';
 import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
 import { type Frame, Home, Layout, ListingPage, Message, Product, Products } from './pages';
-import { listingPath, productPath } from './parts';
-import { STYLE } from './style';
+import { listingPath, PRICE_BOUNDS, productPath } from './parts';
+import { ICON, STYLE } from './style';
 import { TEXTS } from './texts';
 
 /** How the shop reads the catalog: as any storefront does, with a public key. */
@@ -22,7 +22,8 @@ export interface Connection {
 }
 
 const STYLE_ROUTE = assetRoute('shop', 'css', STYLE);
-const SEARCH_ROUTE = assetRoute('shop-search', 'mjs', readAsset(join(__dirname, 'search.mjs')));
+const SCRIPT_ROUTE = assetRoute('shop', 'mjs', readAsset(join(__dirname, 'shop.mjs')));
+const ICON_ROUTE = assetRoute('shop', 'svg', ICON);
 const HEADERS = {
   ...PAGE_HEADERS,
   'Cache-Control': 'no-cache',
@@ -32,6 +33,10 @@ const HEADERS = {
 /** How long a page waits for a busy service, or for the rate limit of the key. */
 const WAIT_MS = 3_000;
 const PAGE_SIZE = 24;
+/** The most letters of a search. The service refuses longer ones. */
+const SEARCH_LETTERS_MAX = 200;
+/** The most listings in the menu. */
+const MENU_MAX = 50;
 /** How many products the home page shows of each kind. */
 const HOME_ROW_SIZE = 8;
 /** The filters that are offered if the products of the store have them. Merchants name options in their own language. */
@@ -99,11 +104,12 @@ export function shopRoutes(
   return [
     route('/', homePage),
     route('/products', (request) => productsPage(request, '')),
-    route('/search', (request) => productsPage(request, request.query.get('q')?.trim() ?? '')),
+    route('/search', (request) => productsPage(request, wordsOf(request.query))),
     route('/c/:name', listingPage),
     route('/p/:name', productPage),
     STYLE_ROUTE,
-    SEARCH_ROUTE,
+    SCRIPT_ROUTE,
+    ICON_ROUTE,
   ];
 }
 
@@ -119,7 +125,7 @@ async function answer(
   try {
     const [store, listings] = await Promise.all([
       client.store.get(),
-      client.listings.list({ parent_id: 'none', limit: 20 }).page(),
+      client.listings.list({ parent_id: 'none', limit: MENU_MAX }).page(),
     ]);
     const frame = { t, language, store, listings: listings.data, query, now: Date.now() };
     try {
@@ -146,7 +152,7 @@ function languageOf(req: HttpRequest): string {
 
 function render(frame: Frame, { status = 200, body, ...page }: PageContent): TextAnswer {
   const layout = (
-    <Layout {...frame} {...page} style={STYLE_ROUTE.path} script={SEARCH_ROUTE.path}>
+    <Layout {...frame} {...page} style={STYLE_ROUTE.path} script={SCRIPT_ROUTE.path} icon={ICON_ROUTE.path}>
       {body}
     </Layout>
   );
@@ -171,6 +177,9 @@ const homePage: Page = async ({ client, frame }) => {
     body: <Home featured={featured.data} newest={newest.data} {...frame} />,
   };
 };
+
+const wordsOf = (query: URLSearchParams): string =>
+  [...(query.get('q')?.trim() ?? '')].slice(0, SEARCH_LETTERS_MAX).join('').trim();
 
 /** Shows the results of a search, or all products without words. */
 async function productsPage({ client, frame, query }: PageRequest, words: string): Promise<PageContent> {
@@ -243,12 +252,20 @@ function parametersOf(query: URLSearchParams) {
     ...(Number.isSafeInteger(page) && page > 0 && { page }),
     ...((sort === 'price' || sort === 'created_at') &&
       ({ sort, order: order === 'asc' ? 'asc' : 'desc' } as const)),
-    ...Object.fromEntries(
-      (['min_price', 'max_price'] as const)
-        .filter((name) => /^\d{1,15}$/.test(query.get(name) ?? ''))
-        .map((name) => [name, Number(query.get(name))]),
-    ),
+    ...priceBoundsIn(query),
     ...Object.fromEntries(FLAGS.filter((name) => query.get(name) === 'true').map((name) => [name, true])),
     ...Object.fromEntries(labels.map((name) => [name, query.getAll(name)])),
   };
+}
+
+/** Returns the bounds of the price filter in hundredths. Visitors type whole units, such as `12` or `12,50`. */
+function priceBoundsIn(query: URLSearchParams): { readonly min_price?: number; readonly max_price?: number } {
+  const amountOf = (name: string): number | undefined => {
+    const text = query.get(name)?.trim().replace(',', '.') ?? '';
+    return /^\d{1,9}(\.\d{1,2})?$/.test(text) ? Math.round(Number(text) * 100) : undefined;
+  };
+  const [one, other] = [amountOf(PRICE_BOUNDS[0]), amountOf(PRICE_BOUNDS[1])];
+  const is_reversed = one !== undefined && other !== undefined && one > other;
+  const [min_price, max_price] = is_reversed ? [other, one] : [one, other];
+  return { ...(min_price !== undefined && { min_price }), ...(max_price !== undefined && { max_price }) };
 }

@@ -1,3 +1,7 @@
+export const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#9a4a1f"/>' +
+  '<path d="M9 12h14l-1.5 12h-11zM12 12a4 4 0 0 1 8 0" fill="none" stroke="#fff" stroke-width="2.4" stroke-linejoin="round"/></svg>';
+
 /** The style sheet of the shop: one column on a phone, light and dark as the system says. */
 export const STYLE = `
 :root {
@@ -52,8 +56,12 @@ main.wrap { padding-block: 1.5rem 4rem; }
 .bar { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: center; gap: 1rem; margin-bottom: 1.25rem; } .bar h1 { margin: 0; } .bar form { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
 .pager { display: flex; justify-content: center; align-items: center; gap: 1.5rem; }
 .product .price { font-size: 1.35rem; } .product > div > :first-child { margin-top: 0; } .tags { display: flex; flex-wrap: wrap; gap: .5rem; }
-.gallery { display: grid; align-content: start; gap: .75rem; grid-template-columns: repeat(4, 1fr); } .gallery > :first-child { grid-column: 1 / -1; } .gallery img { width: 100%; border-radius: var(--radius); background: var(--line); }
-table { border-collapse: collapse; width: 100%; margin: 1rem 0; } th, td { text-align: left; padding: .55rem .5rem .55rem 0; border-bottom: 1px solid var(--line); } .product td.price { white-space: nowrap; font-size: inherit; }
+.gallery { display: grid; align-content: start; gap: .75rem; grid-template-columns: repeat(4, 1fr); } .gallery > :first-child { grid-column: 1 / -1; } .gallery a { display: block; cursor: zoom-in; } .gallery img { width: 100%; border-radius: var(--radius); background: var(--line); }
+fieldset { border: 0; margin: 0 0 1rem; padding: 0; } legend { padding: 0; font-weight: 600; margin-bottom: .4rem; } .options { list-style: none; display: flex; flex-wrap: wrap; gap: .5rem; padding: 0; margin: 0; }
+.options a { display: block; min-width: 2.75rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: var(--radius); background: var(--surface); text-align: center; text-decoration: none; } .options a[aria-current] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); font-weight: 600; } .options a.none { color: var(--soft); text-decoration: line-through; }
+.rating { color: var(--soft); font-size: .9rem; white-space: nowrap; } .rating .stars { letter-spacing: 0; }
+.bounds { display: flex; gap: .4rem; align-items: center; } .bounds input { width: 100%; min-width: 0; padding-inline: .5rem; } .bounds button { padding-inline: .8rem; }
+nav.listings details { position: relative; } nav.listings summary { cursor: pointer; padding: .35rem 0; } nav.listings details ul { position: absolute; z-index: 2; right: 0; min-width: 14rem; max-width: 90vw; max-height: 70vh; overflow: auto; display: block; padding: .75rem 1rem; background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; } dt { color: var(--soft); } dd { margin: 0; }
 .reviews { list-style: none; padding: 0; display: grid; gap: var(--gap); grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); } .reviews li { background: var(--surface); border: 1px solid var(--line); border-radius: var(--radius); padding: 1rem 1.25rem; } .stars { color: var(--accent); letter-spacing: .1em; }
 .empty { text-align: center; padding: 4rem 1rem; color: var(--soft); }
