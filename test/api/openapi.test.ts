@@ -84,6 +84,7 @@ describe('GET /openapi.json', () => {
 /** Sends each operation with the examples of the document and the ids of one store. */
 describe('a request made from the OpenAPI document', () => {
   let variant_id: string;
+  let import_id: string;
   let strangers: Shop[];
   beforeAll(async () => {
     strangers = [await harness.newShop(), await harness.newShop('test')];
@@ -96,7 +97,17 @@ describe('a request made from the OpenAPI document', () => {
     };
     const { id } = await publications.create(cup);
     variant_id = (await publications.variants(id).page()).data[0]!.id;
+    import_id = (await harness.client(shop.secret).imports.create(importedFile())).id;
+    await importsEnded();
   });
+
+  const importedFile = (): File => new File(['Handle,Title,Precio\ntea,Tea,5\n'], 'tea.csv');
+  /** Waits until no import of the shop runs, because one step runs at a time. */
+  const importsEnded = () =>
+    waitFor(async () => {
+      const all = await harness.client(shop.secret).imports.list().all();
+      return all.every(({ status }) => status !== 'running');
+    });
 
   interface Sender {
     readonly token?: string;
@@ -110,9 +121,7 @@ describe('a request made from the OpenAPI document', () => {
     const query = parameters
       .filter((parameter) => parameter.in === 'query' && parameter.required)
       .map(({ name }) => `${name}=shirt`);
-    const body = requestBody?.content['image/*']
-      ? picture
-      : withStoredIds(requestBody?.content['application/json']?.example);
+    const body = bodyOf(requestBody?.content ?? {});
     const has_key = security.some((scheme) => 'api_key' in scheme);
     const headers: Record<string, string> = has_key ? { 'x-api-key': shop.secret.key } : {};
     if (idempotency_key !== undefined) headers['idempotency-key'] = idempotency_key;
@@ -128,6 +137,14 @@ describe('a request made from the OpenAPI document', () => {
     });
   };
 
+  const bodyOf = (content: Readonly<Record<string, { readonly example?: unknown }>>): unknown => {
+    if (content['image/*']) return picture;
+    if (!content['multipart/form-data']) return withStoredIds(content['application/json']?.example);
+    const form = new FormData();
+    form.set('file', importedFile());
+    return form;
+  };
+
   const withStoredIds = (example: unknown): unknown =>
     example &&
     JSON.parse(JSON.stringify(example).replaceAll(ids.publication, shop.publications['Plain shirt']!));
@@ -137,6 +154,7 @@ describe('a request made from the OpenAPI document', () => {
     if (path.includes('/review/')) return review_id;
     if (path.includes('/webhook/')) return webhook_id;
     if (path.includes('/variant/')) return variant_id;
+    if (path.includes('/import/')) return import_id;
     return path.includes('/listing/') ? shop.listings.Shirts : shop.publications['Plain shirt']!;
   };
 
@@ -164,7 +182,8 @@ describe('a request made from the OpenAPI document', () => {
     const is_write = method !== 'get' && path.startsWith('/api/');
     const sender = is_write ? { idempotency_key: id } : {};
     const reply = await request(method, path, sender);
-    expect([200, 201]).toContain(reply.status);
+    expect([200, 201, 202]).toContain(reply.status);
+    if (path.includes('/import')) await importsEnded();
     if (!is_write) return;
     const again = await request(method, path, sender);
     expect([again.status, again.text]).toEqual([reply.status, reply.text]);
