@@ -220,37 +220,54 @@ interface Put extends Wanted {
   readonly taken: ReadonlyMap<string, Pick<Publication, 'id' | 'title'>>;
 }
 
+/** How often a put is repeated if another publication has given up its SKU at the same time. */
+const FREED_NAMES_MAX = 5;
+
 /**
  * Puts a publication, without a handle and without SKUs that other publications have. Warns about the handle. Returns
- * `deleted` if the publication was deleted.
+ * `deleted` if the publication was deleted. A variant whose SKU is left out keeps its own, unless another variant of the
+ * publication gets that one.
  */
 async function putWithFreeNames(
-  state: RunState,
+  { writer, tally }: RunState,
   item: PublicationItem,
   wanted: Wanted,
   taken: Put['taken'] = new Map(),
 ): Promise<Put | 'deleted'> {
-  const { writer, tally } = state;
-  const { id, input } = wanted;
-  try {
-    const sent = taken.size > 0 ? withSkus(input, taken, undefined) : input;
-    const { written, ignored, ...effects } = await writer.putPublication(id, sent, item.unread_variants);
-    if (written.outcome === 'deleted') return 'deleted';
-    return { ...wanted, outcome: written.outcome, publication: written.value, ignored, effects, taken };
-  } catch (error) {
-    if (!(error instanceof CatalogError && error.condition === 'name_taken')) throw error;
-    if (error.faults[0]?.field === 'handle') {
-      const { handle, ...others } = input;
-      const put = await putWithFreeNames(state, item, { ...wanted, input: others }, taken);
-      tally.warn(noteOf(item, `handle ${handle} was left out: another publication has it`));
-      return put;
+  const { id } = wanted;
+  let { input } = wanted;
+  let left_out: null | undefined;
+  for (let freed = 0; ; ) {
+    try {
+      const sent = taken.size > 0 ? withSkus(input, taken, left_out) : input;
+      const { written, ignored, ...effects } = await writer.putPublication(id, sent, item.unread_variants);
+      if (input !== wanted.input)
+        tally.warn(noteOf(item, `handle ${wanted.input.handle} was left out: another publication has it`));
+      if (written.outcome === 'deleted') return 'deleted';
+      return { id, input, outcome: written.outcome, publication: written.value, ignored, effects, taken };
+    } catch (error) {
+      if (taken.size > 0 && left_out === undefined && isOfSku(error)) {
+        left_out = null;
+        continue;
+      }
+      if (!(error instanceof CatalogError && error.condition === 'name_taken')) throw error;
+      if (error.faults[0]?.field === 'handle') {
+        const { handle: _, ...others } = input;
+        input = others;
+        continue;
+      }
+      const owned = await skusOfOthers(writer, id, input);
+      // Without a new one, the name is another one, or the SKU was taken and given up at the same time.
+      if ([...owned.keys()].every((sku) => taken.has(sku)) && ++freed > FREED_NAMES_MAX) throw error;
+      taken = new Map([...taken, ...owned]);
     }
-    const owned = await skusOfOthers(writer, id, input);
-    // Without a new one, the name is another one, or the SKU was taken and given up at the same time.
-    if ([...owned.keys()].every((sku) => taken.has(sku))) throw error;
-    return putWithFreeNames(state, item, wanted, new Map([...taken, ...owned]));
   }
 }
+
+/** Returns whether a put was refused because two of its variants would have a SKU. */
+const isOfSku = (error: unknown): boolean =>
+  error instanceof CatalogError &&
+  error.faults.some(({ condition, field }) => condition === 'field_invalid' && field.endsWith('.sku'));
 
 /** Returns the SKUs of the input that other publications have, each with its publication. */
 async function skusOfOthers(writer: CatalogWriter, id: PublicationId, { variants = [] }: PutInput) {

@@ -107,6 +107,21 @@ test('products of a file exchange their SKUs, and pass them on', () =>
     }
   }));
 
+test('SKUs move between the variants of a product, and between products at the same time', () =>
+  withShop(async (shop) => {
+    const columns = 'Handle,Title,Option1 Value,Variant SKU,Price';
+    const products = ([a, b, c, d]: readonly string[]) => [
+      ...[columns, `p0,P0,S,${a},5`, `p0,,M,${b},5`],
+      ...[`p1,P1,S,${c},5`, `p1,,M,${d},5`],
+    ];
+    for (const order of ['ABCD', 'CABE', 'FECB', 'CFBA', 'AEFD', 'FECD', 'AEFD', 'BECF', 'DFCE', 'CEDB']) {
+      const report = await shop.runShopify(products([...order]));
+      expect(report).toMatchObject({ failed: [], warnings: [] });
+      const found = await Promise.all(['p0', 'p1'].map((handle) => publicationIn(shop, handle)));
+      expect(found.flatMap(({ variants }) => variants.map(({ sku }) => sku)).join('')).toBe(order);
+    }
+  }));
+
 type Put = CatalogWriter['putPublication'];
 
 /** Returns a writer that calls `before` before each put of a publication, and `after` after each one that succeeds. */
