@@ -74,7 +74,7 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
     const at_ms = Date.parse(occurred_at);
     const units = unitsAfter(base, publication, at_ms);
     return {
-      keys: publicationKeys(publication, base.keys.listing_id, base.state.reviews, at_ms, units),
+      keys: publicationKeys(publication, base.keys, base.state.reviews, at_ms, units),
       body: bodyOf(publication, base),
       state: { ...base.state, publication, deleted: null, revision },
       expansions: withVariants(base.expansions, publication),
@@ -94,7 +94,12 @@ export const publicationView: View<PublicationDocument, PublicationEvent> = {
       areIdsOf(body.media_ids, expansions.media);
     if (is_current) return document;
     const rating_rank = ratingRank(document.state.reviews, publication.created_at);
-    return { ...document, keys: { ...document.keys, rating_rank }, body: bodyOf(publication, document) };
+    const has_media = Number(expansions.media.length > 0);
+    return {
+      ...document,
+      keys: { ...document.keys, rating_rank, has_media },
+      body: bodyOf(publication, document),
+    };
   },
 };
 

@@ -1,8 +1,9 @@
-import type { PriceBounds } from '../../shared/api/requests/reads';
+import { KEY_FACETS } from '../../shared/api/requests/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 import { isOfVariant, labelPrefix, labelValue } from '../../shared/catalog/search/words';
 import { orderOf, type SortDirection, type SortOrder } from '../../shared/catalog/sorting';
+import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery, WordCountsQuery, WordTerms } from '../../shared/ports/view-store';
 import { type FacetFilter, type FilterQuery, labelsIn, labelTerms } from './filters';
@@ -53,9 +54,10 @@ export async function facetsOf(
     for (const [name, facet] of await countLabels(version, names, matching, assertAwaited))
       facets.set(name, facet);
   }
-  if (query.facets.includes('price')) {
-    const values = found ? await countPrices(version, query, found, assertAwaited) : [];
-    facets.set('price', { name: 'price', values, has_more: false });
+  for (const name of query.facets.filter((one) => KEY_FACETS.includes(one))) {
+    assertAwaited();
+    const values = found ? await countKey(name, version, query, found, assertAwaited) : [];
+    facets.set(name, { name, values, has_more: false });
   }
   return { facets: query.facets.map((name) => facets.get(name)!) };
 }
@@ -66,7 +68,7 @@ export async function facetsOf(
  */
 function groupsOf(query: FacetQuery): string[][] {
   const selected = new Set(labelsIn(query).map(([name]) => name));
-  const names = query.facets.filter((name) => name !== 'price');
+  const names = query.facets.filter((name) => !KEY_FACETS.includes(name));
   const others = names.filter((name) => !selected.has(name));
   return [
     others.filter((name) => !isOfVariant(name)),
@@ -111,6 +113,77 @@ async function countLabels(
   });
 }
 
+// --- Facets by key ---
+
+function countKey(
+  name: string,
+  version: DocumentReader,
+  query: FacetQuery,
+  found: Found,
+  assertAwaited: () => void,
+): Promise<JsonObject[]> {
+  if (name === 'price') return countPrices(version, query, found, assertAwaited);
+  return name === 'visibility'
+    ? countVisibilities(version, query, found)
+    : countFlag(name, version, query, found);
+}
+
+/** Counts the publications by a flag. Ignores the filter by the flag. */
+async function countFlag(
+  name: string,
+  version: DocumentReader,
+  query: FacetQuery,
+  found: Found,
+): Promise<JsonObject[]> {
+  const countOf = async (value: boolean): Promise<JsonObject> => {
+    const where = await found.whereOf({ ...query, [name]: value });
+    return facetValue(name, String(value), await countIn(version, query, found, where));
+  };
+  return [await countOf(true), await countOf(false)].filter(({ count }) => count !== 0);
+}
+
+/** Counts the publications by visibility. Ignores the visibility of the query. */
+async function countVisibilities(
+  version: DocumentReader,
+  query: FacetQuery,
+  found: Found,
+): Promise<JsonObject[]> {
+  const others = await found.whereOf(query);
+  const values: JsonObject[] = [];
+  for (const visibility of visibilitySchema.options) {
+    const scope = { ...found.scope, visibility };
+    const count = await countIn(version, query, { ...found, scope }, { ...others, visibility });
+    if (count > 0) values.push(facetValue('visibility', visibility, count));
+  }
+  return values;
+}
+
+const facetValue = (name: string, value: string, count: number): JsonObject => ({
+  value,
+  count,
+  query: `${new URLSearchParams([[name, value]])}`,
+});
+
+/** Counts the publications that fulfil the conditions, and the terms of the query. */
+async function countIn(
+  version: DocumentReader,
+  query: FacetQuery,
+  { scope, terms: members }: Found,
+  where: ViewQuery['where'],
+): Promise<number> {
+  const terms = [...members, ...labelTerms(query)];
+  if (terms.length === 0) return version.count('publications', where);
+  const asked = {
+    scope,
+    where,
+    order: orderOf('created_at_desc'),
+    limit: 1,
+    tiers: [terms],
+    is_exhaustive: true as const,
+  };
+  return (await version.search('publications', asked)).total;
+}
+
 /** About how many intervals of prices a facet has. */
 const INTERVALS = 6;
 type PriceKey = 'price_up' | 'price_down' | 'price_max';
@@ -123,19 +196,15 @@ const ACTIVE_PRICES = { gte: 0, lte: PRICE_AMOUNT_MAX };
 async function countPrices(
   version: DocumentReader,
   query: FacetQuery,
-  { scope, whereOf, terms: members }: Found,
+  found: Found,
   assertAwaited: () => void,
 ): Promise<JsonObject[]> {
+  const { scope, whereOf, terms: members } = found;
   const terms = [...members, ...labelTerms(query)];
   const is_search = terms.length > 0;
   const unpriced = await whereOf({ ...query, min_price: undefined, max_price: undefined });
   const search = (asked: Pick<ViewQuery, 'where' | 'order'>) =>
     version.search('publications', { ...asked, scope, limit: 1, tiers: [terms], is_exhaustive: true });
-  const countIn = async (range: PriceBounds): Promise<number> => {
-    const where = await whereOf({ ...query, ...range });
-    if (!is_search) return version.count('publications', where);
-    return (await search({ where, order: orderOf('price_asc') })).total;
-  };
   /** Returns the first active price of the key in the direction, among the publications with these further conditions. */
   const firstOf = async (key: PriceKey, direction: SortDirection, more: ViewQuery['where'] = {}) => {
     const where = { ...unpriced, ...more, [key]: ACTIVE_PRICES };
@@ -160,9 +229,10 @@ async function countPrices(
   for (let from = Math.floor(lowest / width) * width; from <= highest; from += width) {
     assertAwaited();
     const to = from + width - 1;
-    const count = await countIn({ min_price: from, max_price: to });
-    const query = `${new URLSearchParams({ min_price: String(from), max_price: String(to) })}`;
-    if (count > 0) values.push({ value: `${from}-${to}`, count, query });
+    const range = await whereOf({ ...query, min_price: from, max_price: to });
+    const count = await countIn(version, query, found, range);
+    const selected = `${new URLSearchParams({ min_price: String(from), max_price: String(to) })}`;
+    if (count > 0) values.push({ value: `${from}-${to}`, count, query: selected });
   }
   return values;
 }

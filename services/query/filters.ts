@@ -8,7 +8,12 @@ import {
 } from '../../shared/api/requests/reads';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 import { parseBarcode } from '../../shared/catalog/publication/barcode';
-import { NOT_FEATURED, type PublicationKeys } from '../../shared/catalog/publication/document';
+import {
+  INACTIVE_PRICE_DOWN,
+  INACTIVE_PRICE_UP,
+  NOT_FEATURED,
+  type PublicationKeys,
+} from '../../shared/catalog/publication/document';
 import { FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
 import { isOfVariant, labelTerm } from '../../shared/catalog/search/words';
 import type { ListSortMode } from '../../shared/catalog/vocabulary';
@@ -65,7 +70,8 @@ export async function filterKeys(
   query: FilterQuery,
   { except, of_units = false }: FacetFilter = {},
 ): Promise<ViewQuery['where']> {
-  const conditions = FILTERS.filter(isSetIn(query)).map((name) => conditionOf(name, query[name]!));
+  const by_key = FILTERS.filter((name) => name !== 'has_price').filter(isSetIn(query));
+  const conditions = by_key.map((name) => conditionOf(name, query[name]!));
   const do_prices_vary = filtersByPrice(query) && (await doPricesVary(version, store_id, query));
   const unit = unitOf(query, do_prices_vary, except);
   // A condition for units is needed if two conditions must hold for one variant: two filters, or both bounds of a price.
@@ -77,11 +83,15 @@ export async function filterKeys(
     {},
     ...conditions,
     priceRange(query, mode, do_prices_vary),
+    priceState(query),
     is_needed && { units: { unit } },
   );
 }
 
-function conditionOf(name: FilterName, value: boolean | string | number): ViewQuery['where'] {
+function conditionOf(
+  name: Exclude<FilterName, 'has_price'>,
+  value: boolean | string | number,
+): ViewQuery['where'] {
   if (name === 'featured') return { featured_rank: value ? { lte: NOT_FEATURED - 1 } : NOT_FEATURED };
   const key: keyof PublicationKeys = name;
   return { [key]: typeof value === 'boolean' ? Number(value) : value };
@@ -104,6 +114,13 @@ function priceRange(query: PriceBounds, mode: ListSortMode, do_prices_vary: bool
   const { gte, lte } = activePrices(query);
   if (!do_prices_vary) return { [key]: { gte, lte } };
   return { [key]: { gte: 0, lte }, ...(gte > 0 && { price_max: { gte } }) };
+}
+
+/** Returns the condition that the price is active, or that it is not. Publications in a price range have an active one. */
+function priceState({ has_price, ...query }: FilterQuery): ViewQuery['where'] {
+  if (has_price === undefined || (has_price && filtersByPrice(query))) return {};
+  if (filtersByPrice(query)) return { price_max: INACTIVE_PRICE_DOWN };
+  return { price_up: has_price ? activePrices({}) : { gte: INACTIVE_PRICE_UP } };
 }
 
 /**

@@ -79,7 +79,12 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const all = found
     .filter(({ visibility }) => isItemVisible(query.visibility, visibility))
     .map((publication) => {
-      const keys_now = publicationKeys(publication, publication.listing_id, NO_REVIEWS, until_ms);
+      const keys_now = publicationKeys(
+        publication,
+        { ...publication, has_media: null },
+        NO_REVIEWS,
+        until_ms,
+      );
       const keys = keysInListings(keys_now, [id]);
       return { id: publication.id, keys, publication };
     })

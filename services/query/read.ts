@@ -33,6 +33,7 @@ const PERMISSION_TO_EXPAND: Readonly<Record<Expandable, Permission>> = {
 export interface ReadQuery {
   readonly visibility: VisibilityFilter;
   readonly expand: readonly Expandable[];
+  readonly facets?: readonly string[];
 }
 
 /**
@@ -48,6 +49,7 @@ export function parseRead<Query extends ReadQuery>(
   const query = parseQuery(operation.query, request.query);
   const { permissions } = request.principal;
   if (query.visibility !== 'public') requireSecretKey(request, `visibility=${query.visibility}`);
+  if (query.facets?.includes('visibility')) requireSecretKey(request, 'facets=visibility');
   for (const value of supported) {
     const needed = PERMISSION_TO_EXPAND[value];
     if (query.expand.includes(value) && !permissions.includes(needed))

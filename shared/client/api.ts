@@ -618,6 +618,12 @@ export interface ListingPublicationsQuery extends Omit<StoreListingsQuery, 'pare
   in_stock?: boolean | undefined;
   /** `true` returns only publications that cost less now: with a `compare_at_amount` above the price, or in a sale. `false` returns all others. */
   has_discount?: boolean | undefined;
+  /** `true` returns only publications with pictures, `false` only those without. */
+  has_media?: boolean | undefined;
+  /** `true` returns only publications with an active price, `false` only those without. */
+  has_price?: boolean | undefined;
+  /** `true` returns only publications with a `publish_at` or `unpublish_at` to come, `false` only those without. */
+  scheduled?: boolean | undefined;
   /** Return only publications of one of these vendors. */
   vendor?: readonly string[] | undefined;
   /** Return only publications of one of these types. */
@@ -636,7 +642,7 @@ export interface ListingPublicationsQuery extends Omit<StoreListingsQuery, 'pare
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
-  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `option.<name>`, `attributes.<name>`. */
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `in_stock`, `free_shipping`, `has_discount`, `has_media`, `has_price`, `scheduled`, `option.<name>`, `attributes.<name>`, and with a secret key `visibility`. */
   facets?: readonly string[] | undefined;
 }
 
@@ -705,6 +711,12 @@ export interface PublicationsQuery extends Omit<StoreListingsQuery, 'visibility'
   in_stock?: boolean | undefined;
   /** `true` returns only publications that cost less now: with a `compare_at_amount` above the price, or in a sale. `false` returns all others. */
   has_discount?: boolean | undefined;
+  /** `true` returns only publications with pictures, `false` only those without. */
+  has_media?: boolean | undefined;
+  /** `true` returns only publications with an active price, `false` only those without. */
+  has_price?: boolean | undefined;
+  /** `true` returns only publications with a `publish_at` or `unpublish_at` to come, `false` only those without. */
+  scheduled?: boolean | undefined;
   /** Return only publications of one of these vendors. */
   vendor?: readonly string[] | undefined;
   /** Return only publications of one of these types. */
@@ -723,7 +735,7 @@ export interface PublicationsQuery extends Omit<StoreListingsQuery, 'visibility'
   min_price?: number | undefined;
   /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
   max_price?: number | undefined;
-  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `option.<name>`, `attributes.<name>`. */
+  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `in_stock`, `free_shipping`, `has_discount`, `has_media`, `has_price`, `scheduled`, `option.<name>`, `attributes.<name>`, and with a secret key `visibility`. */
   facets?: readonly string[] | undefined;
 }
 

@@ -1,7 +1,9 @@
 import type { BodyOf } from '../../shared/client';
 import { type Harness, type Shop, startHarness } from '../support/harness';
+import { flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
 import { namesOf } from './reads-shop';
+import { expectError } from './replies';
 
 let harness: Harness;
 let shop: Shop;
@@ -232,6 +234,8 @@ interface Facet {
 }
 
 describe('facets', () => {
+  const NAMED =
+    'a comma-separated list of: vendor, product_type, tag, price, visibility, in_stock, free_shipping, has_discount, has_media, has_price, scheduled, option.<name>, attributes.<name>';
   const LISTS = () => ['publications?', `listing/${teas}/publications?`, 'store/search?q=sencha&'];
   const NAMES = [
     'price',
@@ -241,6 +245,7 @@ describe('facets', () => {
     'attributes.origin',
     'attributes.notes',
     'attributes.grams',
+    ...['in_stock', 'has_price', 'visibility'],
   ];
 
   /** Returns the facets of a list and its total. */
@@ -312,6 +317,59 @@ describe('facets', () => {
           }
       }
     expect(counted).toBeGreaterThan(60);
+  });
+
+  test('say in one answer what needs attention', async () => {
+    const own = await harness.newShop();
+    const merchant = harness.client(own.secret);
+    const make = async (title: string, fields: object = {}) =>
+      merchant.publications.create({ ...{ title, price_currency: 'EUR', price_amount: 1_000 }, ...fields });
+    const { id: shown } = await make('Pot, shown', { compare_at_amount: 1_500 });
+    await make('Pot, without a price', { price_active: false, quantity_available: 0 });
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+    const { id: planned } = await make('Pot, planned', { publish_at: tomorrow });
+    await make('Pot, hidden', { visibility: 'private', free_shipping: true });
+    const bytes = new Uint8Array(await flatPicture('png', { width: 9, height: 9 }));
+    const picture = await merchant.media.upload(new Blob([bytes]), { publication_id: shown });
+    const NAMES = 'visibility,in_stock,free_shipping,has_discount,has_media,has_price,scheduled';
+    const countsIn = async (path: string) => {
+      const { data, meta } = await read(`/api/${path}facets=${NAMES}&limit=1`, own.secret.token);
+      const facets = (meta ?? data.meta).facets as Facet[];
+      return Object.fromEntries(facets.map((facet) => [facet.name, Object.fromEntries(countsOf(facet))]));
+    };
+    const expected = {
+      visibility: { public: 2, private: 2 },
+      in_stock: { true: 3, false: 1 },
+      free_shipping: { true: 1, false: 3 },
+      has_discount: { true: 1, false: 3 },
+      has_media: { true: 1, false: 3 },
+      has_price: { true: 3, false: 1 },
+      scheduled: { true: 1, false: 3 },
+    };
+    expect(await countsIn('publications?visibility=all&')).toEqual(expected);
+    expect(await countsIn('store/search?q=pot&visibility=all&')).toEqual(expected);
+    expect(await countsIn('publications?has_price=false&')).toMatchObject({
+      visibility: { public: 1 },
+      has_price: { true: 1, false: 1 },
+      has_media: { false: 1 },
+    });
+    const namesIn = async (query: string) => {
+      const { data, meta } = await read(`/api/publications?visibility=all&${query}`, own.secret.token);
+      expect(meta.item_count).toBe(data.length);
+      return namesOf(data);
+    };
+    expect(await namesIn('has_media=true')).toEqual(['Pot, shown']);
+    expect(await namesIn('scheduled=true')).toEqual(['Pot, planned']);
+    expect(await namesIn('has_price=false&sort=price')).toEqual(['Pot, without a price']);
+    expect(await namesIn('has_price=false&min_price=1')).toEqual([]);
+    expect(await namesIn('has_price=true&max_price=1000&sort=price&order=desc')).toHaveLength(3);
+    await merchant.media.delete(picture.id);
+    await merchant.publications.update(planned, { publish_at: null });
+    await harness.settled();
+    expect(await namesIn('has_media=true')).toEqual([]);
+    expect(await namesIn('scheduled=true')).toEqual([]);
+    const of_public = await harness.request('GET', '/api/publications?facets=visibility', own.public);
+    expectError(of_public, 403, 'INSUFFICIENT_PERMISSIONS');
   });
 
   test('are empty where nothing can be found, and absent if nobody asks', async () => {
@@ -386,11 +444,8 @@ describe('facets', () => {
   });
 
   test.each([
-    ['sku', 'a comma-separated list of: vendor, product_type, tag, price, option.<name>, attributes.<name>'],
-    [
-      'attributes',
-      'a comma-separated list of: vendor, product_type, tag, price, option.<name>, attributes.<name>',
-    ],
+    ['sku', NAMED],
+    ['attributes', NAMED],
     [Array.from({ length: 11 }, (_, n) => `attributes.${n}`).join(), 'at most 10 names'],
   ])('of %s are refused', async (facets, constraint) => {
     const { status, body } = await harness.request('GET', `/api/publications?facets=${facets}`, shop.public);

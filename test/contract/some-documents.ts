@@ -24,6 +24,8 @@ const PUBLICATION_KEYS: Record<string, Key> = {
   deleted_in: null,
   deleted_at: null,
   has_discount: 0,
+  has_media: 0,
+  scheduled: 0,
   version: 0,
 };
 

@@ -143,6 +143,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
           rating_rank: random(6) * 100 * 2 ** 44 + 1_700_000_000_000 + random(300),
           free_shipping: random(500) === 0 ? 1 : 0,
           in_stock: random(2),
+          has_media: random(2),
         };
       };
       const change = async (
@@ -301,6 +302,7 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
     { visibility: 'public' },
     { visibility: { in: ['public', 'private'] }, in_stock: 1 },
     { visibility: 'public', free_shipping: 1, in_stock: 0 },
+    { visibility: 'public', has_media: 0 },
     { visibility: 'public', featured_rank: { lte: NOT_FEATURED - 1 } },
   ];
   const ranges: ViewQuery['where'][] = [

@@ -221,7 +221,7 @@ const listing_id = queryId.optional().meta({
 });
 
 /**
- * Filters of `GET /api/publications`. Each one except `featured` compares the document key of the same name. The documents of stores and listings contain the totals for `FACET_FLAGS`; for other filters, each read counts.
+ * Filters of `GET /api/publications`. Each one except `featured` and `has_price` compares the document key of the same name. The documents of stores and listings contain the totals for `FACET_FLAGS`; for other filters, each read counts.
  */
 export const publicationFilters = {
   external_id,
@@ -237,7 +237,20 @@ export const publicationFilters = {
   has_discount: flag.describe(
     '`true` returns only publications that cost less now: with a `compare_at_amount` above the price, or in a sale. `false` returns all others.',
   ),
+  has_media: flag.describe('`true` returns only publications with pictures, `false` only those without.'),
+  has_price: flag.describe(
+    '`true` returns only publications with an active price, `false` only those without.',
+  ),
+  scheduled: flag.describe(
+    '`true` returns only publications with a `publish_at` or `unpublish_at` to come, `false` only those without.',
+  ),
 };
+
+/** The facets that count by the values of keys: prices, visibilities and the filters that are `true` or `false`. */
+export const KEY_FACETS: readonly string[] = [
+  ...['price', 'visibility'],
+  ...['in_stock', 'free_shipping', 'has_discount', 'has_media', 'has_price', 'scheduled'],
+];
 
 /** Filters by labels (`labelTerm`). A publication must have one of the values of each parameter. */
 export const labelFilters = {
@@ -279,9 +292,9 @@ export type LabelFilters = z.infer<z.ZodObject<typeof labelFilters>>;
 const FACETS_MAX = 10;
 
 const facets = parameterList(
-  ['vendor', 'product_type', 'tag', 'price', 'option.<name>', 'attributes.<name>'],
+  ['vendor', 'product_type', 'tag', ...KEY_FACETS, 'option.<name>', 'attributes.<name>'],
   FACETS_MAX,
-  'Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `option.<name>`, `attributes.<name>`.',
+  'Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `in_stock`, `free_shipping`, `has_discount`, `has_media`, `has_price`, `scheduled`, `option.<name>`, `attributes.<name>`, and with a secret key `visibility`.',
 );
 
 const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds, facets };

@@ -38,6 +38,10 @@ const keys = {
   in_stock: 'integer',
   /** Whether something costs less now (docs/interface/lists.md#filters). */
   has_discount: 'integer',
+  /** Whether it has media that exist. */
+  has_media: 'integer',
+  /** Whether its visibility changes at a time that is set. */
+  scheduled: 'integer',
   external_id: 'text',
   /** When the visibility (`dueAt`) or a price changes next (`priceChangeAfter`), in milliseconds. Null if no time is set. */
   due_at: 'integer',
@@ -51,6 +55,8 @@ const keys = {
 export const NOT_FEATURED = 1_000_000;
 
 const FILTERS = ['featured_rank', 'free_shipping', 'in_stock'] as const;
+/** Filters that few lists use, and that a console counts all products by. */
+const ATTENTION = ['has_media', 'scheduled', 'has_discount'] as const;
 const LIST_SCOPES = ['listing_id', 'store_id'] as const;
 
 export const NO_REVIEWS = { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } };
@@ -82,8 +88,8 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     },
     scopes: ['listing_id', 'store_id'],
     orders: [
-      // With `also`, a list that is filtered by price reads only the documents of its page.
-      { key: 'created_at', also: ['price_up', 'price_max'] },
+      // With `also`, a list that is filtered by these keys reads only the documents of its page, and a count none.
+      { key: 'created_at', also: ['price_up', 'price_max', ...ATTENTION] },
       { key: 'price_up', also: ['created_at', 'price_max'] },
       { key: 'price_down' },
       { key: 'name_fold', also: ['price_up', 'price_max'] },
@@ -101,7 +107,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     // The keys after `id` are filters. With them in the index, a filtered list reads only the documents of its page, and
     // a count reads no document.
     ...LIST_SCOPES.flatMap((scope) => [
-      [scope, 'visibility', 'created_at', 'id', 'price_up', ...FILTERS] as const,
+      [scope, 'visibility', 'created_at', 'id', 'price_up', ...FILTERS, ...ATTENTION] as const,
       [scope, 'visibility', 'price_up', 'id', ...FILTERS] as const,
       [scope, 'visibility', 'price_down', 'id', ...FILTERS] as const,
       [scope, 'visibility', 'name_fold', 'id', 'price_up', ...FILTERS] as const,
@@ -228,7 +234,7 @@ export const ratingRank = (reviews: ReviewCounts, created_at: string): number =>
  */
 export function publicationKeys(
   publication: Publication,
-  listing_id: string | null,
+  { listing_id, has_media }: Pick<PublicationKeys, 'listing_id' | 'has_media'>,
   reviews: ReviewCounts,
   at_ms: number,
   units: readonly Unit[] = unitsOf(publication, at_ms),
@@ -236,7 +242,8 @@ export function publicationKeys(
   const prices = units.flatMap(({ price }) => price ?? []);
   const [lowest, highest] = [Math.min(...prices), Math.max(...prices)];
   const is_active = prices.length > 0;
-  const changes = [dueAt(publication), priceChangeAfter(publication, at_ms)].filter((time) => time !== null);
+  const due_at = dueAt(publication);
+  const changes = [due_at, priceChangeAfter(publication, at_ms)].filter((time) => time !== null);
   return {
     store_id: publication.store_id,
     listing_id,
@@ -252,6 +259,8 @@ export function publicationKeys(
     rating_rank: ratingRank(reviews, publication.created_at),
     free_shipping: publication.free_shipping ? 1 : 0,
     has_discount: +hasDiscount(publication, at_ms),
+    has_media: has_media ?? 0,
+    scheduled: +(due_at !== null),
     in_stock: +units.some(({ in_stock }) => in_stock),
     deleted_in: null,
     deleted_at: null,

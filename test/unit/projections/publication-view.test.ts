@@ -71,6 +71,8 @@ describe('the document of a publication', () => {
       free_shipping: 1,
       in_stock: 1,
       has_discount: 0,
+      has_media: 1,
+      scheduled: 0,
       external_id: null,
       due_at: null,
       version: 1,
