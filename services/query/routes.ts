@@ -26,6 +26,7 @@ import {
   readVariant,
   readVariants,
 } from './lists';
+import { readMediaUses } from './media-uses';
 import type { RecordPageView } from './page-view-counter';
 import { activeStores, type EnvironmentReads, type ReadHandler } from './read';
 import { readListing, readMedia, readPublication, readStore } from './resources';
@@ -75,6 +76,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.listDeliveries, readDeliveries],
   [reads.listMedia, readMediaList],
   [reads.getMedia, readMedia],
+  [reads.listMediaUses, readMediaUses],
 ];
 
 /** Returns the routes of all read endpoints (docs/interface/README.md#endpoints). */

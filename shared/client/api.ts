@@ -1171,6 +1171,29 @@ export interface MediaListQuery extends ListQuery {
   in_use?: boolean | undefined;
 }
 
+export interface MediaUsesQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+}
+
+/** A publication or listing that shows a media. */
+export interface MediaUse {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'publication' | 'listing';
+  /** Title of the publication, or name of the listing. */
+  title: string;
+  /** Whether storefronts show it. */
+  visibility: 'public' | 'private';
+}
+
 export interface ChangesQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -1861,6 +1884,7 @@ export interface Operations {
   listImportRows: { query: ImportRowsQuery; answer: Page<ImportRow> };
   listMedia: { query: MediaListQuery; answer: Page<Media> };
   getMedia: { query: ReadQuery; answer: Answer<Media> };
+  listMediaUses: { query: MediaUsesQuery; answer: Page<MediaUse> };
   readChanges: { query: ChangesQuery; answer: Changes };
   createListing: { query: WriteQuery; body: NewListing; answer: Answer<Listing, 201> };
   updateListing: { query: WriteQuery; body: ListingPatch; answer: Answer<Listing> };
@@ -1940,6 +1964,7 @@ export const endpoints = {
   listImportRows: ['GET', '/api/import/:id/rows'],
   listMedia: ['GET', '/api/media'],
   getMedia: ['GET', '/api/media/:id'],
+  listMediaUses: ['GET', '/api/media/:id/uses'],
   readChanges: ['GET', '/api/changes'],
   createListing: ['POST', '/api/listing'],
   updateListing: ['PATCH', '/api/listing/:id'],

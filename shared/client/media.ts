@@ -1,4 +1,4 @@
-import type { Media, Upload } from './api.js';
+import type { Media, MediaUse, Upload } from './api.js';
 import type { Calls } from './calls.js';
 import type { AnswerOf, BodyOf, DataOf, QueryOf } from './operations.js';
 import type { CallOptions, ListOptions, ReadOptions, WriteOptions } from './options.js';
@@ -23,6 +23,20 @@ export class MediaCalls {
    */
   list(query: QueryOf<'listMedia'> = {}, options: ListOptions = {}): Pages<Media, AnswerOf<'listMedia'>> {
     return listOf((page) => this.calls.page('listMedia', { query: page }, options), query);
+  }
+
+  /**
+   * Lists the publications and listings that show a media. Requires a secret key.
+   *
+   * @example
+   * for await (const { object, title } of client.media.uses(id)) console.log(object, title);
+   */
+  uses(
+    id: string,
+    query: QueryOf<'listMediaUses'> = {},
+    options: ListOptions = {},
+  ): Pages<MediaUse, AnswerOf<'listMediaUses'>> {
+    return listOf((page) => this.calls.page('listMediaUses', { id, query: page }, options), query);
   }
 
   /** Returns a media record. */

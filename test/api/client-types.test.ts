@@ -182,6 +182,9 @@ const USES: Readonly<Record<string, string>> = {
   'media.get': `
     const media: Media = await client.media.get('id');
     console.log(media.placeholder, media.variants.map(({ name, width }) => [name, width]));`,
+  'media.uses': `
+    const uses: MediaUse[] = await client.media.uses('id').all();
+    console.log(uses[0]?.object === 'listing', uses[0]?.title);`,
   'media.upload': `
     const fields: UploadFields = { alt: 'A cup', publication_id: 'id' };
     const media: Media = await client.media.upload(new Blob([]), fields);
@@ -297,7 +300,7 @@ const USES: Readonly<Record<string, string>> = {
 };
 
 const TYPES = `AnswerInfo, AnswerOf, Batch, Change, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
-  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Import, ImportFields, ImportRow, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaVariant,
+  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Import, ImportFields, ImportRow, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaUse, MediaVariant,
   NewKey, NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
   QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch, Webhook`;
 

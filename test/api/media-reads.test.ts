@@ -4,6 +4,7 @@ import { chunks } from '../support/media';
 import { flatPicture } from '../support/pictures';
 import { verifyDocuments } from '../support/verify-documents';
 import { MediaShop, type Query } from './media-shop';
+import { expectError } from './replies';
 
 const PIXELS = Buffer.from('GIF89a - a picture that was made of an upload');
 const HASH = createHash('sha256').update(PIXELS).digest('hex');
@@ -402,6 +403,27 @@ describe('the media of a shop', () => {
  * Media have no visibility of their own: what uses a media decides whether a storefront sees it
  * (docs/interface/reads.md#visibility).
  */
+test('a media has the publications and listings that show it, for a secret key', async () => {
+  const media = await MediaShop.of(harness);
+  const [shown, other] = (await media.recordMany(2)) as [string, string];
+  const listing = await media.listing({ name: 'Teas', media_ids: [shown] });
+  const tea = await media.publication({ title: 'Tea', media_ids: [other, shown], visibility: 'private' });
+  const gone = await media.publication({ media_ids: [shown] });
+  await media.publication({ media_ids: [other] });
+  const client = harness.client(media.shop.secret);
+  await client.publications.delete(gone);
+  const { data, meta } = await client.media.uses(shown, { limit: 1 }).page();
+  expect([data.length, meta.item_count]).toEqual([1, 2]);
+  expect(await client.media.uses(shown, { limit: 1 }).all()).toEqual([
+    { id: listing, object: 'listing', title: 'Teas', visibility: 'public' },
+    { id: tea, object: 'publication', title: 'Tea', visibility: 'private' },
+  ]);
+  const path = `/api/media/${shown}/uses`;
+  expectError(await media.get(path, {}, media.shop.public.token), 403, 'INSUFFICIENT_PERMISSIONS');
+  const stranger = await harness.newShop();
+  expectError(await media.get(path, {}, stranger.secret.token), 404, 'MEDIA_NOT_FOUND');
+});
+
 describe('in_use', () => {
   test('lists media that something uses, or that nothing uses any more', async () => {
     const media = await MediaShop.of(harness);

@@ -15,6 +15,7 @@ import {
   listingsSchema,
   listSchema,
   mediaListSchema,
+  mediaUsesSchema,
   publicationsSchema,
   readSchema,
   resourceSchema,
@@ -433,6 +434,17 @@ export const reads = withIds({
     },
     conditions: [...mediaRecord.conditions, 'range_unsatisfiable'],
   },
+  listMediaUses: read({
+    path: '/api/media/:id/uses',
+    tag: 'Media',
+    permission: 'read:media',
+    summary: 'List where a media file is used',
+    description:
+      'The publications and listings that show it, public and private ones, by id. Requires a secret key that also has the permissions `read:publications` and `read:listings`.',
+    query: mediaUsesSchema,
+    answer: answers.MediaUsePage,
+    not_found: 'media_not_found',
+  }),
   readChanges: {
     method: 'GET',
     path: '/api/changes',

@@ -365,6 +365,9 @@ export const mediaListSchema = listSchema
     error: 'true, or visibility=private or all with it: media that nothing uses are not public',
   });
 
+/** Parameters of `GET /api/media/:id/uses`. */
+export const mediaUsesSchema = readSchema.pick({ store_id: true }).extend(paginationSchema.shape);
+
 export type MediaListQuery = z.infer<typeof mediaListSchema>;
 
 const review_status = z.enum([...reviewStatusSchema.options, 'all']);

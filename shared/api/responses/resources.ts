@@ -25,6 +25,7 @@ import {
   sortModeSchema,
   storeStatusSchema,
   variantNameSchema,
+  visibilitySchema,
 } from '../../catalog/vocabulary';
 import { facetsShape, nextCursorShape, pageCutsShape } from './envelopes';
 import { errorInfoSchema } from './errors';
@@ -445,6 +446,14 @@ export const changeSchema = z.strictObject({
         'The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration.',
       example: { price_amount: { before: 1250, after: 990 } },
     }),
+});
+
+/** An item of `GET /api/media/:id/uses`. */
+export const mediaUseSchema = z.strictObject({
+  id,
+  object: z.enum(['publication', 'listing']).describe('Type of the resource.'),
+  title: z.string().describe('Title of the publication, or name of the listing.'),
+  visibility: visibilitySchema.describe('Whether storefronts show it.'),
 });
 
 /** A key of `GET /api/keys` (docs/interface/access.md#keys-of-a-store). */
