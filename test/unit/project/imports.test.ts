@@ -80,7 +80,7 @@ interface Import {
 
 function sources(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name) && !name.includes('node_modules'))
     .map((name) => join(folder, name));
 }
 
@@ -94,7 +94,12 @@ function importsOf(file: string): Import[] {
 
 const files = ['services', 'shared', 'projections'].flatMap(sources);
 const imports = files.flatMap(importsOf);
-const folderOf = (path: string): string => path.replace(/\.ts$/, '').split('/').slice(0, 2).join('/');
+const folderOf = (path: string): string =>
+  path
+    .replace(/\.tsx?$/, '')
+    .split('/')
+    .slice(0, 2)
+    .join('/');
 const isOurs = (path: string): boolean => /^(services|shared|projections)\//.test(path);
 const show = ({ from, to }: Import): string => `${from} → ${to}`;
 
@@ -139,6 +144,14 @@ test('the client imports only its own files', () => {
   expect(of_client.filter(({ to }) => !to.startsWith('shared/client/')).map(show)).toEqual([]);
 });
 
+test('the console imports of ours only its own files and the client, and nothing imports the console', () => {
+  const of = (path: string): boolean => path.startsWith('services/web/console/');
+  const of_console = imports.filter(({ from, to }) => of(from) && isOurs(to));
+  expect(of_console.length).toBeGreaterThan(50);
+  expect(of_console.filter(({ to }) => !of(to)).map(show)).toEqual([]);
+  expect(imports.filter(({ from, to }) => of(to) && !of(from)).map(show)).toEqual([]);
+});
+
 test('only shared/images imports the image library, and it imports only the catalog', () => {
   const of = (path: string): boolean => path.startsWith('shared/images/');
   expect(imports.filter(({ to, from }) => to === 'sharp' && !of(from)).map(show)).toEqual([]);
@@ -169,7 +182,8 @@ test('no imports form a cycle, including types', () => {
   const known = new Set(files);
   const next = new Map<string, string[]>(files.map((file) => [file, []]));
   for (const { from, to } of imports)
-    for (const path of [`${to}.ts`, `${to}/index.ts`]) if (known.has(path)) next.get(from)!.push(path);
+    for (const path of [`${to}.ts`, `${to}.tsx`, `${to}/index.ts`])
+      if (known.has(path)) next.get(from)!.push(path);
   const done = new Set<string>();
   const circles: string[] = [];
   const walk = (file: string, way: readonly string[]): void => {

@@ -120,3 +120,6 @@ export const en = {
     title: 'Operator',
   },
 };
+
+/** All texts of the console in one language. A text with a value is a function. */
+export type Texts = typeof en;

@@ -1,5 +1,5 @@
+import type { Texts } from './en';
 import { pluralsOf } from './plural';
-import type { Texts } from './texts';
 
 const plural = pluralsOf('es');
 

@@ -1,10 +1,9 @@
 import { createContext, type ReactNode, use, useEffect, useState } from 'react';
 import { I18nProvider } from 'react-aria-components';
 import { useStored } from '../lib/stored';
-import { en } from './en';
+import { en, type Texts } from './en';
 
-/** All texts of the console in one language. A text with a value is a function. */
-export type Texts = typeof en;
+export type { Texts };
 
 /** The languages of the console. English comes with the first script, the others are loaded when they are chosen. */
 export const LANGUAGES = { en: 'English', es: 'Español' } as const;
