@@ -1,0 +1,37 @@
+import { useEffect } from 'react';
+import { useTexts } from '../texts/texts';
+import { Button } from './button';
+import './save-bar.css';
+
+interface SaveBarProps {
+  readonly isChanged: boolean;
+  readonly isPending: boolean;
+  readonly onSave: () => void;
+  readonly onDiscard: () => void;
+}
+
+/** The buttons of an editor, at the lower edge while something is not saved. Ctrl+S or ⌘S saves. */
+export function SaveBar({ isChanged, isPending, onSave, onDiscard }: SaveBarProps) {
+  const t = useTexts();
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 's' || !(event.metaKey || event.ctrlKey)) return;
+      event.preventDefault();
+      if (isChanged && !isPending) onSave();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, [isChanged, isPending, onSave]);
+  if (!isChanged) return null;
+  return (
+    <section className="save-bar" aria-label={t.common.unsaved}>
+      <strong>{t.common.unsaved}</strong>
+      <Button kind="quiet" onPress={onDiscard} isDisabled={isPending}>
+        {t.common.discard}
+      </Button>
+      <Button kind="primary" onPress={onSave} isPending={isPending}>
+        {t.common.save}
+      </Button>
+    </section>
+  );
+}
