@@ -33,8 +33,9 @@ export function Shell({ children }: { readonly children: ReactNode }) {
         search.focus();
       }
     };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    // Before the control that has the focus, which may stop the event.
+    addEventListener('keydown', onKey, true);
+    return () => removeEventListener('keydown', onKey, true);
   }, []);
   return (
     <>

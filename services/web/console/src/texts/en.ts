@@ -86,6 +86,42 @@ export const en = {
 
   listings: {
     title: 'Listings',
+    new: 'New listing',
+    newBelow: 'New listing below',
+    tree: 'Tree of listings',
+    count: (count: number) => plural(count, '# listing', '# listings'),
+    empty: 'No listings yet',
+    emptyHint:
+      'A listing is a category of products, such as Tea or Summer sale. A listing can contain others.',
+    noMatch: (text: string) => `No listing matches “${text}”`,
+    expandAll: 'Expand all',
+    collapseAll: 'Collapse all',
+    expand: (name: string) => `Show what is below ${name}`,
+    drag: (name: string) => `Drag ${name}`,
+    actions: (name: string) => `Actions for ${name}`,
+    open: 'Open',
+    rename: 'Rename',
+    move: 'Move to…',
+    moveTitle: (name: string) => `Move ${name} to`,
+    top: 'Top of the tree',
+    dropAtTop: 'Drop here to move it to the top',
+    seeProducts: 'See its products',
+    private: 'Private',
+    scheduled: (date: string) => `Public on ${date}`,
+    renamed: (name: string) => `Renamed to ${name}`,
+    moved: (name: string, parent: string | undefined) =>
+      parent === undefined ? `Moved ${name} to the top` : `Moved ${name} to ${parent}`,
+    deleted: (name: string, below: number) =>
+      below === 0
+        ? `Deleted ${name}`
+        : `Deleted ${name} and ${plural(below, '# listing', '# listings')} below it`,
+    restored: (name: string) => `Restored ${name}`,
+    deletedTab: 'Deleted',
+    noDeleted: 'No deleted listings',
+    noDeletedHint: 'A deleted listing can be restored here for 30 days.',
+    name: 'Name',
+    deletedAt: 'Deleted',
+    products: 'Products',
   },
 
   media: {

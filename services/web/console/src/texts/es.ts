@@ -87,6 +87,42 @@ export const es: Texts = {
 
   listings: {
     title: 'Listados',
+    new: 'Listado nuevo',
+    newBelow: 'Listado nuevo debajo',
+    tree: 'Árbol de listados',
+    count: (count) => plural(count, '# listado', '# listados'),
+    empty: 'Aún no hay listados',
+    emptyHint:
+      'Un listado es una categoría de productos, como Té o Ofertas. Un listado puede contener otros.',
+    noMatch: (text) => `Ningún listado coincide con «${text}»`,
+    expandAll: 'Desplegar todo',
+    collapseAll: 'Plegar todo',
+    expand: (name) => `Mostrar lo que está debajo de ${name}`,
+    drag: (name) => `Arrastrar ${name}`,
+    actions: (name) => `Acciones de ${name}`,
+    open: 'Abrir',
+    rename: 'Cambiar el nombre',
+    move: 'Mover a…',
+    moveTitle: (name) => `Mover ${name} a`,
+    top: 'Inicio del árbol',
+    dropAtTop: 'Suelta aquí para moverlo al inicio del árbol',
+    seeProducts: 'Ver sus productos',
+    private: 'Privado',
+    scheduled: (date) => `Público el ${date}`,
+    renamed: (name) => `Ahora se llama ${name}`,
+    moved: (name, parent) =>
+      parent === undefined ? `${name} se movió al inicio` : `${name} se movió a ${parent}`,
+    deleted: (name, below) =>
+      below === 0
+        ? `${name} se eliminó`
+        : `${name} y ${plural(below, '# listado', '# listados')} debajo se eliminaron`,
+    restored: (name) => `${name} se restauró`,
+    deletedTab: 'Eliminados',
+    noDeleted: 'No hay listados eliminados',
+    noDeletedHint: 'Un listado eliminado se puede restaurar aquí durante 30 días.',
+    name: 'Nombre',
+    deletedAt: 'Eliminado',
+    products: 'Productos',
   },
 
   media: {

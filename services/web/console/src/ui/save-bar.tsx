@@ -19,8 +19,8 @@ export function SaveBar({ isChanged, isPending, onSave, onDiscard }: SaveBarProp
       event.preventDefault();
       if (isChanged && !isPending) onSave();
     };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
+    addEventListener('keydown', onKey, true);
+    return () => removeEventListener('keydown', onKey, true);
   }, [isChanged, isPending, onSave]);
   if (!isChanged) return null;
   return (

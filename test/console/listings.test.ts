@@ -1,0 +1,85 @@
+import type { Page } from 'playwright-core';
+import type { CatalogClient, Listing } from '../../shared/client';
+import { useBrowser } from '../support/browser';
+import { openConsole } from '../support/console';
+import { type Harness, type Shop, startHarness } from '../support/harness';
+import { describeWithProgram } from '../support/programs';
+import { waitFor } from '../support/wait-for';
+
+const LONG = 'Wort'.repeat(30);
+
+describeWithProgram('chromium', 'the listings of a merchant', () => {
+  const browser = useBrowser();
+  let harness: Harness;
+  let shop: Shop;
+  let client: CatalogClient;
+  beforeAll(async () => {
+    harness = await startHarness({ environment: { CONSOLE: 'on' } });
+    shop = await harness.newShop();
+    client = harness.client(shop.secret, { consistent: true });
+  });
+  afterAll(() => harness?.close());
+
+  const find = async (name: string): Promise<Listing | undefined> =>
+    (await client.listings.list({ visibility: 'all' }).all()).find((each) => each.name === name);
+  const row = (page: Page, name: string) => page.getByRole('row', { name, exact: true });
+
+  test('are 45 in a tree: found, moved by keyboard and by drag, renamed, deleted and restored', async () => {
+    const { id: drinks } = await client.listings.create({ name: 'Drinks' });
+    for (const name of ['قهوة عربية', '日本茶', LONG]) await client.listings.create({ name, parent_id: drinks });
+    for (let n = 1; n <= 41; n++)
+      await client.listings.create({ name: `Shelf ${n}`, ...(n % 9 === 0 && { visibility: 'private' }) });
+    await client.publications.create({
+      title: 'Cup',
+      price_currency: 'PEN',
+      price_amount: 900,
+      listing_id: (await find('Shelf 3'))!.id,
+    });
+    const page = await openConsole(browser(), harness.url, shop.secret.key, '/listings');
+    await page.getByText('45 listings').waitFor();
+    await row(page, 'Drinks').getByRole('button', { name: 'Show what is below Drinks' }).click();
+    await row(page, '日本茶').waitFor();
+    expect(await browser().look(page, 'listings')).toEqual([]);
+
+    await page.keyboard.press('/');
+    await page.keyboard.type('shelf 4');
+    await row(page, 'Shelf 41').waitFor();
+    await row(page, 'Shelf 7').waitFor({ state: 'detached' });
+    await page.getByRole('searchbox', { name: 'Search' }).clear();
+
+    await row(page, 'Shelf 7').dragTo(row(page, 'Drinks'));
+    await page.getByText('Moved Shelf 7 to Drinks').waitFor();
+    await waitFor(async () => (await find('Shelf 7'))?.parent_id === drinks, { what: 'the move' });
+
+    await row(page, 'Shelf 7').getByRole('button', { name: 'Actions for Shelf 7' }).press('Enter');
+    await page.getByRole('menuitem', { name: 'Move to…' }).press('Enter');
+    await page.keyboard.type('shelf 12');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.getByText('Moved Shelf 7 to Shelf 12').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).first().click();
+    await waitFor(async () => (await find('Shelf 7'))?.parent_id === drinks, { what: 'the undo' });
+
+    await row(page, 'Shelf 3').focus();
+    await page.keyboard.press('F2');
+    await page.keyboard.type('Cups and bowls');
+    await page.keyboard.press('Enter');
+    await page.getByText('Renamed to Cups and bowls').waitFor();
+    expect(await find('Cups and bowls')).toMatchObject({ stats: { publication_count: 1 } });
+
+    await row(page, 'Drinks').getByRole('button', { name: 'Actions for Drinks' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await page.getByText('Deleted Drinks and 4 listings below it').waitFor();
+    await page.getByText('40 listings').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).first().click();
+    await page.getByText('45 listings').waitFor();
+
+    await row(page, 'Shelf 5').focus();
+    await page.keyboard.press('Delete');
+    await page.getByText('Deleted Shelf 5').waitFor();
+    await page.getByRole('tab', { name: 'Deleted' }).click();
+    await row(page, 'Shelf 5').getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('No deleted listings').waitFor();
+    expect(await find('Shelf 5')).toBeDefined();
+  });
+});
