@@ -75,11 +75,8 @@ function All() {
         <div className="listing-search">
           <SearchField label={t.common.search} value={text} onChange={setText} />
         </div>
-        <Button kind="quiet" onPress={() => setOpen(withChildren(tree.tops))}>
-          {t.listings.expandAll}
-        </Button>
-        <Button kind="quiet" onPress={() => setOpen([])}>
-          {t.listings.collapseAll}
+        <Button kind="quiet" onPress={() => setOpen(open.length > 0 ? [] : withChildren(tree.tops))}>
+          {open.length > 0 ? t.listings.collapseAll : t.listings.expandAll}
         </Button>
         <span className="muted small">{t.listings.count(tree.byId.size)}</span>
       </div>

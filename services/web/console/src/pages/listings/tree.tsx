@@ -108,6 +108,8 @@ export function ListingsTree({ tree, shown, expanded, onExpand }: ListingsTreePr
           expandedKeys={expanded}
           onExpandedChange={(keys) => onExpand(new Set([...keys].map(String)))}
           dragAndDropHooks={dragAndDropHooks}
+          // The arrow keys belong to the field of a name while it is changed.
+          keyboardNavigationBehavior="tab"
         >
           {row}
         </Tree>
@@ -241,7 +243,6 @@ function Rename({ name, onDone }: { readonly name: string; readonly onDone: (nam
       onKeyDown={(event) => {
         if (event.key === 'Enter') onDone(text.trim());
         else if (event.key === 'Escape') onDone(name);
-        else event.continuePropagation();
       }}
     >
       <Input className="input" dir="auto" onFocus={(event) => event.target.select()} />
