@@ -87,6 +87,8 @@ interface PageQuery {
   readonly page?: number | undefined;
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
+  /** The list is these items. It has one page, and refuses the other parameters of a page. */
+  readonly ids?: readonly string[] | undefined;
 }
 
 /** The paginated envelope. */
@@ -126,7 +128,7 @@ export function pagesOf<Item extends { readonly id: string }, Page>(
 ): Pages<Item, Page> {
   const { page: first = 1, cursor, ...others } = query;
   const fetchPage = async (start: PageStart, limit = query.limit ?? LIMIT_DEFAULT) => {
-    const page = await read({ ...others, ...start, limit });
+    const page = await read(others.ids === undefined ? { ...others, ...start, limit } : others);
     const { total_pages, next_cursor, omitted_items = 0 } = paginationOf(page);
     return { page, items: itemsOf(page), total_pages, next_cursor, limit, omitted_items };
   };
