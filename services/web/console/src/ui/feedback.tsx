@@ -139,10 +139,19 @@ const SHORT_MS = 6_000;
 /** Long enough to notice a mistake and take it back. */
 const UNDO_MS = 20_000;
 
-/** Says at the edge of the page that something was done. `undo` takes it back: the message then has a button for it. */
-export const say = (text: string, undo?: () => unknown): void => {
-  messages.add({ text, tone: 'good', undo }, { timeout: undo ? UNDO_MS : SHORT_MS });
-};
+/** The newest message about a topic. */
+const newest = new Map<string, string>();
+
+/**
+ * Says at the edge of the page that something was done. `undo` takes it back: the message then has a button for it. A message
+ * replaces the one before it about the same `topic`, such as an order that is changed step by step.
+ */
+export function say(text: string, undo?: () => unknown, topic?: string): void {
+  const before = topic && newest.get(topic);
+  if (before) messages.close(before);
+  const key = messages.add({ text, tone: 'good', undo }, { timeout: undo ? UNDO_MS : SHORT_MS });
+  if (topic) newest.set(topic, key);
+}
 /** Says that something was not done. Stays until it is closed. */
 export const sayFailed = (text: string): void => {
   messages.add({ text, tone: 'bad' });

@@ -109,7 +109,7 @@ interface TabsProps {
 
 /** Tabs above one panel, whose content depends on `selected`. */
 export const Tabs = ({ label, selected, onSelect, tabs, children }: TabsProps) => (
-  <AriaTabs selectedKey={selected} onSelectionChange={(key) => onSelect(String(key))} className="stack">
+  <AriaTabs selectedKey={selected} onSelectionChange={(key) => onSelect(String(key))} className="stack tabs">
     <TabList aria-label={label} className="tab-list">
       {tabs.map((tab) => (
         <Tab key={tab.id} id={tab.id} className="tab">
