@@ -130,6 +130,41 @@ export const en = {
 
   reviews: {
     title: 'Reviews',
+    statuses: { pending: 'To moderate', published: 'Published', rejected: 'Rejected', all: 'All' },
+    empty: {
+      pending: 'Nothing to moderate',
+      published: 'No published reviews',
+      rejected: 'No rejected reviews',
+      all: 'No reviews yet',
+    },
+    publishedAtOnce:
+      'New reviews are published at once. In the settings of the store you can have them wait for you.',
+    toSettings: 'Settings of the store',
+    keys: [
+      ['J', 'K', 'move'],
+      ['P', 'publish'],
+      ['R', 'reject'],
+      ['X', 'select'],
+      ['U', 'undo'],
+    ],
+    publish: 'Publish',
+    reject: 'Reject',
+    verified: 'Verified purchase',
+    reviewOf: (author: string) => `Review by ${author}`,
+    actions: (author: string) => `Actions for the review by ${author}`,
+    select: (author: string) => `Select the review by ${author}`,
+    selectAll: 'Select all',
+    selected: (count: number) => plural(count, '# selected', '# selected'),
+    clear: 'Clear selection',
+    stars: (rating: number) => plural(rating, '# star of 5', '# stars of 5'),
+    ratingOf: (average: string, count: number) => `${average} · ${plural(count, '# review', '# reviews')}`,
+    noProduct: 'Deleted product',
+    decided: {
+      pending: (count: number) => plural(count, 'The review waits again', '# reviews wait again'),
+      published: (count: number) => plural(count, 'Published the review', 'Published # reviews'),
+      rejected: (count: number) => plural(count, 'Rejected the review', 'Rejected # reviews'),
+    },
+    deleted: (count: number) => plural(count, 'Deleted the review', 'Deleted # reviews'),
   },
 
   imports: {

@@ -131,6 +131,41 @@ export const es: Texts = {
 
   reviews: {
     title: 'Reseñas',
+    statuses: { pending: 'Por moderar', published: 'Publicadas', rejected: 'Rechazadas', all: 'Todas' },
+    empty: {
+      pending: 'Nada por moderar',
+      published: 'No hay reseñas publicadas',
+      rejected: 'No hay reseñas rechazadas',
+      all: 'Aún no hay reseñas',
+    },
+    publishedAtOnce:
+      'Las reseñas nuevas se publican de inmediato. En los ajustes de la tienda puedes hacer que te esperen.',
+    toSettings: 'Ajustes de la tienda',
+    keys: [
+      ['J', 'K', 'mover'],
+      ['P', 'publicar'],
+      ['R', 'rechazar'],
+      ['X', 'elegir'],
+      ['U', 'deshacer'],
+    ],
+    publish: 'Publicar',
+    reject: 'Rechazar',
+    verified: 'Compra verificada',
+    reviewOf: (author) => `Reseña de ${author}`,
+    actions: (author) => `Acciones de la reseña de ${author}`,
+    select: (author) => `Elegir la reseña de ${author}`,
+    selectAll: 'Elegir todas',
+    selected: (count) => plural(count, '# elegida', '# elegidas'),
+    clear: 'Quitar la selección',
+    stars: (rating) => plural(rating, '# estrella de 5', '# estrellas de 5'),
+    ratingOf: (average, count) => `${average} · ${plural(count, '# reseña', '# reseñas')}`,
+    noProduct: 'Producto eliminado',
+    decided: {
+      pending: (count) => plural(count, 'La reseña espera de nuevo', '# reseñas esperan de nuevo'),
+      published: (count) => plural(count, 'La reseña se publicó', 'Se publicaron # reseñas'),
+      rejected: (count) => plural(count, 'La reseña se rechazó', 'Se rechazaron # reseñas'),
+    },
+    deleted: (count) => plural(count, 'La reseña se eliminó', 'Se eliminaron # reseñas'),
   },
 
   imports: {
