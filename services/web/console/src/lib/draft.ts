@@ -1,6 +1,6 @@
-import { useCallback } from 'react';
+import { useMemo, useRef } from 'react';
 import { useApi } from './api';
-import { useStored } from './stored';
+import { readStored, useStored, writeStored } from './stored';
 
 /** What was typed into a form and is not saved: the changed fields, and the values that the form had shown. */
 export interface Draft<Fields extends object> {
@@ -18,6 +18,24 @@ export interface Conflict<Fields extends object> {
 
 const EMPTY = { changed: {}, base: {} };
 
+/** Returns what of a draft differs from the saved values, and where the saved values have changed since. */
+function compare<Fields extends object>(draft: Draft<Fields>, saved: Fields) {
+  const fields = (Object.keys(draft.changed) as (keyof Fields & string)[]).filter(
+    (field) => !isSame(draft.changed[field], saved[field]),
+  );
+  const changed = Object.fromEntries(fields.map((field) => [field, draft.changed[field]])) as Partial<Fields>;
+  const conflicts = fields
+    .filter((field) => !isSame(draft.base[field], saved[field]))
+    .map((field): Conflict<Fields> => ({ field, mine: changed[field], theirs: saved[field] }));
+  return {
+    values: { ...saved, ...changed } as Fields,
+    /** The fields to send. */
+    changed,
+    is_changed: fields.length > 0,
+    conflicts,
+  };
+}
+
 /**
  * The state of a form that survives a sign-in, a reload and a crash, because the browser keeps what was typed. `saved` are the
  * values that the service has now. Returns the values to show: the saved ones with the changed fields. Somebody else's save of
@@ -28,46 +46,60 @@ const EMPTY = { changed: {}, base: {} };
  */
 export function useDraft<Fields extends object>(form: string, saved: Fields) {
   const { store_id } = useApi();
-  const [draft, setDraft] = useStored<Draft<Fields>>(`draft/${store_id}/${form}`, EMPTY as Draft<Fields>);
-  const fields = Object.keys(draft.changed) as (keyof Fields & string)[];
-  const changed = Object.fromEntries(
-    fields
-      .filter((field) => !isSame(draft.changed[field], saved[field]))
-      .map((field) => [field, draft.changed[field]]),
-  ) as Partial<Fields>;
-  const conflicts = (Object.keys(changed) as (keyof Fields & string)[])
-    .filter((field) => !isSame(draft.base[field], saved[field]))
-    .map((field): Conflict<Fields> => ({ field, mine: changed[field], theirs: saved[field] }));
-
-  const change = useCallback(
-    (values: Partial<Fields>) => {
+  const key = `draft/${store_id}/${form}`;
+  const [draft] = useStored<Draft<Fields>>(key, EMPTY as Draft<Fields>);
+  const latest = useRef(saved);
+  latest.current = saved;
+  const actions = useMemo(() => {
+    const read = () => readStored<Draft<Fields>>(key) ?? (EMPTY as Draft<Fields>);
+    const write = (next: Draft<Fields>) =>
+      writeStored(key, Object.keys(next.changed).length === 0 ? undefined : next);
+    /** A function gets the newest values, for a change after a wait. */
+    const change = (values: Partial<Fields> | ((now: Fields) => Partial<Fields>)) => {
+      const draft = read();
+      const saved = latest.current;
       const next = { changed: { ...draft.changed }, base: { ...draft.base } };
-      for (const field of Object.keys(values) as (keyof Fields)[]) {
+      const given = typeof values === 'function' ? values({ ...saved, ...draft.changed }) : values;
+      for (const field of Object.keys(given) as (keyof Fields)[]) {
         if (!(field in next.changed)) next.base[field] = saved[field];
-        next.changed[field] = values[field];
-        if (isSame(values[field], saved[field])) {
+        next.changed[field] = given[field];
+        if (isSame(given[field], saved[field])) {
           delete next.changed[field];
           delete next.base[field];
         }
       }
-      setDraft(Object.keys(next.changed).length === 0 ? undefined : next);
-    },
-    [draft, saved, setDraft],
-  );
-
-  return {
-    values: { ...saved, ...changed } as Fields,
-    /** The fields to send. */
-    changed,
-    is_changed: Object.keys(changed).length > 0,
-    conflicts,
-    change,
-    /** Forgets what was typed: after a save, or because the merchant does not want it. */
-    discard: () => setDraft(undefined),
-    keepMine: (field: keyof Fields) =>
-      setDraft({ changed: draft.changed, base: { ...draft.base, [field]: saved[field] } }),
-    takeTheirs: (field: keyof Fields) => change({ [field]: saved[field] } as Partial<Fields>),
-  };
+      write(next);
+    };
+    return {
+      change,
+      /** Returns the newest state, compared with the given saved values. */
+      read: (saved: Fields) => compare(read(), saved),
+      /** Forgets what was typed, because the merchant does not want it. Returns what brings it back. */
+      discard: () => {
+        const discarded = read();
+        write(EMPTY);
+        return () => write(discarded);
+      },
+      /** After a save: forgets what was sent, and keeps what was typed since. `after` are the saved values now. */
+      settle: (sent: Partial<Fields>, after: Fields) => {
+        const { changed, base } = read();
+        const next: Draft<Fields> = { changed: {}, base: {} };
+        for (const field of Object.keys(changed) as (keyof Fields)[]) {
+          if (field in sent && isSame(changed[field], sent[field])) continue;
+          next.changed[field] = changed[field];
+          next.base[field] = field in sent ? after[field] : base[field];
+        }
+        write(next);
+      },
+      keepMine: (field: keyof Fields) => {
+        const { changed, base } = read();
+        write({ changed, base: { ...base, [field]: latest.current[field] } });
+      },
+      takeTheirs: (field: keyof Fields) => change({ [field]: latest.current[field] } as Partial<Fields>),
+    };
+  }, [key]);
+  const compared = useMemo(() => compare(draft, saved), [draft, saved]);
+  return { ...compared, ...actions };
 }
 
 /** Compares values as JSON. A field that is not set equals null. */

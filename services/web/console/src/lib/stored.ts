@@ -5,9 +5,12 @@ import { useSyncExternalStore } from 'react';
 const PREFIX = 'catalog-console:';
 const listeners = new Set<() => void>();
 const parsed = new Map<string, { readonly text: string | null; readonly value: unknown }>();
+/** Values for which the browser has no room. They last as long as the page. */
+const unstored = new Map<string, unknown>();
 
 /** Returns the value, undefined if there is none. Returns the same object until it is written again. */
 export function readStored<Value>(key: string): Value | undefined {
+  if (unstored.has(key)) return unstored.get(key) as Value;
   const text = localStorage.getItem(PREFIX + key);
   const known = parsed.get(key);
   if (known?.text === text) return known.value as Value | undefined;
@@ -24,15 +27,18 @@ function parse(text: string | null): unknown {
   }
 }
 
-/** Writes a value; undefined removes it. Does nothing if the browser's storage is full. */
+/** Writes a value; undefined removes it. Keeps the value in memory if the browser's storage is full. */
 export function writeStored(key: string, value: unknown): void {
+  unstored.delete(key);
+  const text = value === undefined ? null : JSON.stringify(value);
+  parsed.set(key, { text, value });
   try {
-    if (value === undefined) localStorage.removeItem(PREFIX + key);
-    else localStorage.setItem(PREFIX + key, JSON.stringify(value));
+    if (text === null) localStorage.removeItem(PREFIX + key);
+    else localStorage.setItem(PREFIX + key, text);
   } catch {
-    return;
+    unstored.set(key, value);
   }
-  for (const listener of listeners) listener();
+  for (const listener of [...listeners]) listener();
 }
 
 /** Returns the keys of stored values that begin with `start`. */

@@ -20,6 +20,7 @@ const PATHS = {
   check: 'M5 12l5 5L19 7',
   minus: 'M5 12h14',
   chevronDown: 'M6 9l6 6 6-6',
+  chevronUp: 'M6 15l6-6 6 6',
   chevronRight: 'M9 6l6 6-6 6',
   chevronLeft: 'M15 6l-6 6 6 6',
   more: 'M5 12h.01M12 12h.01M19 12h.01',
@@ -44,6 +45,10 @@ const PATHS = {
   signOut: 'M14 4h6v16h-6M4 12h11M11 8l4 4-4 4',
   theme: 'M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16',
   grid: 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z',
+  bulletList: 'M9 6h11M9 12h11M9 18h11M5 6h.01M5 12h.01M5 18h.01',
+  orderedList: 'M10 6h10M10 12h10M10 18h10M4 5l1.5-1v4M4 14.5h2.5L4 18h2.5',
+  quote: 'M5 5v14M9 7h11M9 12h11M9 17h7',
+  link: 'M10 14l4-4M11 7l2-2a4 4 0 0 1 6 6l-2 2M13 17l-2 2a4 4 0 0 1-6-6l2-2',
 } as const;
 
 export type IconName = keyof typeof PATHS;

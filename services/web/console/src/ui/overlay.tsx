@@ -22,7 +22,8 @@ interface DialogProps {
   readonly children: ReactNode;
   /** Buttons at the end; the last one is the main action. */
   readonly footer?: ReactNode;
-  readonly size?: 'small' | 'large';
+  /** `side`: a panel at the edge of the page. */
+  readonly size?: 'small' | 'large' | 'side';
   /** Whether the page stays behind it until an action is chosen. */
   readonly isDismissable?: boolean;
 }

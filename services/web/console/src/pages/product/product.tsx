@@ -1,7 +1,373 @@
-import { useTexts } from '../../texts/texts';
-import { Page } from '../../ui/layout';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { CatalogApiError } from 'catalog-client';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { useLocation } from 'wouter';
+import { useApi } from '../../lib/api';
+import { useDraft } from '../../lib/draft';
+import { fieldErrorsOf, messageOf } from '../../lib/errors';
+import { formatTime } from '../../lib/format';
+import { storedKeys } from '../../lib/stored';
+import { useLocale, useTexts } from '../../texts/texts';
+import { Button, IconButton } from '../../ui/button';
+import { Badge, EmptyState, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
+import { Card, Columns, Page } from '../../ui/layout';
+import { Menu } from '../../ui/overlay';
+import {
+  AttributesCard,
+  Organisation,
+  Price,
+  Related,
+  SearchEngines,
+  Texts,
+  Unfinished,
+  Visibility,
+} from './details';
+import { type Editing, EditingContext } from './editing';
+import { bodyOf, type Fields, faultsOf, newBodyOf, newProduct, type Product } from './fields';
+import { HistoryPanel } from './history-panel';
+import { Options } from './options';
+import { Pictures, usePictures, useUploads } from './pictures';
+import { Preview } from './preview';
+import { readProduct } from './read-product';
+import { Conflicts, SaveBar } from './save-bar';
+import { Variants } from './variants';
+import './product.css';
 
-export default function ProductPage(_: { readonly id: string }) {
+/** The id in the path of a product that is not created yet. */
+const NEW = 'new';
+/** How often a save is repeated on what somebody else has saved meanwhile. */
+const ATTEMPTS_MAX = 4;
+
+const keyOf = (id: string) => ['publications', 'editor', id];
+
+/** The editor of a product. */
+export default function ProductPage({ id }: { readonly id: string }) {
   const t = useTexts();
-  return <Page title={t.product.title}>{null}</Page>;
+  const { client } = useApi();
+  const queries = useQueryClient();
+  const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
+  const { data, error, refetch } = useQuery({
+    queryKey: keyOf(id),
+    enabled: id !== NEW,
+    structuralSharing: false,
+    queryFn: () => readProduct(client, id, queries.getQueryData(keyOf(id))),
+  });
+  const restore = useMutation({
+    mutationFn: () => client.publications.restore(id),
+    onSuccess: () => refetch(),
+    onError: (failed) => sayFailed(messageOf(failed, t)),
+  });
+  const empty = useMemo(() => store && newProduct(store.currency ?? 'USD'), [store]);
+  const product = id === NEW ? empty : data;
+  const back = ['/products', t.products.title] as const;
+  if (error instanceof CatalogApiError && error.status === 404)
+    return (
+      <Page title={t.product.title} back={back}>
+        <EmptyState
+          icon="product"
+          title={t.errors.notFound}
+          action={
+            <Button onPress={() => restore.mutate()} isPending={restore.isPending}>
+              {t.common.restore}
+            </Button>
+          }
+        >
+          {t.product.restoreNote}
+        </EmptyState>
+      </Page>
+    );
+  if (error && !data)
+    return (
+      <Page title={t.product.title} back={back}>
+        <ErrorState error={error} onRetry={refetch} />
+      </Page>
+    );
+  if (!product)
+    return (
+      <Page title={t.product.title} back={back}>
+        <Card>
+          <Loading lines={12} />
+        </Card>
+      </Page>
+    );
+  return <Editor id={id} product={product} />;
+}
+
+function Editor({ id, product }: { readonly id: string; readonly product: Product }) {
+  const t = useTexts();
+  const locale = useLocale();
+  const { client, store_id } = useApi();
+  const queries = useQueryClient();
+  const [, navigate] = useLocation();
+  const draft = useDraft<Fields>(`product/${id}`, product.fields);
+  const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
+  const [panel, setPanel] = useState<'history' | 'preview'>();
+  const { values, conflicts } = draft;
+  const pictures = usePictures(values.media_ids, product.media);
+  const uploads = useUploads((media) => {
+    queries.setQueryData(['media', media.id], media);
+    draft.change(({ media_ids }) => ({ media_ids: [...media_ids, media.id] }));
+  });
+  const is_new = id === NEW;
+  const { publication } = product;
+
+  const change: Editing['change'] = (given) => {
+    draft.change(given);
+    if (typeof given !== 'function')
+      setFaults((now) =>
+        Object.keys(given).some((field) => field in now)
+          ? Object.fromEntries(Object.entries(now).filter(([field]) => !(field in given)))
+          : now,
+      );
+  };
+  const reload = async (of = id): Promise<Product> => {
+    const read = await readProduct(client, of, queries.getQueryData(keyOf(of)));
+    queries.setQueryData(keyOf(of), read);
+    return read;
+  };
+  /** Saves what was changed. Returns the id, undefined if somebody else's changes contradict. */
+  const saveDraft = async (): Promise<string | undefined> => {
+    await uploads.settled();
+    let current = product;
+    for (let attempt = 1; ; attempt++) {
+      const { values, changed, conflicts } = draft.read(current.fields);
+      if (conflicts.length > 0) return undefined;
+      try {
+        const saved_id = await write(current, values, changed);
+        const after = await reload(saved_id);
+        if (is_new) draft.discard();
+        else draft.settle(changed, after.fields);
+        return saved_id;
+      } catch (error) {
+        const is_outdated = error instanceof CatalogApiError && error.status === 412;
+        if (!is_outdated || attempt === ATTEMPTS_MAX) {
+          setFaults(faultsOf(fieldErrorsOf(error), values.rows));
+          throw error;
+        }
+        current = await reload();
+      }
+    }
+  };
+  const write = async (current: Product, values: Fields, changed: Partial<Fields>): Promise<string> => {
+    const alts = Object.entries(changed).filter(([field]) => field.startsWith('alt/')) as [
+      string,
+      string | null,
+    ][];
+    let saved_id = id;
+    if (is_new) saved_id = (await client.publications.create(newBodyOf(values, changed))).id;
+    else {
+      const body = bodyOf(values, changed);
+      if (Object.keys(body).length > 0)
+        await client.publications.update(id, body, { ...(current.etag && { ifMatch: current.etag }) });
+    }
+    for (const [field, alt] of alts) await client.media.update(field.slice('alt/'.length), { alt });
+    return saved_id;
+  };
+  const save = useMutation({
+    mutationFn: saveDraft,
+    onMutate: () => setFaults({}),
+    onSuccess: (saved_id) => {
+      if (saved_id === undefined) return;
+      say(t.common.saved);
+      if (is_new) navigate(`/products/${saved_id}`, { replace: true });
+    },
+    onError: (error) => {
+      if (Object.keys(fieldErrorsOf(error)).length === 0) sayFailed(messageOf(error, t));
+    },
+  });
+  const act = useMutation({
+    mutationFn: (action: () => Promise<unknown>) => action(),
+    onError: (error) => sayFailed(messageOf(error, t)),
+  });
+  const discard = () => {
+    const undo = draft.discard();
+    setFaults({});
+    say(t.product.discarded, undo);
+  };
+  const remove = () =>
+    act.mutate(async () => {
+      await client.publications.delete(id);
+      navigate('/products');
+      say(t.product.deleted(product.fields.title), async () => {
+        await client.publications.restore(id);
+        queries.removeQueries({ queryKey: keyOf(id) });
+        navigate(`/products/${id}`);
+      });
+    });
+  const duplicate = () =>
+    act.mutate(async () => {
+      const copy = await client.publications.create(copyOf(product, t.product.copyOf(product.fields.title)));
+      navigate(`/products/${copy.id}`);
+      say(t.product.duplicated, async () => {
+        await client.publications.delete(copy.id);
+        navigate(`/products/${id}`);
+      });
+    });
+  const revert = (revision: number, newest: number) =>
+    act.mutate(async () => {
+      const { not_restored } = await client.publications.revert(id, revision);
+      await reload();
+      say(not_restored.length > 0 ? t.product.revertedInPart : t.product.reverted, async () => {
+        await client.publications.revert(id, newest);
+        await reload();
+      });
+    });
+
+  const is_saving = save.isPending;
+  const canSave = draft.is_changed && !is_saving && conflicts.length === 0;
+  const onSaveKey = useRef(() => {});
+  onSaveKey.current = () => canSave && save.mutate();
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 's' || !(event.metaKey || event.ctrlKey)) return;
+      event.preventDefault();
+      onSaveKey.current();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  const sendFiles = useRef((_: readonly File[]) => {});
+  sendFiles.current = (files) => uploads.send(files, t);
+  useEffect(() => {
+    // A file that misses the pictures would replace the page.
+    const onDrag = (event: DragEvent) => {
+      if (!event.dataTransfer?.types.includes('Files')) return;
+      event.preventDefault();
+      if (event.type === 'drop') sendFiles.current([...event.dataTransfer.files]);
+    };
+    addEventListener('dragover', onDrag);
+    addEventListener('drop', onDrag);
+    return () => {
+      removeEventListener('dragover', onDrag);
+      removeEventListener('drop', onDrag);
+    };
+  }, []);
+
+  const editing: Editing = { product, values, change, faults, pictures, uploads };
+  const others = is_new
+    ? storedKeys(`draft/${store_id}/product/`)
+        .map((key) => key.slice(key.lastIndexOf('/') + 1))
+        .filter((each) => each !== NEW)
+    : [];
+  const public_path =
+    publication?.visibility === 'public' && publication.handle ? `/p/${publication.handle}` : undefined;
+  return (
+    <EditingContext value={editing}>
+      <Page
+        title={is_new ? t.product.new : product.fields.title}
+        back={['/products', t.products.title]}
+        width="form"
+        state={
+          publication && (
+            <>
+              <Badge tone={publication.visibility === 'public' ? 'good' : 'neutral'}>
+                {publication.visibility === 'public' ? t.product.public : t.product.private}
+              </Badge>
+              {publication.publish_at && (
+                <Badge tone="info">{t.product.scheduled(formatTime(publication.publish_at, locale))}</Badge>
+              )}
+            </>
+          )
+        }
+        actions={
+          <>
+            <Button icon="eye" onPress={() => setPanel('preview')}>
+              {t.product.preview}
+            </Button>
+            {!is_new && (
+              <>
+                <Button icon="history" onPress={() => setPanel('history')}>
+                  {t.history.title}
+                </Button>
+                <Menu
+                  label={t.common.more}
+                  trigger={
+                    <IconButton kind="plain" label={t.common.more} icon="more" isPending={act.isPending} />
+                  }
+                  items={[
+                    {
+                      id: 'open',
+                      icon: 'external',
+                      label: t.product.openInShop,
+                      isDisabled: !public_path,
+                      onAction: () => void window.open(public_path, '_blank'),
+                    },
+                    { id: 'duplicate', icon: 'copy', label: t.product.duplicate, onAction: duplicate },
+                    '-',
+                    { id: 'delete', icon: 'trash', label: t.common.delete, isDanger: true, onAction: remove },
+                  ]}
+                />
+              </>
+            )}
+          </>
+        }
+      >
+        <Unfinished ids={others} />
+        {conflicts.length > 0 && !is_saving && (
+          <Conflicts conflicts={conflicts} onMine={draft.keepMine} onTheirs={draft.takeTheirs} />
+        )}
+        {/* What becomes of a new product or variant is known after the save. */}
+        <div className="stack" inert={is_saving && (is_new || draft.changed.rows !== undefined)}>
+          <Columns
+            side={
+              <>
+                <Visibility />
+                <Organisation />
+              </>
+            }
+          >
+            <Texts />
+            <Pictures />
+            <Price />
+          </Columns>
+          <Card title={t.product.variants} hint={t.product.variantsHint}>
+            <Options />
+            <Variants />
+          </Card>
+          <Columns side={is_new ? null : <Related id={id} />}>
+            <AttributesCard />
+            <SearchEngines />
+          </Columns>
+        </div>
+        {(draft.is_changed || is_saving) && (
+          <SaveBar
+            isPending={is_saving}
+            hasConflicts={conflicts.length > 0}
+            onSave={() => canSave && save.mutate()}
+            onDiscard={discard}
+          />
+        )}
+        {panel === 'preview' && <Preview onClose={() => setPanel(undefined)} />}
+        {panel === 'history' && (
+          <HistoryPanel
+            id={id}
+            onRevert={revert}
+            isPending={act.isPending}
+            onClose={() => setPanel(undefined)}
+          />
+        )}
+      </Page>
+    </EditingContext>
+  );
+}
+
+/** Returns the body of a private copy. It has no names that only one product may have. */
+function copyOf({ fields }: Product, title: string) {
+  const all = bodyOf(fields, fields);
+  const { handle, external_id, publish_at, unpublish_at, variants, ...body } = all;
+  const unique = new Set(['id', 'sku', 'external_id']);
+  return {
+    ...body,
+    title,
+    visibility: 'private' as const,
+    price_currency: fields.price_currency,
+    price_amount: fields.price_amount ?? 0,
+    ...(variants?.length && {
+      variants: variants.map((variant) =>
+        Object.fromEntries(
+          Object.entries(variant).filter(([field, value]) => !unique.has(field) && value !== null),
+        ),
+      ),
+    }),
+  };
 }

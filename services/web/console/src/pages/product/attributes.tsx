@@ -1,0 +1,102 @@
+import { useTexts } from '../../texts/texts';
+import { Button, IconButton } from '../../ui/button';
+import { Select, TagsField, TextField } from '../../ui/fields';
+import type { DraftAttribute } from './fields';
+
+const TYPES = ['text', 'number', 'boolean', 'list'] as const;
+const EMPTY_VALUES = { text: '', number: '', boolean: 'true', list: [] } as const;
+export const ATTRIBUTES_MAX = 50;
+
+interface AttributesProps {
+  readonly value: readonly DraftAttribute[];
+  readonly onChange: (value: readonly DraftAttribute[]) => void;
+  readonly fault?: string | undefined;
+}
+
+/** Properties by name: texts, numbers, yes or no, and lists. */
+export function Attributes({ value, onChange, fault }: AttributesProps) {
+  const t = useTexts();
+  const replace = (index: number, attribute: DraftAttribute) =>
+    onChange(value.map((each, place) => (place === index ? attribute : each)));
+  return (
+    <>
+      {value.map((attribute, index) => (
+        <fieldset
+          key={index}
+          className="attribute"
+          aria-label={attribute.name || t.product.attribute(index + 1)}
+        >
+          <TextField
+            label={t.product.attributeName}
+            value={attribute.name}
+            maxLength={60}
+            onChange={(name) => replace(index, { ...attribute, name })}
+          />
+          <Select
+            label={t.product.attributeType}
+            value={attribute.type}
+            options={TYPES.map((type) => ({ id: type, label: t.product.attributeTypes[type] }))}
+            onChange={(id) => {
+              const type = id as DraftAttribute['type'];
+              replace(index, { ...attribute, type, value: EMPTY_VALUES[type] });
+            }}
+          />
+          <AttributeValue
+            attribute={attribute}
+            onChange={(next) => replace(index, { ...attribute, value: next })}
+          />
+          <IconButton
+            label={t.common.removeNamed(attribute.name)}
+            icon="close"
+            onPress={() => onChange(value.filter((_, place) => place !== index))}
+          />
+        </fieldset>
+      ))}
+      {fault && <p className="fault">{fault}</p>}
+      <div className="row">
+        <Button
+          icon="plus"
+          isDisabled={value.length >= ATTRIBUTES_MAX}
+          onPress={() => onChange([...value, { name: '', type: 'text', value: '' }])}
+        >
+          {t.product.addAttribute}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+interface AttributeValueProps {
+  readonly attribute: DraftAttribute;
+  readonly onChange: (value: DraftAttribute['value']) => void;
+}
+
+function AttributeValue({ attribute: { type, value }, onChange }: AttributeValueProps) {
+  const t = useTexts();
+  const label = t.product.attributeValue;
+  if (type === 'list') return <TagsField label={label} value={value as string[]} onChange={onChange} />;
+  if (type === 'boolean')
+    return (
+      <Select
+        label={label}
+        value={String(value)}
+        options={[
+          { id: 'true', label: t.common.yes },
+          { id: 'false', label: t.common.no },
+        ]}
+        onChange={onChange}
+      />
+    );
+  const text = String(value);
+  const is_number = type === 'text' || text === '' || Number.isFinite(Number(text.replace(',', '.')));
+  return (
+    <TextField
+      label={label}
+      value={text}
+      maxLength={255}
+      fault={is_number ? undefined : t.product.noDecimal}
+      {...(type === 'number' && { inputMode: 'decimal' as const })}
+      onChange={onChange}
+    />
+  );
+}

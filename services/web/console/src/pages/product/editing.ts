@@ -1,0 +1,24 @@
+import type { Media } from 'catalog-client';
+import { createContext, use } from 'react';
+import type { Fields, Product } from './fields';
+import type { useUploads } from './pictures';
+
+/** What the parts of the editor share. */
+export interface Editing {
+  readonly product: Product;
+  readonly values: Fields;
+  readonly change: (values: Partial<Fields> | ((now: Fields) => Partial<Fields>)) => void;
+  /** Why fields were refused, by name. */
+  readonly faults: Readonly<Record<string, string>>;
+  /** The media that the draft shows, by id. */
+  readonly pictures: ReadonlyMap<string, Media>;
+  readonly uploads: ReturnType<typeof useUploads>;
+}
+
+export const EditingContext = createContext<Editing | undefined>(undefined);
+
+export function useEditing(): Editing {
+  const editing = use(EditingContext);
+  if (!editing) throw new Error('useEditing needs an EditingContext');
+  return editing;
+}

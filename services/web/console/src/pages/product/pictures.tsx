@@ -1,0 +1,346 @@
+import { useQueries } from '@tanstack/react-query';
+import { CatalogApiError, type Media } from 'catalog-client';
+import { useState } from 'react';
+import {
+  Button as AriaButton,
+  FileTrigger,
+  GridList,
+  GridListItem,
+  isFileDropItem,
+  useDragAndDrop,
+} from 'react-aria-components';
+import { useApi } from '../../lib/api';
+import { messageOf } from '../../lib/errors';
+import type { Texts } from '../../texts/texts';
+import { useTexts } from '../../texts/texts';
+import { Button, IconButton } from '../../ui/button';
+import { Badge, ProgressBar, say } from '../../ui/feedback';
+import { TextField } from '../../ui/fields';
+import { Icon } from '../../ui/icon';
+import { Card } from '../../ui/layout';
+import { Dialog, Menu } from '../../ui/overlay';
+import { useEditing } from './editing';
+
+export const PICTURES_MAX = 50;
+const BYTES_MAX = 10_485_760;
+/** How many files are uploaded at the same time. */
+const PARALLEL_MAX = 3;
+const TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif'];
+const PREVIEW_PIXELS = 240;
+
+/** The smallest picture of a media that is at least as wide as a tile. */
+export const thumbOf = (media: Media | undefined): string | undefined =>
+  media?.variants.find(({ name }) => name === 'small')?.url ?? media?.url ?? media?.placeholder;
+
+/** A picture in a square, or an empty square. */
+export const Thumb = ({ media, alt = '' }: { readonly media: Media | undefined; readonly alt?: string }) => {
+  const source = thumbOf(media);
+  return (
+    <span className="thumb">
+      {source ? <img src={source} alt={alt} loading="lazy" /> : <Icon name="media" />}
+    </span>
+  );
+};
+
+/** Returns the media of the product that are known, by id. Reads those that were uploaded and are not saved with it yet. */
+export function usePictures(ids: readonly string[], known: readonly Media[]): ReadonlyMap<string, Media> {
+  const { client } = useApi();
+  const of_product = new Map(known.map((media) => [media.id, media]));
+  const waiting = ids.filter((id) => of_product.get(id)?.status !== 'ready');
+  const answers = useQueries({
+    queries: waiting.map((id) => ({
+      queryKey: ['media', id],
+      queryFn: () => client.media.get(id),
+      // Until its sizes are made.
+      refetchInterval: ({ state }: { state: { data?: Media | undefined } }) =>
+        state.data?.status === 'processing' ? 1_000 : (false as const),
+    })),
+  });
+  for (const { data } of answers) if (data) of_product.set(data.id, data);
+  return of_product;
+}
+
+/** A file on its way. It leaves the list when its picture is among the pictures of the product. */
+export interface Sending {
+  readonly id: string;
+  readonly name: string;
+  readonly state: 'waiting' | 'sending' | 'refused';
+  readonly preview?: string;
+  readonly fault?: string;
+}
+
+/** Uploads files, some at a time, and adds each picture to the draft as soon as it is stored. */
+export function useUploads(add: (media: Media) => void) {
+  const { client } = useApi();
+  const [sending, setSending] = useState<readonly Sending[]>([]);
+  const [queue] = useState(() => ({
+    waiting: [] as (() => Promise<void>)[],
+    running: new Set<Promise<void>>(),
+  }));
+  const change = (id: string, fields: Partial<Sending>) =>
+    setSending((all) => all.map((each) => (each.id === id ? { ...each, ...fields } : each)));
+  const next = () => {
+    while (queue.running.size < PARALLEL_MAX) {
+      const upload = queue.waiting.shift();
+      if (!upload) return;
+      const running = upload().finally(() => {
+        queue.running.delete(running);
+        next();
+      });
+      queue.running.add(running);
+    }
+  };
+  const send = (files: readonly File[], t: Texts) => {
+    for (const file of files) {
+      const id = crypto.randomUUID();
+      const fault = !TYPES.includes(file.type)
+        ? t.product.notPicture
+        : file.size > BYTES_MAX
+          ? t.product.tooLarge
+          : undefined;
+      const state = fault ? 'refused' : 'waiting';
+      setSending((all) => [...all, { id, name: file.name, state, ...(fault && { fault }) }]);
+      if (fault) continue;
+      void previewOf(file).then((preview) => preview && change(id, { preview }));
+      queue.waiting.push(async () => {
+        change(id, { state: 'sending' });
+        try {
+          add(await client.media.upload(file));
+          setSending((all) => all.filter((each) => each.id !== id));
+        } catch (error) {
+          const is_type = error instanceof CatalogApiError && error.status === 415;
+          change(id, { state: 'refused', fault: is_type ? t.product.notPicture : messageOf(error, t) });
+        }
+      });
+    }
+    next();
+  };
+  return {
+    sending,
+    send,
+    dismiss: (id: string) => setSending((all) => all.filter((each) => each.id !== id)),
+    /** Resolves when no file is on its way. */
+    settled: async () => {
+      while (queue.running.size > 0) await Promise.allSettled(queue.running);
+    },
+  };
+}
+
+/** Returns a small picture of a file as an address, undefined if the browser cannot show it. */
+async function previewOf(file: File): Promise<string | undefined> {
+  try {
+    const bitmap = await createImageBitmap(file, { resizeWidth: PREVIEW_PIXELS });
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [bitmap.width, bitmap.height];
+    canvas.getContext('2d')?.drawImage(bitmap, 0, 0);
+    bitmap.close();
+    return canvas.toDataURL('image/webp', 0.7);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the list with the items before or after another one, in their order. */
+export function moved<Item>(
+  list: readonly Item[],
+  items: readonly Item[],
+  target: Item,
+  position: 'before' | 'after',
+): Item[] {
+  const others = list.filter((each) => !items.includes(each));
+  const place = others.indexOf(target) + (position === 'after' ? 1 : 0);
+  return [...others.slice(0, place), ...list.filter((each) => items.includes(each)), ...others.slice(place)];
+}
+
+/** The pictures of the product: files are dropped here; the first picture is the main one. */
+export function Pictures() {
+  const t = useTexts();
+  const { values, change, faults, pictures, uploads } = useEditing();
+  const [opened, setOpened] = useState<string>();
+  const ids = values.media_ids;
+  const room = PICTURES_MAX - ids.length - uploads.sending.filter(({ state }) => state !== 'refused').length;
+  const send = (files: readonly File[]) => uploads.send(files.slice(0, Math.max(0, room)), t);
+  const { dragAndDropHooks } = useDragAndDrop({
+    getItems: (keys) => [...keys].map((key) => ({ 'text/plain': String(key) })),
+    acceptedDragTypes: 'all',
+    getDropOperation: (_, types) => (types.has('text/plain') ? 'move' : 'copy'),
+    onReorder: ({ keys, target }) =>
+      change((now) => ({
+        media_ids: moved(
+          now.media_ids,
+          [...keys].map(String),
+          String(target.key),
+          target.dropPosition === 'before' ? 'before' : 'after',
+        ),
+      })),
+    onInsert: ({ items }) => void filesOf(items).then(send),
+    onRootDrop: ({ items }) => void filesOf(items).then(send),
+  });
+  const remove = (id: string) => {
+    const before = values.media_ids;
+    change({ media_ids: before.filter((each) => each !== id) });
+    say(t.product.pictureRemoved, () => change({ media_ids: before }));
+  };
+  const shift = (id: string, by: -1 | 1) =>
+    change(({ media_ids }) => {
+      const target = media_ids[media_ids.indexOf(id) + by];
+      return target === undefined
+        ? {}
+        : { media_ids: moved(media_ids, [id], target, by === -1 ? 'before' : 'after') };
+    });
+  return (
+    <Card
+      title={t.product.pictures}
+      hint={t.product.picturesHint}
+      actions={
+        <FileTrigger acceptedFileTypes={TYPES} allowsMultiple onSelect={(files) => files && send([...files])}>
+          <Button icon="upload" isDisabled={room <= 0}>
+            {t.product.addPictures}
+          </Button>
+        </FileTrigger>
+      }
+    >
+      <GridList
+        aria-label={t.product.pictures}
+        layout="grid"
+        className="picture-grid"
+        items={ids.map((id) => ({ id }))}
+        dependencies={[pictures, values]}
+        dragAndDropHooks={dragAndDropHooks}
+        onAction={(id) => setOpened(String(id))}
+        renderEmptyState={() => (
+          <div className="drop-hint muted">
+            <Icon name="media" size={28} />
+            <span>{t.product.dropPictures}</span>
+          </div>
+        )}
+      >
+        {({ id }) => {
+          const media = pictures.get(id);
+          const place = ids.indexOf(id);
+          const alt = values[`alt/${id}`];
+          return (
+            <GridListItem id={id} textValue={alt || t.product.pictureOf(place + 1)} className="picture-tile">
+              <Thumb media={media} />
+              {place === 0 && <Badge>{t.product.mainPicture}</Badge>}
+              {media?.status === 'failed' && <Badge tone="bad">{t.product.pictureFailed}</Badge>}
+              {!alt && media?.status === 'ready' && <Badge tone="warn">{t.product.noAlt}</Badge>}
+              <div className="tile-tools">
+                <AriaButton
+                  slot="drag"
+                  className="button icon-only"
+                  aria-label={t.product.dragPicture(place + 1)}
+                >
+                  <Icon name="drag" />
+                </AriaButton>
+                <Menu
+                  label={t.product.pictureOf(place + 1)}
+                  trigger={
+                    <IconButton kind="plain" label={t.product.pictureActions(place + 1)} icon="more" />
+                  }
+                  items={[
+                    { id: 'alt', icon: 'edit', label: t.product.editAlt, onAction: () => setOpened(id) },
+                    {
+                      id: 'first',
+                      icon: 'media',
+                      label: t.product.makeMain,
+                      isDisabled: place === 0,
+                      onAction: () =>
+                        change(({ media_ids }) => ({
+                          media_ids: moved(media_ids, [id], media_ids[0]!, 'before'),
+                        })),
+                    },
+                    {
+                      id: 'earlier',
+                      icon: 'chevronLeft',
+                      label: t.product.earlier,
+                      isDisabled: place === 0,
+                      onAction: () => shift(id, -1),
+                    },
+                    {
+                      id: 'later',
+                      icon: 'chevronRight',
+                      label: t.product.later,
+                      isDisabled: place === ids.length - 1,
+                      onAction: () => shift(id, 1),
+                    },
+                    '-',
+                    {
+                      id: 'remove',
+                      icon: 'trash',
+                      label: t.product.removePicture,
+                      isDanger: true,
+                      onAction: () => remove(id),
+                    },
+                  ]}
+                />
+              </div>
+            </GridListItem>
+          );
+        }}
+      </GridList>
+      {uploads.sending.length > 0 && (
+        <ul className="list stack tight" aria-label={t.product.uploads}>
+          {uploads.sending.map(({ id, name, state, preview, fault }) => (
+            <li key={id} className="upload">
+              <span className="thumb">{preview ? <img src={preview} alt="" /> : <Icon name="media" />}</span>
+              {state === 'refused' ? (
+                <span className="fault" role="alert">
+                  <strong dir="auto">{name}</strong>: {fault}
+                </span>
+              ) : (
+                <ProgressBar
+                  label={`${name} · ${state === 'sending' ? t.product.uploading : t.product.waiting}`}
+                />
+              )}
+              {state === 'refused' && (
+                <IconButton
+                  label={t.common.removeNamed(name)}
+                  icon="close"
+                  onPress={() => uploads.dismiss(id)}
+                />
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+      {faults.media_ids && <p className="fault">{faults.media_ids}</p>}
+      <Dialog
+        title={t.product.editAlt}
+        isOpen={opened !== undefined}
+        onClose={() => setOpened(undefined)}
+        footer={
+          <Button kind="primary" onPress={() => setOpened(undefined)}>
+            {t.product.done}
+          </Button>
+        }
+      >
+        {opened && (
+          <>
+            <img
+              className="large-picture"
+              src={pictures.get(opened)?.url ?? thumbOf(pictures.get(opened))}
+              alt=""
+            />
+            <TextField
+              label={t.product.alt}
+              hint={t.product.altHint}
+              maxLength={500}
+              value={values[`alt/${opened}`] ?? ''}
+              fault={faults[`alt/${opened}`]}
+              onChange={(alt) => change({ [`alt/${opened}`]: alt || null })}
+              autoFocus
+            />
+          </>
+        )}
+      </Dialog>
+    </Card>
+  );
+}
+
+const filesOf = (items: readonly object[]): Promise<File[]> =>
+  Promise.all(
+    items
+      .filter(isFileDropItem as (item: object) => item is { getFile(): Promise<File> } & object)
+      .map((item) => item.getFile()),
+  );

@@ -1,0 +1,120 @@
+import type { Conflict } from '../../lib/draft';
+import { formatMoney, formatTime } from '../../lib/format';
+import { type Texts, useLocale, useTexts } from '../../texts/texts';
+import { Button } from '../../ui/button';
+import { Banner } from '../../ui/feedback';
+import { useEditing } from './editing';
+import type { Fields } from './fields';
+import { useListings } from './listings-field';
+import { type DraftOption, type Row, rowName, usedOptions } from './matrix';
+import { textOf } from './plain-text';
+
+interface SaveBarProps {
+  readonly isPending: boolean;
+  readonly hasConflicts: boolean;
+  readonly onSave: () => void;
+  readonly onDiscard: () => void;
+}
+
+const SAVE_KEYS = navigator.platform.startsWith('Mac') ? '⌘S' : 'Ctrl S';
+
+/** At the bottom of the page while something is not saved. */
+export function SaveBar({ isPending, hasConflicts, onSave, onDiscard }: SaveBarProps) {
+  const t = useTexts();
+  const { faults } = useEditing();
+  const count = Object.keys(faults).length;
+  return (
+    <section className="save-bar" aria-label={t.common.unsaved}>
+      <span className={count > 0 ? 'fault' : 'muted'} role="status">
+        {count > 0 ? t.product.refused(count) : t.common.unsaved}
+      </span>
+      <Button onPress={onDiscard} isDisabled={isPending}>
+        {t.common.discard}
+      </Button>
+      <Button
+        kind="primary"
+        onPress={onSave}
+        isPending={isPending}
+        isDisabled={hasConflicts}
+        aria-keyshortcuts="Meta+S Control+S"
+      >
+        {t.common.save} <kbd>{SAVE_KEYS}</kbd>
+      </Button>
+    </section>
+  );
+}
+
+interface ConflictsProps {
+  readonly conflicts: readonly Conflict<Fields>[];
+  readonly onMine: (field: keyof Fields) => void;
+  readonly onTheirs: (field: keyof Fields) => void;
+}
+
+/** The fields that were changed here and by somebody else. Each waits for a decision. */
+export function Conflicts({ conflicts, onMine, onTheirs }: ConflictsProps) {
+  const t = useTexts();
+  const locale = useLocale();
+  const { values } = useEditing();
+  const { paths } = useListings();
+  const shown = (field: string, value: unknown): string =>
+    wordsFor(field, value, { t, locale, values, nameOf: (id) => paths.get(id) ?? id });
+  return (
+    <Banner tone="warn" title={t.product.conflict}>
+      <p>{t.product.conflictNote}</p>
+      <ul className="list stack tight">
+        {conflicts.map(({ field, mine, theirs }) => (
+          <li key={field} className="conflict" aria-label={fieldLabel(field, values, t)}>
+            <strong>{fieldLabel(field, values, t)}</strong>
+            <Button onPress={() => onMine(field)}>{t.product.keepMine(shown(field, mine))}</Button>
+            <Button onPress={() => onTheirs(field)}>{t.product.takeTheirs(shown(field, theirs))}</Button>
+          </li>
+        ))}
+      </ul>
+    </Banner>
+  );
+}
+
+function fieldLabel(field: string, values: Fields, t: Texts): string {
+  const labels: Readonly<Record<string, string>> = t.product.fieldNames;
+  if (field.startsWith('alt/')) return t.product.alt;
+  const [, key, cell] = /^variants\/(.*)\/(\w+)$/.exec(field) ?? [];
+  if (key === undefined || cell === undefined) return labels[field] ?? field;
+  const row = values.rows.find((each) => each.key === key);
+  const name = row ? rowName(row, usedOptions(values.options)) : '';
+  return t.product.cellOf(t.product.cells[cell as keyof typeof t.product.cells], name);
+}
+
+interface Shown {
+  readonly t: Texts;
+  readonly locale: string;
+  readonly values: Fields;
+  readonly nameOf: (id: string) => string;
+}
+
+const LENGTH_MAX = 80;
+
+function wordsFor(field: string, value: unknown, { t, locale, values, nameOf }: Shown): string {
+  if (value === null || value === undefined || value === '') return t.common.none;
+  if (field.endsWith('_amount')) return formatMoney(value as number, values.price_currency, locale);
+  if (/^(sale_|publish_|unpublish_)/.test(field)) return formatTime(value as string, locale);
+  if (field === 'description_html') return shortened(textOf(value as string));
+  if (field === 'listing_id') return nameOf(value as string);
+  if (field === 'listing_ids') return (value as string[]).map(nameOf).join(', ') || t.common.none;
+  if (field === 'options')
+    return (value as DraftOption[])
+      .map((each) => `${each.name}: ${each.values.map(({ name }) => name).join(', ')}`)
+      .join(' · ');
+  if (field === 'rows') return t.product.variantCount((value as Row[]).length);
+  if (field === 'media_ids') return t.product.pictureCount((value as string[]).length);
+  if (field.endsWith('attributes'))
+    return (
+      (value as Fields['attributes']).map((each) => `${each.name}: ${each.value}`).join(' · ') ||
+      t.common.none
+    );
+  if (field === 'visibility') return value === 'public' ? t.product.public : t.product.private;
+  if (typeof value === 'boolean') return value ? t.common.yes : t.common.no;
+  return shortened(Array.isArray(value) ? value.join(', ') : String(value));
+}
+
+const shortened = (text: string): string =>
+  text.length > LENGTH_MAX ? `${text.slice(0, LENGTH_MAX)}…` : text;
