@@ -125,10 +125,10 @@ export async function separatorOf(path: string): Promise<string> {
 }
 
 /**
- * Reads the records of a CSV file, the header first with the names of the mapping (`mapHeader`), without blank lines and without lines of separators only. The values
- * are separated by commas, semicolons or tabs (`dialectOf`). Returns a `BrokenRow` for lines that a missing quote has joined,
- * and ends with one if a quote is never closed. Throws `ImportFileError` if the file cannot be read, is empty or is not UTF-8,
- * or if a quote in its header is not closed.
+ * Reads the records of a CSV file, without blank lines and without lines of separators only. The first record is the header,
+ * with the names of the mapping (`mapHeader`). The values are separated by commas, semicolons or tabs (`dialectOf`). Returns a
+ * `BrokenRow` for lines that a missing quote has joined, and ends with one if a quote is never closed. Throws
+ * `ImportFileError` if the file cannot be read, is empty or is not UTF-8, or if a quote in its header is not closed.
  */
 export async function* readRecords(
   path: string,

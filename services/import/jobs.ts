@@ -438,8 +438,7 @@ const refused = (message: string): CatalogError => new CatalogError('import_refu
 function assertStart(step: ImportStep, { report, was_imported }: ImportJob): void {
   if (step === 'undo' && !was_imported)
     throw refused('The file was not imported, so there is nothing to undo');
-  if (step === 'import' && !report && !was_imported)
-    throw refused('The file has no preview; start one before the import');
+  if (step === 'import' && !report) throw refused('The file has no preview; start one before the import');
 }
 
 /** The beginning of the rows with an outcome in the file of rows. */
