@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { isCurrency } from '../../shared/catalog/input-rules';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { type ApiLimits, apiLimits } from '../../shared/kernel/config';
 import { parseId } from '../../shared/kernel/ids';
+import type { ColumnMapping } from '../import/csv';
 import { CliError, EXIT } from './invocation';
 
 /** Adds a command with the option `--json` to a command, such as `create` to `catalog store`. */
@@ -81,6 +83,15 @@ export function currencyArgument(text: string): string {
   if (!isCurrency(code))
     throw usageError(`Invalid --currency "${text}": expected an ISO 4217 code such as USD.`);
   return code;
+}
+
+/** Reads the columns of an import from a file. */
+export function columnsArgument(path: string): ColumnMapping {
+  try {
+    return z.record(z.string(), z.string().nullable()).parse(JSON.parse(readFileSync(path, 'utf8')));
+  } catch {
+    throw usageError(`Invalid --columns "${path}": expected a file with a JSON object of names.`);
+  }
 }
 
 const ISO_TIME = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);

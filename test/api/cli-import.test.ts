@@ -98,6 +98,20 @@ test('imports a Shopify export after a dry run; a repeated import changes nothin
     expect(await cli.json('projections', 'verify')).toMatchObject({ clean: true });
   }));
 
+test('columns with other names are mapped by a file', () =>
+  withShop(async ({ cli, store, file }) => {
+    const path = file('precios.csv', 'Nombre;Precio\nTaza;9,50\n');
+    const run = ['import', path, '--format', 'shopify', '--store', store, '--columns'];
+    const columns = file('columns.json', '{"Nombre":"Title","Precio":"Variant Price"}');
+    expect((await cli.json(...run, columns, '--dry-run')).preview).toMatchObject([
+      { title: 'Taza', price: { amount: 950 } },
+    ]);
+    expect(await cli.run(...run, path)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--columns'),
+    });
+  }));
+
 test('a product of Shopify is the publication of its handle, and a handle of another one is left out', () =>
   withShop(async ({ cli, store, file }) => {
     const run = (name: string, format: string, ...lines: string[]) =>

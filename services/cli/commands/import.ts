@@ -1,13 +1,14 @@
 import { type Command, Option } from 'commander';
 import { plainAmount } from '../../../shared/catalog/amounts';
 import { IMPORT_FORMATS, type ImportFormat } from '../../../shared/catalog/vocabulary';
+import type { ColumnMapping } from '../../import/csv';
 import { type ImportFrom, importFile } from '../../import/into-store';
 import type { RowNote } from '../../import/item';
 import { COUNTS, type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
 import { undoImport } from '../../import/undo';
 import { catchUpBeforeRead, waitForManyWrites } from '../catch-up';
 import { CliError, EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
-import { choiceOption, currencyArgument, storeOption, subcommand } from '../options';
+import { choiceOption, columnsArgument, currencyArgument, storeOption, subcommand } from '../options';
 import { withProgressBar } from '../progress';
 import { withInputFile } from '../stdin';
 import { fieldsTable, right, table } from '../table';
@@ -17,6 +18,7 @@ interface ImportOptions {
   readonly format: ImportFormat;
   readonly store: string;
   readonly currency?: string;
+  readonly columns?: ColumnMapping;
   readonly dryRun?: true;
   readonly overwrite?: true;
   readonly strict?: true;
@@ -40,6 +42,11 @@ export function importCommands(program: Command): void {
       '--currency <code>',
       'Currency of prices without one, as ISO 4217 code; default: that of the existing publication, else of the store, else USD',
       currencyArgument,
+    )
+    .option(
+      '--columns <file>',
+      'JSON object of names of CSV columns, each with the name of the known column that it is used as',
+      columnsArgument,
     )
     .option('--overwrite', 'Also overwrite fields that were changed by hand since the last import')
     .addOption(
@@ -131,6 +138,7 @@ async function importInto(
       ...{ store, path, dry_run, signal, on_progress },
       format: options.format,
       currency: options.currency,
+      columns: options.columns,
       overwrite: options.overwrite === true,
       images: options.images === 'fetch' ? fetched : 'skip',
       ...(kinds && { kinds }),
