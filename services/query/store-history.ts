@@ -3,6 +3,7 @@ import type { Position, RecordedEvent } from '../../shared/catalog/events/envelo
 import { parseStreamName } from '../../shared/catalog/events/envelope';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
+import { endLongTurn } from '../../shared/kernel/async';
 import { hasUnknownOwner } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 import { markOf, offsetOf } from '../../shared/ports/log-offset';
@@ -96,6 +97,7 @@ async function newestWrites(
   let next: RecordedEvent | undefined;
   let own = 0;
   for (let examined = 0; ; ) {
+    await endLongTurn();
     const page = await events.readBackwards(PAGE_EVENTS, next?.position ?? before);
     if (page.length === 0) return { writes, next: undefined };
     for (const event of page) {
