@@ -44,6 +44,7 @@ test('contains what runs, and neither sources nor tests', () => {
   const others = packed.files.filter(
     (path) =>
       !/^dist\/(services|shared|projections)\/.*\.m?js$/.test(path) &&
+      !/^dist\/services\/web\/console\/(index\.html|assets\/[\w.-]+\.(css|svg|woff2))$/.test(path) &&
       !/^shared\/client\/dist\/(esm\/)?[\w-]+\.(js|d\.ts)$/.test(path) &&
       !/^services\/demo\/pictures\/[\w-]+\.jpg$|^docs\/site\/dist\//.test(path),
   );
