@@ -3,6 +3,8 @@ import { useEffect } from 'react';
 import { useApi } from './api';
 
 const PAUSE_AFTER_ERROR_MS = 10_000;
+/** While many things change, reads are repeated once in this time. */
+const PAUSE_MS = 1_000;
 
 /**
  * Follows the changes of the store while the page is visible, and marks what they concern as outdated. The first part of a
@@ -14,13 +16,25 @@ export function useLiveChanges(): void {
   const queries = useQueryClient();
   useEffect(() => {
     let stopped = new AbortController();
+    const outdated = new Set<string>();
+    let is_busy = false;
+    const invalidate = async () => {
+      if (is_busy) return;
+      is_busy = true;
+      while (outdated.size > 0) {
+        const kinds = [...outdated, 'changes'];
+        outdated.clear();
+        await Promise.all(kinds.map((kind) => queries.invalidateQueries({ queryKey: [kind] })));
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+      is_busy = false;
+    };
     const follow = async ({ signal }: AbortController): Promise<void> => {
       while (!signal.aborted) {
         try {
           for await (const { resource } of client.store.changes({ after: 'now' }, { signal })) {
-            const kind = RESOURCES[resource];
-            await queries.invalidateQueries({ queryKey: [kind] });
-            await queries.invalidateQueries({ queryKey: ['changes'] });
+            outdated.add(RESOURCES[resource]);
+            void invalidate();
           }
         } catch {
           await new Promise((resolve) => setTimeout(resolve, PAUSE_AFTER_ERROR_MS));
