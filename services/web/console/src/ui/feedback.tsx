@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import {
   Button as AriaButton,
   ProgressBar as AriaProgressBar,
+  Text,
   UNSTABLE_Toast as Toast,
   UNSTABLE_ToastContent as ToastContent,
   UNSTABLE_ToastQueue as ToastQueue,
@@ -171,7 +172,9 @@ export function Messages() {
     <ToastRegion queue={messages} className="messages" aria-label={t.common.messages}>
       {({ toast }) => (
         <Toast toast={toast} className={`message ${toast.content.tone}`}>
-          <ToastContent className="message-text">{toast.content.text}</ToastContent>
+          <ToastContent className="message-text">
+            <Text slot="title">{toast.content.text}</Text>
+          </ToastContent>
           {toast.content.undo && (
             <Button
               kind="quiet"
