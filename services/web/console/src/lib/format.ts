@@ -32,12 +32,14 @@ const decimalsOf = (currency: string): number =>
   numberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
 
 /**
- * Parses an amount as people type or paste it: `1,250.50`, `1.250,50`, `$12`. Returns hundredths, null for an empty text, and
+ * Parses an amount as people type or paste it: `1,250.50`, `1.250,50`, `S/ 12`, `12 €`. Returns hundredths, null for an empty text, and
  * undefined if the text is no amount of the currency.
  */
 export function parseMoney(text: string, currency: string | undefined): number | null | undefined {
-  const bare = text.replace(/[\s\u00a0\u202f'’]|\p{Sc}|^[A-Z]{3}|[A-Z]{3}$/gu, '');
-  if (bare === '') return null;
+  const typed = text.replace(/[\s\u00a0\u202f'’]/gu, '');
+  if (typed === '') return null;
+  // Such as `S/`, `US$`, `Bs.`, `EUR` before the digits, and `€` or `kr` after them.
+  const bare = typed.replace(/^[\p{L}\p{Sc}]{1,3}[./]?(?=\d)|(?<=\d)[\p{L}\p{Sc}]{1,3}\.?$/gu, '');
   if (!/^\d[\d.,]*$/.test(bare)) return undefined;
   const last = Math.max(bare.lastIndexOf('.'), bare.lastIndexOf(','));
   const decimals = last === -1 ? '' : bare.slice(last + 1);
