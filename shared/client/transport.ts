@@ -83,7 +83,7 @@ export class Transport {
     const attempt = async (): Promise<Outcome> => {
       const token = await this.tokens.token(call.options?.signal);
       const outcome = await this.send(operation, { ...call, query }, { authorization: `Bearer ${token}` });
-      if (is_renewed || !isTokenRejected(outcome)) return outcome;
+      if (is_renewed || !isTokenRejected(outcome, this.api_key === undefined)) return outcome;
       is_renewed = true;
       this.tokens.discard(token);
       return attempt();
@@ -133,11 +133,15 @@ function queryText(query: object = {}): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Whether the service rejected only the token. The request may then succeed with a new token. */
-function isTokenRejected(outcome: Outcome): boolean {
+/**
+ * Whether the service rejected only the token. The request may then succeed with a new token. `has_get_token`: the next token
+ * may belong to another key, so that it also replaces a token whose key was revoked.
+ */
+function isTokenRejected(outcome: Outcome, has_get_token: boolean): boolean {
   if ('lost' in outcome || outcome.status !== 401) return false;
   const { code } = new CatalogApiError(outcome.status, outcome.headers, outcome.body);
-  return code === 'TOKEN_EXPIRED' || code === 'TOKEN_INVALID';
+  const is_revoked = code === 'REVOKED_API_KEY';
+  return code === 'TOKEN_EXPIRED' || code === 'TOKEN_INVALID' || (is_revoked && has_get_token);
 }
 
 /**

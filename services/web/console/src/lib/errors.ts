@@ -20,10 +20,12 @@ export function messageOf(error: unknown, t: Texts): string {
 }
 
 /** Returns the reason why each field was refused, by the name of the field, such as `price_amount` or `variants.3.sku`. */
-export function fieldErrorsOf(error: unknown): Readonly<Record<string, string>> {
+export function fieldErrorsOf(error: unknown, t: Texts): Readonly<Record<string, string>> {
   if (!(error instanceof CatalogApiError)) return {};
-  const faults = error.details?.errors ?? (error.details ? [error.details] : []);
   return Object.fromEntries(
-    faults.flatMap(({ field, constraint }) => (field ? [[field, constraint ?? error.message]] : [])),
+    (error.details?.errors ?? []).map(({ field, constraint, code }) => {
+      if (code === 'CONFLICT') return [field, t.errors.taken];
+      return [field, code === 'FIELD_REQUIRED' ? t.errors.required : t.errors.expected(constraint)];
+    }),
   );
 }

@@ -31,10 +31,13 @@ export const en = {
   errors: {
     changedMeanwhile: 'Somebody has changed this meanwhile. Look at the changes, then save again.',
     connection: 'The service does not answer. What you typed is kept.',
+    expected: (constraint: string) => `Expected ${constraint}`,
     noAmount: 'Type an amount such as 12.50',
     noNumber: 'Type a whole number',
     notAllowed: 'Your key may not do this.',
     notFound: 'This does not exist any more.',
+    required: 'This is needed.',
+    taken: 'Something else in the store has this already.',
     tooMany: 'Too many requests. Try again in a moment.',
     unavailable: 'The service cannot do this at the moment. Try again.',
     unknown: 'Something went wrong in this page. Reload it; what you typed is kept.',

@@ -32,10 +32,13 @@ export const es: Texts = {
   errors: {
     changedMeanwhile: 'Otra persona cambió esto mientras tanto. Revisa los cambios y guarda de nuevo.',
     connection: 'El servicio no responde. Lo que escribiste se conserva.',
+    expected: (constraint) => `Se espera: ${constraint}`,
     noAmount: 'Escribe un importe como 12,50',
     noNumber: 'Escribe un número entero',
     notAllowed: 'Tu clave no permite hacer esto.',
     notFound: 'Esto ya no existe.',
+    required: 'Hace falta.',
+    taken: 'Algo más en la tienda ya lo tiene.',
     tooMany: 'Demasiadas solicitudes. Inténtalo de nuevo en un momento.',
     unavailable: 'El servicio no puede hacer esto en este momento. Inténtalo de nuevo.',
     unknown: 'Algo falló en esta página. Vuelve a cargarla; lo que escribiste se conserva.',

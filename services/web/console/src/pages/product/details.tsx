@@ -17,11 +17,11 @@ import {
   TextField,
 } from '../../ui/fields';
 import { Card, FieldRow } from '../../ui/layout';
+import { Thumb } from '../../ui/thumb';
 import { Attributes as AttributesField } from './attributes';
 import { useEditing } from './editing';
 import { cellField, type Fields } from './fields';
 import { ListingsField } from './listings-field';
-import { Thumb } from './pictures';
 import { textOf } from './plain-text';
 
 const RichText = lazy(() => import('./rich-text'));
@@ -95,13 +95,22 @@ export function Price() {
           )}
         </p>
       )}
-      <FieldRow>
+      <div className="field-row narrow">
         {rows.length === 0 && <MoneyField label={t.product.price} {...money('price_amount')} isRequired />}
         <MoneyField
           label={t.product.cells.compare_at_amount}
           hint={t.product.compareHint}
           {...money('compare_at_amount')}
         />
+        {rows.length === 0 && (
+          <NumberField
+            label={t.product.cells.quantity_available}
+            hint={t.product.stockHint}
+            value={values.quantity_available}
+            onChange={set('quantity_available')}
+            fault={faults.quantity_available}
+          />
+        )}
         <ComboBox
           label={t.product.currency}
           value={currency}
@@ -109,8 +118,8 @@ export function Price() {
           fault={faults.price_currency}
           options={CURRENCIES}
         />
-      </FieldRow>
-      <FieldRow>
+      </div>
+      <div className="field-row wide">
         <MoneyField label={t.product.cells.sale_price_amount} {...money('sale_price_amount')} />
         <DateTimeField
           label={t.product.saleFrom}
@@ -124,18 +133,7 @@ export function Price() {
           onChange={set('sale_to')}
           fault={faults.sale_to}
         />
-      </FieldRow>
-      {rows.length === 0 && (
-        <FieldRow>
-          <NumberField
-            label={t.product.cells.quantity_available}
-            hint={t.product.stockHint}
-            value={values.quantity_available}
-            onChange={set('quantity_available')}
-            fault={faults.quantity_available}
-          />
-        </FieldRow>
-      )}
+      </div>
       <div className="row switches">
         <Switch isSelected={values.free_shipping === true} onChange={set('free_shipping')}>
           {t.product.freeShipping}

@@ -2,12 +2,12 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useApi } from '../../lib/api';
 import { ChangeWords } from '../../lib/change-words';
 import { formatAgo, formatTime } from '../../lib/format';
+import { useListings } from '../../lib/listings';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
 import { Badge, EmptyState, ErrorState, Loading } from '../../ui/feedback';
 import { Dialog } from '../../ui/overlay';
 import { useEditing } from './editing';
-import { useListings } from './listings-field';
 import { rowName, usedOptions } from './matrix';
 
 const PAGE_LENGTH = 30;
@@ -25,7 +25,7 @@ export function HistoryPanel({ id, onRevert, isPending, onClose }: HistoryPanelP
   const locale = useLocale();
   const { client } = useApi();
   const { product } = useEditing();
-  const { paths } = useListings();
+  const { tree } = useListings();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
     queryKey: ['changes', 'publication', id],
     initialPageParam: undefined as string | undefined,
@@ -37,7 +37,7 @@ export function HistoryPanel({ id, onRevert, isPending, onClose }: HistoryPanelP
   const options = usedOptions(product.fields.options);
   const nameOf = (named: string): string | undefined => {
     const row = product.fields.rows.find(({ key }) => key === named);
-    return row ? rowName(row, options) : paths.get(named);
+    return row ? rowName(row, options) : tree?.byId.get(named)?.listing.name;
   };
   return (
     <Dialog title={t.history.title} size="side" isOpen onClose={onClose}>

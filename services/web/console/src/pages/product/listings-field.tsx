@@ -1,7 +1,5 @@
-import { useQuery } from '@tanstack/react-query';
-import type { Listing } from 'catalog-client';
-import { useMemo, useState } from 'react';
-import { useApi } from '../../lib/api';
+import { useState } from 'react';
+import { pathText, useListings, withDescendants } from '../../lib/listings';
 import { useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
 import { Badge } from '../../ui/feedback';
@@ -10,32 +8,15 @@ import { useEditing } from './editing';
 
 const LISTINGS_MAX = 21;
 
-/** Returns the listings of the store, and the path of each in the tree: `Clothes › Shirts`. */
-export function useListings() {
-  const { client } = useApi();
-  const { data = [] } = useQuery({
-    queryKey: ['listings', 'all'],
-    queryFn: () => client.listings.list({ visibility: 'all', sort: 'name', order: 'asc' }).all(),
-  });
-  return useMemo(() => {
-    const by_id = new Map(data.map((listing) => [listing.id, listing]));
-    const pathOf = (listing: Listing): string => {
-      const above = listing.parent_id ? by_id.get(listing.parent_id) : undefined;
-      return above ? `${pathOf(above)} › ${listing.name}` : listing.name;
-    };
-    const paths = new Map(data.map((listing) => [listing.id, pathOf(listing)]));
-    const options = [...paths]
-      .map(([id, label]) => ({ id, label }))
-      .sort((a, b) => a.label.localeCompare(b.label));
-    return { paths, options };
-  }, [data]);
-}
-
 /** The listings that contain the product. The first that is chosen is the main one. */
 export function ListingsField() {
   const t = useTexts();
   const { values, change, faults } = useEditing();
-  const { paths, options } = useListings();
+  const { tree } = useListings();
+  const options = (tree?.tops ?? [])
+    .flatMap(withDescendants)
+    .map((node) => ({ id: node.id, label: pathText(node) }));
+  const nameOf = (id: string): string => options.find((option) => option.id === id)?.label ?? '…';
   const [text, setText] = useState('');
   const { listing_id, listing_ids } = values;
   const chosen = [...(listing_id ? [listing_id] : []), ...listing_ids];
@@ -47,7 +28,7 @@ export function ListingsField() {
         <ul className="list stack tight" aria-label={t.product.listings}>
           {chosen.map((id, index) => (
             <li key={id} className="chosen-listing">
-              <span dir="auto">{paths.get(id) ?? '…'}</span>
+              <span dir="auto">{nameOf(id)}</span>
               {index === 0 ? (
                 <Badge>{t.product.mainListing}</Badge>
               ) : (
@@ -56,7 +37,7 @@ export function ListingsField() {
                 </Button>
               )}
               <IconButton
-                label={t.common.removeNamed(paths.get(id) ?? '')}
+                label={t.common.removeNamed(nameOf(id))}
                 icon="close"
                 onPress={() => save(chosen.filter((each) => each !== id))}
               />

@@ -19,6 +19,7 @@ import { TextField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
 import { Card } from '../../ui/layout';
 import { Dialog, Menu } from '../../ui/overlay';
+import { focusOf } from '../../ui/thumb';
 import { useEditing } from './editing';
 
 export const PICTURES_MAX = 50;
@@ -31,16 +32,6 @@ const PREVIEW_PIXELS = 240;
 /** The smallest picture of a media that is at least as wide as a tile. */
 export const thumbOf = (media: Media | undefined): string | undefined =>
   media?.variants.find(({ name }) => name === 'small')?.url ?? media?.url ?? media?.placeholder;
-
-/** A picture in a square, or an empty square. */
-export const Thumb = ({ media, alt = '' }: { readonly media: Media | undefined; readonly alt?: string }) => {
-  const source = thumbOf(media);
-  return (
-    <span className="thumb">
-      {source ? <img src={source} alt={alt} loading="lazy" /> : <Icon name="media" />}
-    </span>
-  );
-};
 
 /** Returns the media of the product that are known, by id. Reads those that were uploaded and are not saved with it yet. */
 export function usePictures(ids: readonly string[], known: readonly Media[]): ReadonlyMap<string, Media> {
@@ -221,7 +212,13 @@ export function Pictures() {
           const alt = values[`alt/${id}`];
           return (
             <GridListItem id={id} textValue={alt || t.product.pictureOf(place + 1)} className="picture-tile">
-              <Thumb media={media} />
+              <span className="tile">
+                {thumbOf(media) ? (
+                  <img src={thumbOf(media)} alt="" style={focusOf(media)} />
+                ) : (
+                  <Icon name="media" size={24} />
+                )}
+              </span>
               {place === 0 && <Badge>{t.product.mainPicture}</Badge>}
               {media?.status === 'failed' && <Badge tone="bad">{t.product.pictureFailed}</Badge>}
               {!alt && media?.status === 'ready' && <Badge tone="warn">{t.product.noAlt}</Badge>}
@@ -283,7 +280,7 @@ export function Pictures() {
         <ul className="list stack tight" aria-label={t.product.uploads}>
           {uploads.sending.map(({ id, name, state, preview, fault }) => (
             <li key={id} className="upload">
-              <span className="thumb">{preview ? <img src={preview} alt="" /> : <Icon name="media" />}</span>
+              <span className="tile">{preview ? <img src={preview} alt="" /> : <Icon name="media" />}</span>
               {state === 'refused' ? (
                 <span className="fault" role="alert">
                   <strong dir="auto">{name}</strong>: {fault}

@@ -2,11 +2,14 @@ import { useState } from 'react';
 import { formatMoney } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Badge } from '../../ui/feedback';
+import { Icon } from '../../ui/icon';
 import { Dialog } from '../../ui/overlay';
+import { Thumb } from '../../ui/thumb';
 import { useEditing } from './editing';
 import { cellsOf } from './fields';
 import { usedOptions } from './matrix';
-import { Thumb, thumbOf } from './pictures';
+import { thumbOf } from './pictures';
+import './rich-text.css';
 
 /** Shows the product with its unsaved changes as the shop would. */
 export function Preview({ onClose }: { readonly onClose: () => void }) {
@@ -37,12 +40,16 @@ export function Preview({ onClose }: { readonly onClose: () => void }) {
     <Dialog title={t.product.preview} size="large" isOpen onClose={onClose}>
       <article className="preview">
         <div className="stack tight">
-          {shown_id && (
+          {shown_id ? (
             <img
               className="large-picture"
               src={pictures.get(shown_id)?.url ?? thumbOf(pictures.get(shown_id))}
               alt={values[`alt/${shown_id}`] ?? ''}
             />
+          ) : (
+            <span className="tile">
+              <Icon name="media" size={28} />
+            </span>
           )}
           {values.media_ids.length > 1 && (
             <div className="row">
@@ -55,7 +62,7 @@ export function Preview({ onClose }: { readonly onClose: () => void }) {
                   aria-pressed={id === shown_id}
                   onClick={() => setShown(id)}
                 >
-                  <Thumb media={pictures.get(id)} />
+                  <Thumb media={pictures.get(id)} size={56} />
                 </button>
               ))}
             </div>

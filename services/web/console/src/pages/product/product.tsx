@@ -12,6 +12,8 @@ import { Button, IconButton } from '../../ui/button';
 import { Badge, EmptyState, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
 import { Card, Columns, Page } from '../../ui/layout';
 import { Menu } from '../../ui/overlay';
+import { SaveBar } from '../../ui/save-bar';
+import { Conflicts } from './conflicts';
 import {
   AttributesCard,
   Organisation,
@@ -29,7 +31,6 @@ import { Options } from './options';
 import { Pictures, usePictures, useUploads } from './pictures';
 import { Preview } from './preview';
 import { readProduct } from './read-product';
-import { Conflicts, SaveBar } from './save-bar';
 import { Variants } from './variants';
 import './product.css';
 
@@ -141,7 +142,7 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
       } catch (error) {
         const is_outdated = error instanceof CatalogApiError && error.status === 412;
         if (!is_outdated || attempt === ATTEMPTS_MAX) {
-          setFaults(faultsOf(fieldErrorsOf(error), values.rows));
+          setFaults(faultsOf(fieldErrorsOf(error, t), values.rows));
           throw error;
         }
         current = await reload();
@@ -172,7 +173,7 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
       if (is_new) navigate(`/products/${saved_id}`, { replace: true });
     },
     onError: (error) => {
-      if (Object.keys(fieldErrorsOf(error)).length === 0) sayFailed(messageOf(error, t));
+      if (Object.keys(fieldErrorsOf(error, t)).length === 0) sayFailed(messageOf(error, t));
     },
   });
   const act = useMutation({
@@ -186,8 +187,9 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
   };
   const remove = () =>
     act.mutate(async () => {
-      await client.publications.delete(id);
+      // Otherwise, this page would read what does not exist any more.
       navigate('/products');
+      await client.publications.delete(id);
       say(t.product.deleted(product.fields.title), async () => {
         await client.publications.restore(id);
         queries.removeQueries({ queryKey: keyOf(id) });
@@ -214,18 +216,7 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
     });
 
   const is_saving = save.isPending;
-  const canSave = draft.is_changed && !is_saving && conflicts.length === 0;
-  const onSaveKey = useRef(() => {});
-  onSaveKey.current = () => canSave && save.mutate();
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== 's' || !(event.metaKey || event.ctrlKey)) return;
-      event.preventDefault();
-      onSaveKey.current();
-    };
-    addEventListener('keydown', onKey);
-    return () => removeEventListener('keydown', onKey);
-  }, []);
+  const fault_count = Object.keys(faults).length;
   const sendFiles = useRef((_: readonly File[]) => {});
   sendFiles.current = (files) => uploads.send(files, t);
   useEffect(() => {
@@ -319,24 +310,28 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
             <Texts />
             <Pictures />
             <Price />
+            <AttributesCard />
           </Columns>
           <Card title={t.product.variants} hint={t.product.variantsHint}>
             <Options />
             <Variants />
           </Card>
-          <Columns side={is_new ? null : <Related id={id} />}>
-            <AttributesCard />
+          {is_new ? (
             <SearchEngines />
-          </Columns>
+          ) : (
+            <Columns side={<Related id={id} />}>
+              <SearchEngines />
+            </Columns>
+          )}
         </div>
-        {(draft.is_changed || is_saving) && (
-          <SaveBar
-            isPending={is_saving}
-            hasConflicts={conflicts.length > 0}
-            onSave={() => canSave && save.mutate()}
-            onDiscard={discard}
-          />
-        )}
+        <SaveBar
+          isChanged={draft.is_changed || is_saving}
+          isPending={is_saving}
+          isBlocked={conflicts.length > 0}
+          fault={fault_count > 0 ? t.product.refused(fault_count) : undefined}
+          onSave={save.mutate}
+          onDiscard={discard}
+        />
         {panel === 'preview' && <Preview onClose={() => setPanel(undefined)} />}
         {panel === 'history' && (
           <HistoryPanel

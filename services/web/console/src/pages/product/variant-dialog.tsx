@@ -4,11 +4,11 @@ import { Button } from '../../ui/button';
 import { Checkbox, MoneyField, NumberField, TextField } from '../../ui/fields';
 import { FieldRow } from '../../ui/layout';
 import { Dialog } from '../../ui/overlay';
+import { Thumb } from '../../ui/thumb';
 import { Attributes } from './attributes';
 import { useEditing } from './editing';
 import { type Cells, cellChange, cellField, cellsOf } from './fields';
 import type { Row } from './matrix';
-import { Thumb } from './pictures';
 
 interface VariantDialogProps {
   readonly row: Row | undefined;
@@ -121,10 +121,11 @@ export function PicturePicker({ value, onChange }: PicturePickerProps) {
         {({ id, index }) => (
           <ListBoxItem
             id={id}
+            aria-label={values[`alt/${id}`] || t.product.pictureOf(index + 1)}
             textValue={values[`alt/${id}`] || t.product.pictureOf(index + 1)}
             className="picture-choice"
           >
-            <Thumb media={pictures.get(id)} alt={values[`alt/${id}`] || t.product.pictureOf(index + 1)} />
+            <Thumb media={pictures.get(id)} size={64} />
           </ListBoxItem>
         )}
       </ListBox>

@@ -15,11 +15,11 @@ import { Button, IconButton } from '../../ui/button';
 import { say } from '../../ui/feedback';
 import { Checkbox, SearchField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
+import { Thumb } from '../../ui/thumb';
 import { BulkDialog } from './bulk-dialog';
 import { useEditing } from './editing';
 import { cellChange, cellField, type Fields } from './fields';
 import { type DraftOption, isNew, type Row, rowName, usedOptions } from './matrix';
-import { Thumb } from './pictures';
 import { type CellKind, COLUMNS, parseCell, shownCell, type VariantColumn } from './variant-columns';
 import { VariantDialog } from './variant-dialog';
 
@@ -202,7 +202,9 @@ export function Variants() {
                       is_selected,
                     )
                   }
-                />
+                >
+                  <span className="phone-only">{t.product.selectAll}</span>
+                </Checkbox>
               </td>
               <th>{t.product.variant}</th>
               {columns.map(({ cell, kind }) => (
@@ -276,7 +278,7 @@ export function Variants() {
                       aria-label={t.product.editVariant(line.name)}
                       onClick={() => setEdited(line.key)}
                     >
-                      <Thumb media={media_id ? pictures.get(media_id) : undefined} />
+                      <Thumb media={media_id ? pictures.get(media_id) : undefined} size={28} />
                       <span dir="auto" className="truncate">
                         {line.name}
                       </span>

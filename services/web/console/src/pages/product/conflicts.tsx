@@ -1,48 +1,13 @@
 import type { Conflict } from '../../lib/draft';
 import { formatMoney, formatTime } from '../../lib/format';
+import { type ListingTree, pathText, useListings } from '../../lib/listings';
 import { type Texts, useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
 import { Banner } from '../../ui/feedback';
 import { useEditing } from './editing';
 import type { Fields } from './fields';
-import { useListings } from './listings-field';
 import { type DraftOption, type Row, rowName, usedOptions } from './matrix';
 import { textOf } from './plain-text';
-
-interface SaveBarProps {
-  readonly isPending: boolean;
-  readonly hasConflicts: boolean;
-  readonly onSave: () => void;
-  readonly onDiscard: () => void;
-}
-
-const SAVE_KEYS = navigator.platform.startsWith('Mac') ? '⌘S' : 'Ctrl S';
-
-/** At the bottom of the page while something is not saved. */
-export function SaveBar({ isPending, hasConflicts, onSave, onDiscard }: SaveBarProps) {
-  const t = useTexts();
-  const { faults } = useEditing();
-  const count = Object.keys(faults).length;
-  return (
-    <section className="save-bar" aria-label={t.common.unsaved}>
-      <span className={count > 0 ? 'fault' : 'muted'} role="status">
-        {count > 0 ? t.product.refused(count) : t.common.unsaved}
-      </span>
-      <Button onPress={onDiscard} isDisabled={isPending}>
-        {t.common.discard}
-      </Button>
-      <Button
-        kind="primary"
-        onPress={onSave}
-        isPending={isPending}
-        isDisabled={hasConflicts}
-        aria-keyshortcuts="Meta+S Control+S"
-      >
-        {t.common.save} <kbd>{SAVE_KEYS}</kbd>
-      </Button>
-    </section>
-  );
-}
 
 interface ConflictsProps {
   readonly conflicts: readonly Conflict<Fields>[];
@@ -55,9 +20,9 @@ export function Conflicts({ conflicts, onMine, onTheirs }: ConflictsProps) {
   const t = useTexts();
   const locale = useLocale();
   const { values } = useEditing();
-  const { paths } = useListings();
+  const { tree } = useListings();
   const shown = (field: string, value: unknown): string =>
-    wordsFor(field, value, { t, locale, values, nameOf: (id) => paths.get(id) ?? id });
+    wordsFor(field, value, { t, locale, values, nameOf: (id) => listingName(tree, id) });
   return (
     <Banner tone="warn" title={t.product.conflict}>
       <p>{t.product.conflictNote}</p>
@@ -118,3 +83,8 @@ function wordsFor(field: string, value: unknown, { t, locale, values, nameOf }: 
 
 const shortened = (text: string): string =>
   text.length > LENGTH_MAX ? `${text.slice(0, LENGTH_MAX)}…` : text;
+
+const listingName = (tree: ListingTree | undefined, id: string): string => {
+  const node = tree?.byId.get(id);
+  return node ? pathText(node) : '…';
+};
