@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { revokeApiKey } from '../../services/command/api-key';
 import type { CatalogClient } from '../../shared/client';
@@ -7,6 +9,7 @@ import { openConsole, signIn } from '../support/console';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { flatPicture } from '../support/pictures';
 import { describeWithProgram } from '../support/programs';
+import { makeTempDir } from '../support/temp-dir';
 
 /** A key is drawn in less than this, on a machine that runs other tests too. */
 const KEY_MS_MAX = 250;
@@ -234,6 +237,59 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     const variants = await client.publications.variants(id).all();
     expect(variants.map(({ sku }) => sku)).toEqual(numbers.map((n) => `SKU-${n}`));
     expect(variants.at(-1)?.price_amount).toBe(123_450);
+  });
+
+  test('pictures are dropped from the computer, and dragged or moved by keys into their order', async () => {
+    const page = await open('/products/new');
+    await page.getByLabel('Title', { exact: true }).fill('タイトル');
+    await page.getByRole('textbox', { name: 'Price', exact: true }).fill('10');
+    const folder = makeTempDir();
+    const names = ['one.png', 'two.png', 'three.png', 'manual.pdf'];
+    const files = names.map((name) => join(folder.path, name));
+    for (const file of files) {
+      const bytes = await flatPicture('png', { width: 300, height: 300 });
+      writeFileSync(file, file.endsWith('.png') ? bytes : '%PDF');
+    }
+    const box = (await page.getByText('Drop pictures here').boundingBox())!;
+    const devtools = await page.context().newCDPSession(page);
+    for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+      await devtools.send('Input.dispatchDragEvent', {
+        type,
+        x: box.x + 5,
+        y: box.y + 5,
+        data: { items: [], files, dragOperationsMask: 1 },
+      });
+    await page.getByText('manual.pdf').waitFor();
+    await page.getByRole('button', { name: 'Move picture 3' }).waitFor();
+    await save(page);
+    const [one, two, three] = (await readAgain(idOf(page))).media_ids;
+    await page.getByRole('row', { name: 'Picture 1' }).focus();
+    for (const key of ['End', 'Tab', 'Enter', 'ArrowUp', 'ArrowUp', 'Enter']) await page.keyboard.press(key);
+    await save(page);
+    expect((await readAgain(idOf(page))).media_ids).toEqual([three, one, two]);
+    await page
+      .getByRole('row')
+      .nth(2)
+      .dragTo(page.getByRole('row').nth(0), { targetPosition: { x: 5, y: 60 } });
+    await save(page);
+    expect((await readAgain(idOf(page))).media_ids).toEqual([two, three, one]);
+    folder.remove();
+  });
+
+  test('a description keeps the formats that have no button', async () => {
+    const html =
+      '<h2>Care</h2><table><tbody><tr><th><p>Wash</p></th><td colspan="2"><p>30°</p></td></tr></tbody></table>' +
+      '<p>H<sub>2</sub>O <small>only</small> <a rel="noopener nofollow" href="https://example.com">more</a></p><ol start="3"><li><p>dry</p></li></ol>';
+    const { id } = await newTea({ description_html: html });
+    const page = await open(`/products/${id}`);
+    const text = page.getByRole('textbox', { name: 'Description', exact: true });
+    await text.press('ControlOrMeta+End');
+    await text.pressSequentially(' flat');
+    await save(page);
+    const saved = await readAgain(id);
+    const normal = (each: string) => each.replace(/<a [^>]*>/g, '<a>');
+    expect(normal(saved.description_html!)).toBe(normal(html.replace('dry', 'dry flat')));
+    expect(saved.description).toBe('Care\nWash\n30°\nH2O only more\ndry flat');
   });
 
   test('pictures are ordered, described, given to variants, and removed with an undo', async () => {

@@ -5,7 +5,7 @@ import type { DraftAttribute } from './fields';
 
 const TYPES = ['text', 'number', 'boolean', 'list'] as const;
 const EMPTY_VALUES = { text: '', number: '', boolean: 'true', list: [] } as const;
-export const ATTRIBUTES_MAX = 50;
+const ATTRIBUTES_MAX = 50;
 
 interface AttributesProps {
   readonly value: readonly DraftAttribute[];

@@ -33,7 +33,7 @@ export interface Cells {
   readonly attributes: readonly DraftAttribute[];
 }
 
-export const CELLS = [
+const CELLS = [
   'sku',
   'external_id',
   'barcode',

@@ -22,7 +22,7 @@ import { Dialog, Menu } from '../../ui/overlay';
 import { focusOf } from '../../ui/thumb';
 import { useEditing } from './editing';
 
-export const PICTURES_MAX = 50;
+const PICTURES_MAX = 50;
 const BYTES_MAX = 10_485_760;
 /** How many files are uploaded at the same time. */
 const PARALLEL_MAX = 3;
@@ -52,7 +52,7 @@ export function usePictures(ids: readonly string[], known: readonly Media[]): Re
 }
 
 /** A file on its way. It leaves the list when its picture is among the pictures of the product. */
-export interface Sending {
+interface Sending {
   readonly id: string;
   readonly name: string;
   readonly state: 'waiting' | 'sending' | 'refused';
@@ -81,14 +81,11 @@ export function useUploads(add: (media: Media) => void) {
       queue.running.add(running);
     }
   };
-  const send = (files: readonly File[], t: Texts) => {
-    for (const file of files) {
+  /** Files beyond the `room` of the product are refused. */
+  const send = (files: readonly File[], t: Texts, room: number) => {
+    for (const [index, file] of files.entries()) {
       const id = crypto.randomUUID();
-      const fault = !TYPES.includes(file.type)
-        ? t.product.notPicture
-        : file.size > BYTES_MAX
-          ? t.product.tooLarge
-          : undefined;
+      const fault = refusalOf(file, index < room, t);
       const state = fault ? 'refused' : 'waiting';
       setSending((all) => [...all, { id, name: file.name, state, ...(fault && { fault }) }]);
       if (fault) continue;
@@ -117,6 +114,13 @@ export function useUploads(add: (media: Media) => void) {
   };
 }
 
+/** Returns why a file is not uploaded, undefined if it is. */
+function refusalOf(file: File, has_room: boolean, t: Texts): string | undefined {
+  if (!TYPES.includes(file.type)) return t.product.notPicture;
+  if (file.size > BYTES_MAX) return t.product.tooLarge;
+  return has_room ? undefined : t.product.tooManyPictures(PICTURES_MAX);
+}
+
 /** Returns a small picture of a file as an address, undefined if the browser cannot show it. */
 async function previewOf(file: File): Promise<string | undefined> {
   try {
@@ -132,7 +136,7 @@ async function previewOf(file: File): Promise<string | undefined> {
 }
 
 /** Returns the list with the items before or after another one, in their order. */
-export function moved<Item>(
+function moved<Item>(
   list: readonly Item[],
   items: readonly Item[],
   target: Item,
@@ -143,18 +147,26 @@ export function moved<Item>(
   return [...others.slice(0, place), ...list.filter((each) => items.includes(each)), ...others.slice(place)];
 }
 
+/** How many pictures can be added. */
+export const roomFor = (media_ids: readonly string[], sending: readonly Sending[]): number =>
+  PICTURES_MAX - media_ids.length - sending.filter(({ state }) => state !== 'refused').length;
+
 /** The pictures of the product: files are dropped here; the first picture is the main one. */
 export function Pictures() {
   const t = useTexts();
   const { values, change, faults, pictures, uploads } = useEditing();
   const [opened, setOpened] = useState<string>();
   const ids = values.media_ids;
-  const room = PICTURES_MAX - ids.length - uploads.sending.filter(({ state }) => state !== 'refused').length;
-  const send = (files: readonly File[]) => uploads.send(files.slice(0, Math.max(0, room)), t);
+  const room = roomFor(ids, uploads.sending);
+  const send = (files: readonly File[]) => uploads.send(files, t, room);
   const { dragAndDropHooks } = useDragAndDrop({
     getItems: (keys) => [...keys].map((key) => ({ 'text/plain': String(key) })),
     acceptedDragTypes: 'all',
-    getDropOperation: (_, types) => (types.has('text/plain') ? 'move' : 'copy'),
+    getDropOperation: (target, types) => {
+      if (!types.has('text/plain')) return 'copy';
+      // A picture is dropped between others.
+      return target.type === 'root' ? 'cancel' : 'move';
+    },
     onReorder: ({ keys, target }) =>
       change((now) => ({
         media_ids: moved(
@@ -194,6 +206,7 @@ export function Pictures() {
       <GridList
         aria-label={t.product.pictures}
         layout="grid"
+        keyboardNavigationBehavior="tab"
         className="picture-grid"
         items={ids.map((id) => ({ id }))}
         dependencies={[pictures, values]}

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { CatalogApiError } from 'catalog-client';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
 import { useDraft } from '../../lib/draft';
@@ -28,7 +28,7 @@ import { type Editing, EditingContext } from './editing';
 import { bodyOf, type Fields, faultsOf, newBodyOf, newProduct, type Product } from './fields';
 import { HistoryPanel } from './history-panel';
 import { Options } from './options';
-import { Pictures, usePictures, useUploads } from './pictures';
+import { Pictures, roomFor, usePictures, useUploads } from './pictures';
 import { Preview } from './preview';
 import { readProduct } from './read-product';
 import { Variants } from './variants';
@@ -218,7 +218,7 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
   const is_saving = save.isPending;
   const fault_count = Object.keys(faults).length;
   const sendFiles = useRef((_: readonly File[]) => {});
-  sendFiles.current = (files) => uploads.send(files, t);
+  sendFiles.current = (files) => uploads.send(files, t, roomFor(values.media_ids, uploads.sending));
   useEffect(() => {
     // A file that misses the pictures would replace the page.
     const onDrag = (event: DragEvent) => {
@@ -235,6 +235,17 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
   }, []);
 
   const editing: Editing = { product, values, change, faults, pictures, uploads };
+  // Up to 2,048 variants are drawn after what is typed elsewhere.
+  const drawn_later = useDeferredValue(editing);
+  const variants = useMemo(
+    () => (
+      <Card title={t.product.variants} hint={t.product.variantsHint}>
+        <Options />
+        <Variants />
+      </Card>
+    ),
+    [t],
+  );
   const others = is_new
     ? storedKeys(`draft/${store_id}/product/`)
         .map((key) => key.slice(key.lastIndexOf('/') + 1))
@@ -312,10 +323,7 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
             <Price />
             <AttributesCard />
           </Columns>
-          <Card title={t.product.variants} hint={t.product.variantsHint}>
-            <Options />
-            <Variants />
-          </Card>
+          <EditingContext value={drawn_later}>{variants}</EditingContext>
           {is_new ? (
             <SearchEngines />
           ) : (

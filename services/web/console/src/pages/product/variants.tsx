@@ -410,17 +410,26 @@ interface VariantCellProps {
   readonly onChange: (values: Partial<Fields>) => void;
 }
 
-/** A cell. Reports each text that is a value; another text stays until the cell is left. */
+/** A cell draws each key at once, and reports its value when the typing pauses: that draws much more. */
 const VariantCell = memo(function VariantCell(props: VariantCellProps) {
   const { id, column, label, caption, value, fallback, currency, locale, isInvalid, onChange } = props;
   const { cell, kind } = column;
   const shown = shownCell(kind, value, currency, locale);
-  const [text, setText] = useState(shown);
-  const [is_focused, setFocused] = useState(false);
-  const parsed = parseCell(kind, text, currency);
-  // A paste or another window may have changed the value meanwhile.
-  const typed = is_focused && (parsed === undefined || parsed === (value ?? null)) ? text : shown;
-  const is_refused = is_focused && parsed === undefined;
+  /** What is typed, while the cell has the focus. */
+  const [text, setText] = useState<string>();
+  const typing = useRef({ timer: 0, reported: value });
+  const report = (typed: string | undefined) => {
+    clearTimeout(typing.current.timer);
+    const parsed = typed === undefined ? undefined : parseCell(kind, typed, currency);
+    if (parsed === undefined || parsed === (value ?? null)) return;
+    typing.current.reported = parsed;
+    onChange(cellChange(id, cell, parsed));
+  };
+  useEffect(() => {
+    // A paste or another window has changed the value meanwhile.
+    if (value !== typing.current.reported) setText((now) => (now === undefined ? now : shown));
+    typing.current.reported = value;
+  }, [value, shown]);
   return (
     <td className="variant-cell">
       <span className="card-label" aria-hidden="true">
@@ -429,28 +438,36 @@ const VariantCell = memo(function VariantCell(props: VariantCellProps) {
       <input
         className={kind === 'text' ? 'input' : 'input number'}
         aria-label={label}
-        aria-invalid={isInvalid || is_refused || undefined}
+        aria-invalid={
+          isInvalid || (text !== undefined && parseCell(kind, text, currency) === undefined) || undefined
+        }
         data-cell={`${id}/${cell}`}
         dir={kind === 'text' ? 'auto' : undefined}
         inputMode={INPUT_MODES[kind]}
         autoComplete="off"
         placeholder={shownCell(kind, fallback, currency, locale)}
-        value={typed}
-        onFocus={() => {
-          setText(shown);
-          setFocused(true);
+        value={text ?? shown}
+        onFocus={() => setText(shown)}
+        onBlur={() => {
+          report(text);
+          setText(undefined);
         }}
-        onBlur={() => setFocused(false)}
+        onKeyDown={({ ctrlKey, metaKey }) => {
+          // Such as to save.
+          if (ctrlKey || metaKey) report(text);
+        }}
         onChange={({ target }) => {
           setText(target.value);
-          const parsed = parseCell(kind, target.value, currency);
-          if (parsed !== undefined) onChange(cellChange(id, cell, parsed));
+          clearTimeout(typing.current.timer);
+          typing.current.timer = window.setTimeout(() => report(target.value), PAUSE_MS);
         }}
       />
     </td>
   );
 });
 
+/** A pause in the typing. */
+const PAUSE_MS = 150;
 const INPUT_MODES = { text: 'text', money: 'decimal', number: 'numeric' } as const satisfies Record<
   CellKind,
   string
