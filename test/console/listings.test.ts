@@ -3,6 +3,7 @@ import type { CatalogClient, Listing } from '../../shared/client';
 import { useBrowser } from '../support/browser';
 import { openConsole } from '../support/console';
 import { type Harness, type Shop, startHarness } from '../support/harness';
+import { flatPicture } from '../support/pictures';
 import { describeWithProgram } from '../support/programs';
 import { waitFor } from '../support/wait-for';
 
@@ -85,5 +86,80 @@ describeWithProgram('chromium', 'the listings of a merchant', () => {
     await row(page, 'Shelf 5').getByRole('button', { name: 'Restore' }).click();
     await page.getByText('No deleted listings').waitFor();
     expect(await find('Shelf 5')).toBeDefined();
+  });
+
+  test('show their products, of which three are featured, ordered, and taken back', async () => {
+    const { id } = await client.listings.create({ name: 'Tea' });
+    const titles = ['Assam', 'Bancha', 'شاي أخضر', 'Darjeeling', '抹茶', LONG];
+    for (const title of titles)
+      await client.publications.create({ title, price_currency: 'PEN', price_amount: 900, listing_id: id });
+    await client.publications.create({ title: 'Earl Grey', price_currency: 'PEN', price_amount: 700 });
+    const featured = async () =>
+      (await client.listings.publications(id, { featured: true }).all()).map(({ title }) => title);
+    const featuredAre = (...expected: string[]) =>
+      waitFor(async () => JSON.stringify(await featured()) === JSON.stringify(expected), {
+        what: `${expected.join()} to be featured`,
+      });
+    const page = await openConsole(browser(), harness.url, shop.secret.key, `/listings/${id}`);
+    for (const title of ['Assam', '抹茶', 'شاي أخضر'])
+      await page.getByRole('button', { name: `Feature ${title}` }).click();
+    const list = page.getByRole('grid', { name: 'Featured products' });
+    const inList = (name: string) => list.getByRole('row', { name });
+    await page.getByText('3 featured products').waitFor();
+    await featuredAre('Assam', '抹茶', 'شاي أخضر');
+    await inList('شاي أخضر').focus();
+    await page.keyboard.press('Alt+ArrowUp');
+    await page.keyboard.press('Alt+ArrowUp');
+    await featuredAre('شاي أخضر', 'Assam', '抹茶');
+    await inList('抹茶').dragTo(inList('شاي أخضر'), { targetPosition: { x: 200, y: 3 } });
+    await featuredAre('抹茶', 'شاي أخضر', 'Assam');
+    expect(await browser().look(page, 'listing')).toEqual([]);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await featuredAre('شاي أخضر', 'Assam', '抹茶');
+    await list.getByRole('button', { name: 'Feature Assam no longer' }).click();
+    await featuredAre('شاي أخضر', '抹茶');
+
+    await page.getByRole('button', { name: 'Add products' }).click();
+    await page.getByRole('dialog').getByRole('searchbox').fill('earl');
+    await page.getByRole('button', { name: 'Add Earl Grey' }).click();
+    await page.getByText('Added Earl Grey').waitFor();
+    await page.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Feature Earl Grey' }).waitFor();
+  });
+
+  test('are made and changed in an editor that keeps what was typed, and shows what others save', async () => {
+    const { id: parent } = await client.listings.create({ name: 'Kitchen' });
+    const page = await openConsole(browser(), harness.url, shop.secret.key, `/listings/new?parent=${parent}`);
+    await page.getByRole('textbox', { name: 'Name' }).fill('台所用品');
+    await page.getByRole('textbox', { name: 'Description', exact: true }).fill('Pots and pans');
+    await page.reload();
+    const choosing = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Add pictures' }).click();
+    const picture = await flatPicture('png', { width: 300, height: 200 });
+    await (await choosing).setFiles({ name: 'pots.png', mimeType: 'image/png', buffer: picture });
+    await page.getByRole('row', { name: 'Picture 1' }).waitFor();
+    await page.keyboard.press('Control+s');
+    await page.getByRole('heading', { name: '台所用品', level: 1 }).waitFor();
+    const made = (await find('台所用品'))!;
+    expect(made).toMatchObject({
+      parent_id: parent,
+      description: 'Pots and pans',
+      stats: { media_count: 1 },
+    });
+
+    await page.getByRole('textbox', { name: 'Name' }).fill('Cookware');
+    await page.getByRole('textbox', { name: 'Title of the result' }).fill('All for your kitchen');
+    await client.listings.update(made.id, { name: 'Pots', description: 'For cooks' });
+    const conflict = page.getByRole('listitem', { name: 'Name' });
+    await conflict.getByRole('button', { name: 'Theirs: Pots' }).waitFor();
+    expect(await browser().look(page, 'listing-conflict')).toEqual([]);
+    await conflict.getByRole('button', { name: 'Mine: Cookware' }).click();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'Cookware', level: 1 }).waitFor();
+    const seo = { title: 'All for your kitchen' };
+    expect(await find('Cookware')).toMatchObject({ description: 'For cooks', seo });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('heading', { name: 'Pots', level: 1 }).waitFor();
+    expect((await find('Pots'))?.seo).toBeUndefined();
   });
 });
