@@ -1,4 +1,5 @@
 import type { Change } from 'catalog-client';
+import type { ReactNode } from 'react';
 import { type Texts, useLocale, useTexts } from '../texts/texts';
 import { isSame } from './draft';
 import { formatMoney, formatNumber, formatTime } from './format';
@@ -9,23 +10,32 @@ export interface ChangeWordsProps {
   readonly currency?: string | undefined;
   /** Returns the name of a listing or a variant, if the page knows it. */
   readonly nameOf?: (id: string) => string | undefined;
+  /** What was changed, such as a link with the title, if the page does not say it anyway. */
+  readonly subject?: ReactNode;
 }
 
+/** Stands in a phrase for the subject: a character that no text of people has. */
+const SUBJECT = '\uFFFC';
+
 /** Says in words and money what a change did: "Ana changed the price from $29.90 to $19.90". */
-export function ChangeWords({ change, currency, nameOf = () => undefined }: ChangeWordsProps) {
+export function ChangeWords({ change, currency, nameOf = () => undefined, subject }: ChangeWordsProps) {
   const t = useTexts();
   const locale = useLocale();
   const who = change.actor.name ?? t.history.actors[change.actor.type];
-  const phrases = phrasesOf(change, {
+  const words = {
     t,
     locale,
     currency: (change.changed.price_currency?.after as string | undefined) ?? currency,
     nameOf,
-  });
+  };
+  const phrases = phrasesOf(change, words);
   return (
     <div className="stack tight">
       <p dir="auto">
-        <strong>{who}</strong> {phrases.length === 1 ? phrases[0] : t.history.changedCount(phrases.length)}
+        <strong>{who}</strong>{' '}
+        {phrases.length === 1
+          ? withSubject(phrasesOf(change, { ...words, has_subject: !!subject })[0]!, words, subject)
+          : withSubject(countWords(phrases.length, t, !!subject), words, subject)}
       </p>
       {phrases.length > 1 && (
         <ul className="change-list">
@@ -40,20 +50,47 @@ export function ChangeWords({ change, currency, nameOf = () => undefined }: Chan
   );
 }
 
+function countWords(count: number, t: Texts, has_subject: boolean): string {
+  const words = t.history.changedCount(count);
+  return has_subject ? t.history.ofSubject(words, SUBJECT) : words;
+}
+
 interface Words {
   readonly t: Texts;
   readonly locale: string;
   readonly currency: string | undefined;
   readonly nameOf: (id: string) => string | undefined;
+  /** Whether the phrase says what was changed: `changed the price of ￼ from $29.90 to $19.90`. */
+  readonly has_subject?: boolean;
+}
+
+/** Puts the subject at its place in the phrase, or after a phrase that has no place for it. */
+function withSubject(phrase: string, { t }: Words, subject: ReactNode): ReactNode {
+  if (!subject) return phrase;
+  const placed = phrase.includes(SUBJECT) ? phrase : t.history.ofVariant(phrase, SUBJECT);
+  const [before, after] = placed.split(SUBJECT);
+  return (
+    <>
+      {before}
+      {subject}
+      {after}
+    </>
+  );
 }
 
 /** Returns what was done, one phrase for each field, such as `changed the price from $29.90 to $19.90`. */
 function phrasesOf(change: Change, words: Words): string[] {
-  const { t, nameOf } = words;
+  const { t, nameOf, has_subject } = words;
   const [, verb] = change.type.split('.');
   const name = change.changed.title?.after ?? change.changed.name?.after ?? nameOf(change.resource_id);
-  if (verb === 'created' || verb === 'deleted' || verb === 'restored')
-    return [t.history[verb](t.history.resources[change.resource], name as string | undefined)];
+  if (verb === 'created' || verb === 'deleted' || verb === 'restored') {
+    if (has_subject && !change.title) return [t.history[verb](SUBJECT)];
+    const what = t.history.resources[change.resource];
+    if (!has_subject) return [t.history[verb](what, name as string | undefined)];
+    const phrase = t.history[verb](what, SUBJECT);
+    const variant = change.resource === 'variant' && nameOf(change.resource_id);
+    return [variant ? t.history.ofVariant(phrase, variant) : phrase];
+  }
   const fields = Object.entries(change.changed).filter(
     ([field]) => field !== 'description' || !('description_html' in change.changed),
   );
@@ -70,12 +107,12 @@ const DATES = new Set(['sale_from', 'sale_to', 'publish_at', 'unpublish_at']);
 const OBJECTS = new Set(['seo', 'attributes', 'contact', 'policies']);
 
 function fieldPhrases(field: string, before: unknown, after: unknown, words: Words): string[] {
-  const { t } = words;
+  const { t, has_subject } = words;
   if (field === 'variants') return variantPhrases(listOf(before), listOf(after), words);
   if (OBJECTS.has(field)) return objectPhrases(field, before, after, words);
-  const label = labelOf(field, t);
+  const label = labelOf(field, words);
   if (LONG.has(field)) return [t.history.changed(label)];
-  if (field === 'visibility') return [after === 'public' ? t.history.madePublic : t.history.madePrivate];
+  if (field === 'visibility') return [t.history.made(has_subject ? SUBJECT : undefined, after === 'public')];
   if (typeof after === 'boolean') return [t.history.switched(label, after)];
   if (Array.isArray(before) || Array.isArray(after))
     return listPhrases(field, listOf(before), listOf(after), words);
@@ -91,9 +128,10 @@ function fieldPhrases(field: string, before: unknown, after: unknown, words: Wor
 const isEmpty = (value: unknown): boolean => value === null || value === undefined || value === '';
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 
-function labelOf(field: string, t: Texts): string {
+function labelOf(field: string, { t, has_subject }: Words): string {
   const labels: Readonly<Record<string, string>> = t.history.fields;
-  return labels[field] ?? t.history.otherField(field);
+  const label = labels[field] ?? t.history.otherField(field);
+  return has_subject ? t.history.ofSubject(label, SUBJECT) : label;
 }
 
 function shownValue(field: string, value: unknown, { t, locale, currency, nameOf }: Words): string {
@@ -125,7 +163,7 @@ function objectPhrases(field: string, before: unknown, after: unknown, words: Wo
 
 function listPhrases(field: string, before: unknown[], after: unknown[], words: Words): string[] {
   const { t, nameOf } = words;
-  const label = labelOf(field, t);
+  const label = labelOf(field, words);
   const missingIn = (one: unknown[], other: unknown[]) =>
     one.filter((item) => !other.some((each) => isSame(each, item)));
   const [removed, added] = [missingIn(before, after), missingIn(after, before)];
@@ -181,7 +219,9 @@ function variantPhrases(before: unknown[], after: unknown[], words: Words): stri
     const is_one_value = changed.every((each) => isSame(each[field], first[field]));
     const is_shown = is_one_value && !isEmpty(first[field]) && typeof first[field] !== 'object';
     const value = is_shown ? shownValue(field, first[field], words) : undefined;
-    return [t.history.changedVariants(labelOf(field, t), changed.length, value)];
+    return [
+      t.history.changedVariants(labelOf(field, { ...words, has_subject: false }), changed.length, value),
+    ];
   });
   return [
     ...(added.length > 0 ? [t.history.addedVariants(added.length, added.slice(0, 3).map(variantName))] : []),

@@ -56,6 +56,20 @@ export const formatDate = (iso: string, locale: string): string =>
 export const formatTime = (iso: string, locale: string): string =>
   new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(iso));
 
+/** Such as `Today`, or `Saturday, November 29, 2025`. */
+export function formatDay(iso: string, locale: string, now_ms = Date.now()): string {
+  const dayOf = (ms: number) => new Date(ms).setHours(0, 0, 0, 0);
+  const days = Math.round((dayOf(Date.parse(iso)) - dayOf(now_ms)) / 86_400_000);
+  const day =
+    Math.abs(days) <= 1
+      ? new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(days, 'day')
+      : new Intl.DateTimeFormat(locale, { dateStyle: 'full' }).format(new Date(iso));
+  return day.charAt(0).toLocaleUpperCase(locale) + day.slice(1);
+}
+
+export const formatHour = (iso: string, locale: string): string =>
+  new Intl.DateTimeFormat(locale, { timeStyle: 'short' }).format(new Date(iso));
+
 const UNITS = [
   ['day', 86_400_000],
   ['hour', 3_600_000],

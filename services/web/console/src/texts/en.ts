@@ -670,6 +670,31 @@ export const en = {
 
   history: {
     title: 'History',
+    what: 'What',
+    who: 'Who',
+    since: 'Since',
+    everything: 'Everything',
+    everybody: 'Everybody',
+    kinds: {
+      publication: 'Products',
+      variant: 'Single variants',
+      listing: 'Listings',
+      media: 'Pictures',
+      review: 'Reviews',
+      store: 'The store',
+    },
+    empty: 'Nothing has changed yet',
+    emptyHint: 'Every change of the catalog will be here: who made it, when, and what was before.',
+    noMatch: 'No change matches these filters',
+    clearFilters: 'Show everything',
+    more: 'Load older changes',
+    actionsOf: (title: string) => `Go back: ${title}`,
+    returnToBefore: 'Return to how it was before this change',
+    returnToAfter: 'Return to how it was after this change',
+    returned: (title: string) => `“${title}” is as it was`,
+    returnedPartly: (title: string) =>
+      `“${title}” is as it was, except for a listing or pictures that were deleted`,
+    isRestored: (title: string) => `“${title}” is back`,
     actors: {
       key: 'Somebody',
       import: 'An import',
@@ -696,8 +721,9 @@ export const en = {
     removed: (field: string) => `removed ${field}`,
     ordered: (field: string) => `changed the order of ${field}`,
     switched: (field: string, is_on: boolean) => `switched ${field} ${is_on ? 'on' : 'off'}`,
-    madePublic: 'made it public',
-    madePrivate: 'made it private',
+    made: (what: string | undefined, is_public: boolean) =>
+      `made ${what ?? 'it'} ${is_public ? 'public' : 'private'}`,
+    ofSubject: (field: string, subject: string) => `${field} of ${subject}`,
     addedTo: (field: string, names: string) => `added ${names} to ${field}`,
     removedFrom: (field: string, names: string) => `removed ${names} from ${field}`,
     addedPictures: (count: number) => plural(count, 'added # picture', 'added # pictures'),

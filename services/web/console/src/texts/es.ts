@@ -678,6 +678,31 @@ export const es: Texts = {
 
   history: {
     title: 'Historial',
+    what: 'Qué',
+    who: 'Quién',
+    since: 'Desde',
+    everything: 'Todo',
+    everybody: 'Todas las personas',
+    kinds: {
+      publication: 'Productos',
+      variant: 'Variantes sueltas',
+      listing: 'Listados',
+      media: 'Imágenes',
+      review: 'Reseñas',
+      store: 'La tienda',
+    },
+    empty: 'Todavía no ha cambiado nada',
+    emptyHint: 'Aquí verás cada cambio del catálogo: quién lo hizo, cuándo y cómo estaba antes.',
+    noMatch: 'Ningún cambio coincide con estos filtros',
+    clearFilters: 'Mostrar todo',
+    more: 'Cargar cambios anteriores',
+    actionsOf: (title) => `Volver atrás: ${title}`,
+    returnToBefore: 'Volver a como estaba antes de este cambio',
+    returnToAfter: 'Volver a como estaba después de este cambio',
+    returned: (title) => `“${title}” está como antes`,
+    returnedPartly: (title) =>
+      `“${title}” está como antes, salvo un listado o imágenes que fueron eliminados`,
+    isRestored: (title) => `“${title}” está de vuelta`,
     actors: {
       key: 'Alguien',
       import: 'Una importación',
@@ -703,8 +728,9 @@ export const es: Texts = {
     removed: (field) => `quitó ${field}`,
     ordered: (field) => `cambió el orden: ${field}`,
     switched: (field, is_on) => `${is_on ? 'activó' : 'desactivó'} ${field}`,
-    madePublic: 'lo hizo público',
-    madePrivate: 'lo hizo privado',
+    made: (what, is_public) =>
+      `${what ? '' : 'lo '}hizo ${is_public ? 'público' : 'privado'}${what ? ` ${what}` : ''}`,
+    ofSubject: (field, subject) => `${field} de ${subject}`,
     addedTo: (field, names) => `agregó ${names} a ${field}`,
     removedFrom: (field, names) => `quitó ${names} de ${field}`,
     addedPictures: (count) => plural(count, 'agregó # imagen', 'agregó # imágenes'),

@@ -370,6 +370,8 @@ interface DateTimeFieldProps extends FieldProps {
   /** ISO 8601, null for none. Shown and typed in the time zone of the browser. */
   readonly value: string | null | undefined;
   readonly onChange: (value: string | null) => void;
+  /** `day`: without a time, which is the begin of the day. */
+  readonly granularity?: 'minute' | 'day';
 }
 
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -382,6 +384,7 @@ export function DateTimeField({
   hideLabel,
   value,
   onChange,
+  granularity = 'minute',
   ...rest
 }: DateTimeFieldProps) {
   const t = useTexts();
@@ -389,7 +392,7 @@ export function DateTimeField({
     <DatePicker<CalendarDateTime>
       {...rest}
       className="field"
-      granularity="minute"
+      granularity={granularity}
       value={value ? toCalendarDateTime(parseAbsolute(value, ZONE)) : null}
       onChange={(date) => onChange(date ? toZoned(date, ZONE).toAbsoluteString() : null)}
       isInvalid={!!fault}

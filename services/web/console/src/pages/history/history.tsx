@@ -1,7 +1,142 @@
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import type { Change } from 'catalog-client';
+import { useEffect, useRef } from 'react';
+import { useSearchParams } from 'wouter';
+import { useApi } from '../../lib/api';
 import { useTexts } from '../../texts/texts';
-import { Page } from '../../ui/layout';
+import { Button, LinkButton } from '../../ui/button';
+import { EmptyState, ErrorState, Loading } from '../../ui/feedback';
+import { DateTimeField, Select } from '../../ui/fields';
+import { Card, Page } from '../../ui/layout';
+import { ChangeList } from './change-list';
 
-export default function HistoryPage(_: { readonly id: string }) {
+const LIMIT = 50;
+const RESOURCES = ['publication', 'variant', 'listing', 'media', 'review', 'store'] as const;
+/** Value of a filter that keeps everything. */
+const ALL = 'all';
+
+export default function HistoryPage() {
   const t = useTexts();
-  return <Page title={t.history.title}>{null}</Page>;
+  const { client } = useApi();
+  const [params, setParams] = useSearchParams();
+  const resource = RESOURCES.find((each) => each === params.get('resource'));
+  const actor = params.get('actor') ?? undefined;
+  const since = params.get('since') ?? undefined;
+  const filters = { resource: resource && [resource], actor, since };
+  const set = (name: string, value: string | null) =>
+    setParams(
+      (before) => {
+        const next = new URLSearchParams(before);
+        if (value === null || value === ALL) next.delete(name);
+        else next.set(name, value);
+        return next;
+      },
+      { replace: true },
+    );
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ['changes', 'history', filters],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) =>
+      client.store.fullHistory({ ...filters, cursor: pageParam, limit: LIMIT }).page(),
+    getNextPageParam: ({ meta }) => meta.next_cursor,
+  });
+  const changes = data?.pages.flatMap((page) => page.data) ?? [];
+  const people = usePeople(changes);
+  const is_filtered = params.size > 0;
+  return (
+    <Page title={t.history.title}>
+      <div className="history-filters">
+        <Select
+          label={t.history.what}
+          value={resource ?? ALL}
+          onChange={(id) => set('resource', id)}
+          options={[
+            { id: ALL, label: t.history.everything },
+            ...RESOURCES.map((id) => ({ id, label: t.history.kinds[id] })),
+          ]}
+        />
+        <Select
+          label={t.history.who}
+          value={actor ?? ALL}
+          onChange={(id) => set('actor', id)}
+          options={[
+            { id: ALL, label: t.history.everybody },
+            ...[...people].map(([id, label]) => ({ id, label })),
+            ...(actor && !people.has(actor) ? [{ id: actor, label: actor }] : []),
+          ]}
+        />
+        <DateTimeField
+          label={t.history.since}
+          granularity="day"
+          value={since ?? null}
+          onChange={(value) => set('since', value)}
+        />
+      </div>
+      {error ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : !data ? (
+        <Loading lines={8} />
+      ) : changes.length === 0 && !hasNextPage ? (
+        <Card>
+          <EmptyState
+            icon="history"
+            title={is_filtered ? t.history.noMatch : t.history.empty}
+            action={
+              is_filtered ? (
+                <Button onPress={() => setParams({})}>{t.history.clearFilters}</Button>
+              ) : (
+                <LinkButton href="/products/new">{t.product.new}</LinkButton>
+              )
+            }
+          >
+            {!is_filtered && t.history.emptyHint}
+          </EmptyState>
+        </Card>
+      ) : (
+        <Card>
+          <ChangeList changes={changes} canReturn />
+          {hasNextPage && (
+            <More
+              // A new place: an answer may bring no change, and still a place for the next request.
+              key={data.pages.at(-1)?.meta.next_cursor}
+              isPending={isFetchingNextPage}
+              onMore={() => void fetchNextPage()}
+            />
+          )}
+        </Card>
+      )}
+    </Page>
+  );
+}
+
+/** Loads more when it comes into sight. */
+function More({ isPending, onMore }: { readonly isPending: boolean; readonly onMore: () => void }) {
+  const t = useTexts();
+  const ref = useRef<HTMLDivElement>(null);
+  const latest = useRef(onMore);
+  latest.current = onMore;
+  useEffect(() => {
+    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && latest.current(), {
+      rootMargin: '600px',
+    });
+    observer.observe(ref.current!);
+    return () => observer.disconnect();
+  }, []);
+  return (
+    <div ref={ref} className="row">
+      <Button kind="quiet" onPress={onMore} isPending={isPending}>
+        {t.history.more}
+      </Button>
+    </div>
+  );
+}
+
+/** The names of the keys that may have changed something. A key that may not manage keys knows only those of the changes. */
+function usePeople(changes: readonly Change[]): ReadonlyMap<string, string> {
+  const { client } = useApi();
+  const { data: keys = [] } = useQuery({ queryKey: ['keys'], queryFn: () => client.keys.list().all() });
+  return new Map([
+    ...keys.filter(({ type }) => type === 'secret').map(({ id, name }) => [id, name] as const),
+    ...changes.flatMap(({ actor: { id, name } }) => (id && name ? [[id, name] as const] : [])),
+  ]);
 }
