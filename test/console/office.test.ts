@@ -1,22 +1,28 @@
 import type { Page } from 'playwright-core';
+import { permissionsOf } from '../../shared/catalog/vocabulary';
 import type { CatalogClient } from '../../shared/client';
 import { useBrowser } from '../support/browser';
 import { openConsole } from '../support/console';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { describeWithProgram } from '../support/programs';
+import { isSignedWith, Receiver } from '../support/receiver';
+import { waitFor } from '../support/wait-for';
 
 describeWithProgram('chromium', 'the office of a merchant', () => {
   const browser = useBrowser();
   let harness: Harness;
   let shop: Shop;
   let merchant: CatalogClient;
+  let receiver: Receiver;
   beforeAll(async () => {
     harness = await startHarness({ environment: { CONSOLE: 'on', WEBHOOKS: 'private' } });
   });
   beforeEach(async () => {
     shop = await harness.newShop();
     merchant = harness.client(shop.secret, { consistent: true });
+    receiver = await Receiver.start();
   });
+  afterEach(() => receiver.close());
   afterAll(() => harness?.close());
 
   const open = (path: string): Promise<Page> => openConsole(browser(), harness.url, shop.secret.key, path);
@@ -55,5 +61,100 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     expect(new URL(page.url()).search).toBe('?resource=listing');
     await page.getByRole('link', { name: 'Vajilla' }).first().click();
     await page.waitForURL(`**/console/listings/${listing.id}`);
+  });
+
+  test('webhooks: one is made and tested, and its deliveries are seen with what was sent and answered', async () => {
+    const page = await open('/webhooks');
+    await page.getByRole('button', { name: 'New webhook' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Address').fill('ftp://erp');
+    await dialog.getByLabel('Name').fill('ERP');
+    await dialog.getByRole('button', { name: /What is sent/ }).click();
+    await page.getByRole('option', { name: 'Only these changes' }).click();
+    const products = dialog.getByRole('group', { name: 'Products' });
+    for (const topic of ['Created', 'Changed']) await products.getByText(topic).click();
+    expect(await browser().look(page, 'webhook-new')).toEqual([]);
+    await dialog.getByRole('button', { name: 'Create webhook' }).click();
+    await dialog.getByRole('alert').or(dialog.getByText(/URL/)).first().waitFor();
+    browser().expectProblem('/api/webhook');
+    await dialog.getByLabel('Address').fill(receiver.url);
+    await dialog.getByRole('button', { name: 'Create webhook' }).click();
+    const secret = await dialog.getByText(/^whsec_/).textContent();
+    expect(await browser().look(page, 'secret')).toEqual([]);
+    await dialog.getByRole('button', { name: 'I have stored it' }).click();
+
+    await page.getByRole('heading', { name: 'ERP', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByRole('row', { name: 'Test message' }).getByText('204').waitFor();
+    expect(isSignedWith(secret!, receiver.received[0]!)).toBe(true);
+    receiver.answer = () => ({ status: 500 });
+    const { id } = await merchant.publications.create({
+      ...{ title: 'Taza', price_currency: 'USD', price_amount: 2_990 },
+    });
+    await page.getByText('1 message is tried again').waitFor();
+    expect(await browser().look(page, 'webhook')).toEqual([]);
+    await page.getByRole('row', { name: 'Products: created' }).click();
+    await dialog.getByText(id).waitFor();
+    await dialog.getByText('status 500').waitFor();
+    expect(await browser().look(page, 'delivery')).toEqual([]);
+    await dialog.getByRole('button', { name: 'Close' }).last().click();
+
+    receiver.answer = () => ({ status: 204 });
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Pause' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('row', { name: 'Products: created' }).nth(1).waitFor();
+    await page.getByRole('main').getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByRole('row', { name: receiver.url }).getByText('Sends').waitFor();
+    expect(await browser().look(page, 'webhooks')).toEqual([]);
+    await page.getByRole('row', { name: receiver.url }).click();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    await dialog.getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('Tell another program what changes').waitFor();
+    await waitFor(async () => (await merchant.webhooks.list().all()).length === 0);
+  });
+
+  test('keys: one is made for a person, seen as used with what it did, and revoked', async () => {
+    const page = await open('/keys');
+    const dialog = page.getByRole('dialog').last();
+    await page.getByRole('row', { name: 'secret' }).getByText('Your key').waitFor();
+    await page.getByRole('button', { name: 'New key' }).click();
+    await dialog.getByLabel('Name').fill('Ana');
+    await dialog.getByRole('button', { name: /Permissions/ }).click();
+    await page.getByRole('option', { name: 'Only these' }).click();
+    await dialog.getByRole('group', { name: 'Webhooks' }).getByText('Write').click();
+    expect(await browser().look(page, 'key-new')).toEqual([]);
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    const key = (await dialog.getByText(/^sk_live_/).textContent())!;
+    await dialog.getByRole('button', { name: 'I have stored it' }).click();
+    const row = page.getByRole('row', { name: 'Ana' });
+    await row.getByText('Not yet').waitFor();
+
+    const ana = harness.client({ id: '', token: '', key });
+    await ana.publications.create({ title: 'Taza', price_currency: 'USD', price_amount: 2_990 });
+    await row.getByText(/now|ago/).waitFor();
+    expect(await browser().look(page, 'keys')).toEqual([]);
+    await row.click();
+    await dialog.getByText('Ana created the product “Taza”').waitFor();
+    const [created] = (await merchant.keys.list().page()).data;
+    expect(created!.permissions).toHaveLength(11);
+    expect(created!.permissions).not.toContain('write:webhooks');
+    expect(await browser().look(page, 'key')).toEqual([]);
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await dialog.getByText('This cannot be undone').waitFor();
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
+    await row.waitFor({ state: 'hidden' });
+    await page.getByRole('tab', { name: /Revoked/ }).click();
+    await row.getByText('Revoked').waitFor();
+    await expect(ana.publications.list().page()).rejects.toMatchObject({ status: 401 });
+  });
+
+  test('keys: a key that may not manage keys says what it lacks', async () => {
+    const permissions = permissionsOf('secret').filter((each) => each !== 'write:webhooks');
+    const { key } = await harness.newKey('secret', [shop.store_id], permissions);
+    const page = await openConsole(browser(), harness.url, key, '/keys');
+    await page.getByText('Yours lacks: write:webhooks').waitFor();
+    browser().expectProblem('/api/keys');
   });
 });
