@@ -39,7 +39,7 @@ export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
       onClose();
     },
   });
-  const faults = fieldErrorsOf(create.error);
+  const faults = fieldErrorsOf(create.error, t);
   return (
     <Dialog
       title={t.keys.new}

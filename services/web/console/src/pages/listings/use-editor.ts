@@ -56,7 +56,7 @@ export function useEditor(listing: SavedListing | undefined, parent_id: string |
     try {
       await (listing ? update(listing) : create());
     } catch (error) {
-      setFaults(fieldErrorsOf(error));
+      setFaults(fieldErrorsOf(error, t));
       sayFailed(messageOf(error, t));
     }
     setPending(false);

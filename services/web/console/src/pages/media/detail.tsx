@@ -53,7 +53,7 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
       discard();
       say(t.common.saved, () => write(before));
     } catch (error) {
-      setFaults(fieldErrorsOf(error));
+      setFaults(fieldErrorsOf(error, t));
       sayFailed(messageOf(error, t));
     }
     setPending(false);

@@ -56,7 +56,7 @@ export function WebhookDialog({ webhook, onClose, onSaved }: WebhookDialogProps)
       onClose();
     },
   });
-  const faults = fieldErrorsOf(save.error);
+  const faults = fieldErrorsOf(save.error, t);
   const is_without_topic = !is_all && events.length === 0;
   return (
     <Dialog
