@@ -40,7 +40,7 @@ export default function HistoryPage() {
       client.store.fullHistory({ ...filters, cursor: pageParam, limit: LIMIT }).page(),
     getNextPageParam: ({ meta }) => meta.next_cursor,
   });
-  const changes = data?.pages.flatMap((page) => page.data) ?? [];
+  const changes = data?.pages.flatMap((page) => page.data).filter(isOfPeople) ?? [];
   const people = usePeople(changes);
   const is_filtered = params.size > 0;
   return (
@@ -108,6 +108,10 @@ export default function HistoryPage() {
     </Page>
   );
 }
+
+/** Leaves out that the service has prepared an uploaded picture. */
+const isOfPeople = ({ resource, type, actor }: Change): boolean =>
+  !(resource === 'media' && type === 'media.updated' && actor.type === 'system');
 
 /** Loads more when it comes into sight. */
 function More({ isPending, onMore }: { readonly isPending: boolean; readonly onMore: () => void }) {
