@@ -157,4 +157,43 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     await page.getByText('Yours lacks: write:webhooks').waitFor();
     browser().expectProblem('/api/keys');
   });
+
+  test('store: opening hours by day, beside a change of somebody else', async () => {
+    const holidays = { day: 'Feriados', hours: 'Con cita' };
+    await merchant.store.update({
+      businessHours: [{ day: 'lunes a viernes', hours: '10:00–19:00' }, holidays],
+      contact: { phone: '+51 1 555 0100' },
+    });
+    const page = await open('/store');
+    expect(await page.getByLabel('When').inputValue()).toBe('Feriados');
+    await page.getByText('Friday', { exact: true }).click();
+    const [closes] = [page.getByRole('group', { name: 'Monday: closes' })];
+    await closes.getByRole('spinbutton', { name: /hour/ }).fill('8');
+    await page.getByText('Saturday', { exact: true }).click();
+    await page.getByRole('button', { name: 'Saturday: add hours' }).click();
+    await page.getByLabel('E-mail').fill('hola@shop');
+    await page.getByRole('button', { name: 'None Currency' }).click();
+    await page.keyboard.type('PEN');
+
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'PEN · Peruvian Sol Currency' }).waitFor();
+    expect(await browser().look(page, 'store')).toEqual([]);
+    await merchant.store.update({ contact: { phone: '+51 1 555 0199' } });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText(/mail/i).nth(1).waitFor();
+    browser().expectProblem('/api/store');
+    await page.getByLabel('E-mail').fill('hola@shop.pe');
+    await page.keyboard.press('Control+s');
+    await page.getByText('Saved').waitFor();
+    expect(await merchant.store.get()).toMatchObject({
+      currency: 'PEN',
+      contact: { phone: '+51 1 555 0199', email: 'hola@shop.pe' },
+      businessHours: [
+        { day: 'Lunes', hours: '10:00–20:00' },
+        { day: 'Martes a jueves', hours: '10:00–19:00' },
+        { day: 'Sábado', hours: '10:00–19:00, 19:00–19:00' },
+        holidays,
+      ],
+    });
+  });
 });

@@ -1,7 +1,255 @@
-import { useTexts } from '../../texts/texts';
-import { Page } from '../../ui/layout';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { CatalogClient, Store } from 'catalog-client';
+import { useState } from 'react';
+import { useApi } from '../../lib/api';
+import { useDraft } from '../../lib/draft';
+import { fieldErrorsOf, messageOf } from '../../lib/errors';
+import { useLocale, useTexts } from '../../texts/texts';
+import { Button } from '../../ui/button';
+import { Badge, Banner, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
+import { Select, Switch, TextField } from '../../ui/fields';
+import { Card, Columns, Facts, Page } from '../../ui/layout';
+import { SaveBar } from '../../ui/save-bar';
+import type { Line } from './hours';
+import { HoursField } from './hours-field';
+import './store.css';
 
-export default function StorePage(_: { readonly id: string }) {
+type StoreBody = Parameters<CatalogClient['store']['update']>[0];
+
+/** The fields of the page. The parts of contact and policies are fields of their own, so that changes of both are merged. */
+const fieldsOf = (store: Store) => ({
+  name: store.name,
+  description: store.description ?? '',
+  currency: store.currency ?? '',
+  ruc: store.ruc ?? '',
+  'contact.address': store.contact?.address ?? '',
+  'contact.phone': store.contact?.phone ?? '',
+  'contact.email': store.contact?.email ?? '',
+  'policies.shipping': store.policies?.shipping ?? '',
+  'policies.returns': store.policies?.returns ?? '',
+  'policies.satisfaction': store.policies?.satisfaction ?? '',
+  businessHours: (store.businessHours ?? []) as readonly Line[],
+  new_review_status: store.new_review_status ?? 'published',
+});
+type Fields = ReturnType<typeof fieldsOf>;
+type TextName = { [Name in keyof Fields]: Fields[Name] extends string ? Name : never }[keyof Fields];
+
+/** Returns the changed fields in the form of the interface, which replaces contact and policies as a whole. */
+function bodyOf(values: Fields, changed: Partial<Fields>): StoreBody {
+  const partsOf = (group: 'contact' | 'policies') => {
+    const names = Object.keys(values).filter((name) => name.startsWith(`${group}.`)) as TextName[];
+    if (!names.some((name) => name in changed)) return {};
+    const parts = names.filter((name) => values[name].trim() !== '');
+    const entries = parts.map((name) => [name.slice(group.length + 1), values[name]]);
+    return { [group]: entries.length > 0 ? Object.fromEntries(entries) : null };
+  };
+  const lines = values.businessHours.filter(({ day, hours }) => day.trim() !== '' || hours.trim() !== '');
+  return {
+    ...('name' in changed && { name: values.name }),
+    ...('description' in changed && { description: values.description || null }),
+    ...('currency' in changed && { currency: values.currency || null }),
+    ...('ruc' in changed && { ruc: values.ruc || null }),
+    ...('businessHours' in changed && { businessHours: lines.length > 0 ? lines : null }),
+    ...('new_review_status' in changed && { new_review_status: values.new_review_status }),
+    ...partsOf('contact'),
+    ...partsOf('policies'),
+  };
+}
+
+export default function StorePage() {
   const t = useTexts();
-  return <Page title={t.store.title}>{null}</Page>;
+  const { client } = useApi();
+  const { data, error, refetch } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
+  if (data) return <Editor store={data} />;
+  return (
+    <Page title={t.store.title}>{error ? <ErrorState error={error} onRetry={refetch} /> : <Loading />}</Page>
+  );
+}
+
+function Editor({ store }: { readonly store: Store }) {
+  const t = useTexts();
+  const { client, may } = useApi();
+  const queries = useQueryClient();
+  const draft = useDraft('store', fieldsOf(store));
+  const { values, conflicts } = draft;
+  const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
+  const save = useMutation({
+    mutationFn: async () => {
+      const current = await client.store.get();
+      const { values, changed, conflicts } = draft.read(fieldsOf(current));
+      queries.setQueryData(['store'], current);
+      if (conflicts.length > 0) return;
+      const saved = await client.store.update(bodyOf(values, changed), { ifMatch: current });
+      queries.setQueryData(['store'], saved);
+      draft.settle(changed, fieldsOf(saved));
+      say(t.common.saved);
+    },
+    onMutate: () => setFaults({}),
+    onError: (error) => {
+      const found = fieldErrorsOf(error);
+      setFaults(found);
+      if (Object.keys(found).length === 0) sayFailed(messageOf(error, t));
+    },
+  });
+  const is_disabled = !may('write:stores');
+  const text = (field: TextName, props: { rows?: number; hint?: string; type?: 'email' | 'tel' } = {}) => (
+    <TextField
+      label={t.store.fields[field]}
+      value={values[field]}
+      fault={faults[field]}
+      isDisabled={is_disabled}
+      onChange={(value) => draft.change({ [field]: value })}
+      {...props}
+    />
+  );
+  const hours_fault = Object.entries(faults).find(([field]) => field.startsWith('businessHours'))?.[1];
+  return (
+    <Page
+      title={t.store.title}
+      width="form"
+      state={store.status !== 'active' && <Badge tone="warn">{t.store.statuses[store.status]}</Badge>}
+    >
+      {is_disabled && <Banner>{t.store.readOnly}</Banner>}
+      {conflicts.length > 0 && !save.isPending && (
+        <Banner tone="warn" title={t.product.conflict}>
+          <p>{t.product.conflictNote}</p>
+          {conflicts.map(({ field, mine, theirs }) => (
+            <div key={field} className="row store-conflict">
+              <strong>{t.store.fields[field as keyof Fields]}</strong>
+              <Button onPress={() => draft.keepMine(field as keyof Fields)}>
+                {t.product.keepMine(shown(mine))}
+              </Button>
+              <Button onPress={() => draft.takeTheirs(field as keyof Fields)}>
+                {t.product.takeTheirs(shown(theirs))}
+              </Button>
+            </div>
+          ))}
+        </Banner>
+      )}
+      <Columns
+        side={
+          <>
+            <Card title={t.store.contact}>
+              {text('contact.address')}
+              {text('contact.phone', { type: 'tel' })}
+              {text('contact.email', { type: 'email' })}
+              {text('ruc', { hint: t.store.rucHint })}
+            </Card>
+            <Card title={t.store.money}>
+              <CurrencyField
+                value={values.currency}
+                fault={faults.currency}
+                isDisabled={is_disabled}
+                onChange={(currency) => draft.change({ currency })}
+              />
+            </Card>
+            <Card title={t.reviews.title}>
+              <Switch
+                isSelected={values.new_review_status === 'pending'}
+                isDisabled={is_disabled}
+                onChange={(is_on) => draft.change({ new_review_status: is_on ? 'pending' : 'published' })}
+              >
+                {t.store.moderation}
+              </Switch>
+              <p className="muted small">{t.store.moderationHint}</p>
+            </Card>
+            {may('read:payment_methods') && <PaymentMethods />}
+          </>
+        }
+      >
+        <Card title={t.store.about}>
+          {text('name')}
+          {text('description', { rows: 4, hint: t.store.descriptionHint })}
+        </Card>
+        <Card title={t.store.fields.businessHours} hint={t.store.hoursHint}>
+          {is_disabled ? (
+            <Facts facts={values.businessHours.map(({ day, hours }) => [day, hours] as const)} />
+          ) : (
+            <HoursField
+              value={values.businessHours}
+              onChange={(businessHours) => draft.change({ businessHours })}
+            />
+          )}
+          {hours_fault && <Banner tone="bad">{hours_fault}</Banner>}
+        </Card>
+        <Card title={t.store.policies} hint={t.store.policiesHint}>
+          {text('policies.shipping', { rows: 4 })}
+          {text('policies.returns', { rows: 4 })}
+          {text('policies.satisfaction', { rows: 4 })}
+        </Card>
+      </Columns>
+      <SaveBar
+        isChanged={draft.is_changed}
+        isPending={save.isPending}
+        onSave={() => save.mutate()}
+        onDiscard={() => {
+          const undo = draft.discard();
+          setFaults({});
+          say(t.product.discarded, undo);
+        }}
+      />
+    </Page>
+  );
+}
+
+/** A value in a message about a conflict. */
+function shown(value: unknown): string {
+  const text = Array.isArray(value)
+    ? (value as Line[]).map(({ day, hours }) => `${day} ${hours}`).join(' · ')
+    : String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text || '–';
+}
+
+interface CurrencyFieldProps {
+  readonly value: string;
+  readonly fault: string | undefined;
+  readonly isDisabled: boolean;
+  readonly onChange: (currency: string) => void;
+}
+
+const NO_CURRENCY = 'none';
+
+function CurrencyField({ value, onChange, ...props }: CurrencyFieldProps) {
+  const t = useTexts();
+  const locale = useLocale();
+  const names = new Intl.DisplayNames(locale, { type: 'currency' });
+  return (
+    <Select
+      {...props}
+      label={t.store.fields.currency}
+      hint={t.store.currencyHint}
+      value={value || NO_CURRENCY}
+      onChange={(id) => onChange(id === NO_CURRENCY ? '' : id)}
+      options={[
+        { id: NO_CURRENCY, label: t.common.none },
+        ...Intl.supportedValuesOf('currency').map((id) => ({ id, label: `${id} · ${names.of(id)}` })),
+      ]}
+    />
+  );
+}
+
+/** Operators manage the ways to pay, so they are only shown. */
+function PaymentMethods() {
+  const t = useTexts();
+  const { client } = useApi();
+  const { data = [] } = useQuery({
+    queryKey: ['store', 'payment-methods'],
+    queryFn: () => client.store.paymentMethods().all(),
+  });
+  return (
+    <Card title={t.store.payment} hint={t.store.paymentHint}>
+      {data.length === 0 ? (
+        <span className="muted">{t.common.none}</span>
+      ) : (
+        <ul className="list stack tight">
+          {data.map(({ id, name, instructions }) => (
+            <li key={id} dir="auto">
+              {name}
+              {instructions && <div className="muted small">{instructions}</div>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
 }

@@ -71,7 +71,8 @@ export function DeliveryDialog({ delivery, url, onClose }: DeliveryDialogProps) 
         (isPending ? (
           <Loading lines={3} />
         ) : change ? (
-          <pre className="message-body" dir="ltr">
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: What scrolls must be reached by the keyboard.
+          <pre className="message-body" dir="ltr" tabIndex={0}>
             {bodyOf(change)}
           </pre>
         ) : (

@@ -72,10 +72,10 @@ function Content({ webhook }: { readonly webhook: Webhook }) {
   });
   const remove = useMutation({
     mutationFn: () => client.webhooks.delete(id),
-    onSuccess: async () => {
+    onSuccess: () => {
+      queries.setQueryData<Webhook[]>(['webhooks'], (all) => all?.filter((each) => each.id !== id));
       navigate('/webhooks');
       say(t.webhooks.isDeleted);
-      await refresh();
     },
     onError,
   });
