@@ -196,4 +196,47 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
       ],
     });
   });
+
+  test('overview: what to do first, then what needs attention, with links to it', async () => {
+    const page = await open('/');
+    await page.getByRole('region', { name: 'First steps' }).waitFor();
+    expect(await browser().look(page, 'overview-empty')).toEqual([]);
+    const tea = { price_currency: 'USD', price_amount: 1_250, price_active: true };
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+    const { id } = await merchant.publications.create({ ...tea, title: 'Black', quantity_available: 0 });
+    await merchant.publications.create({
+      ...tea,
+      title: 'Green',
+      visibility: 'private',
+      publish_at: tomorrow,
+    });
+    await merchant.publications.create({
+      title: 'Herbal',
+      price_currency: 'USD',
+      price_amount: 1,
+      price_active: false,
+    });
+    await merchant.reviews.create(id, { rating: 5, author_name: 'Ana', body: 'Good', status: 'pending' });
+    receiver.answer = () => ({ status: 410 });
+    await merchant.webhooks.create({ url: receiver.url });
+    await merchant.publications.update(id, { vendor: 'Puna' });
+    await waitFor(async () => (await merchant.webhooks.list().all())[0]?.status === 'disabled');
+    await page.reload();
+    const matters = page.getByRole('list', { name: 'Needs attention' });
+    for (const [label, count, address] of [
+      ['Webhooks that do not deliver', 1, '/webhooks'],
+      ['Reviews that wait for you', 1, '/reviews?status=pending'],
+      ['Products that are sold out', 1, '/products?in_stock=false'],
+      ['Products without a price', 1, '/products?has_price=false'],
+      ['Products without a picture', 3, '/products?has_media=false'],
+    ] as const) {
+      const matter = matters.getByRole('link', { name: `${label} ${count}` });
+      expect(await matter.getAttribute('href')).toBe(`/console${address}`);
+    }
+    await page.getByText('Is published').waitFor();
+    await page.getByText('set the vendor of Black to “Puna”').waitFor();
+    expect(await browser().look(page, 'overview')).toEqual([]);
+    await matters.getByRole('link', { name: /Webhooks/ }).click();
+    await page.getByRole('row', { name: receiver.url }).getByText('Stopped').waitFor();
+  });
 });

@@ -83,6 +83,33 @@ export const es: Texts = {
 
   overview: {
     title: 'Resumen',
+    products: 'Productos',
+    public: 'Públicos',
+    private: 'Privados',
+    discounted: 'En oferta',
+    attention: 'Requiere atención',
+    allGood: 'Nada requiere tu atención.',
+    soldOut: 'Productos agotados',
+    withoutMedia: 'Productos sin imagen',
+    withoutPrice: 'Productos sin precio',
+    webhooks: 'Webhooks que no entregan',
+    imports: 'Importaciones que fallaron en los últimos días',
+    reviews: 'Reseñas que te esperan',
+    planned: 'Próximamente',
+    nothingPlanned: 'Ningún producto tiene una hora de publicación o de retiro.',
+    publishes: 'Se publica el',
+    hides: 'Se oculta el',
+    lastChanges: 'Últimos cambios',
+    first: 'Primeros pasos',
+    firstNote: 'Esta tienda todavía no tiene productos. Empieza con uno de estos pasos:',
+    importTitle: 'Trae tu catálogo',
+    importNote:
+      'Un archivo CSV de Shopify o de una hoja de cálculo. Ves lo que pasará antes de que algo cambie.',
+    importAction: 'Importar un archivo',
+    productTitle: 'Crea un producto',
+    productNote: 'Con imágenes, variantes, precios y stock.',
+    keyTitle: 'Conecta un programa',
+    keyNote: 'Una clave para tu tienda o ERP, o para un colega.',
   },
 
   products: {
