@@ -37,20 +37,22 @@ import { DEFAULT_CURRENCY } from './writer';
 const KEPT_MS = 7 * 24 * 3_600_000;
 const FILES_MAX = 20;
 /** The most rows of a file. A preview keeps what it would write in memory: about 6 kB for each product. */
-export const IMPORT_ROWS_MAX = 50_000;
+const IMPORT_ROWS_MAX = 50_000;
 /** How often a step writes how far it is. */
 const PROGRESS_EVERY_MS = 1_000;
 /** How long a step is protected from a second one after its process was killed. An embedded store notices that at once. */
 const LEASE_MS = 20_000;
 /** How long a step waits until the documents show what was written before it. */
 const CATCH_UP_MS = 30_000;
-/** The most rows of each kind that the state of an import has. */
-const ROWS_MAX = 200;
+/** The most unread parts of the file, and publications that an undo kept, that the state of an import has. */
+const STATE_ROWS_MAX = 200;
 /** The most rows of each outcome in the file of rows. */
 const LISTED_ROWS_MAX = 10_000;
 /** How long an upload may take, and be stored without becoming an import because the request was refused. */
 const UPLOAD_MS = 3_600_000;
 const FILE_NAME_MAX = 255;
+
+type ReportCounts = ReturnType<typeof countsOf>;
 
 const jobSchema = z.object({
   /** Names the import. Its events have it as the id of their request. */
@@ -75,7 +77,7 @@ const jobSchema = z.object({
   /** How the last preview or import has read the file. */
   detected: z.custom<DetectedFile & { readonly currency?: string }>().optional(),
   /** Of the last preview or import that has ended. */
-  report: z.custom<ImportReport>().optional(),
+  report: z.custom<ReportCounts>().optional(),
   /** How many rows the file of rows has. Missing in the state of an earlier release. */
   listed: z.record(z.enum(ROW_OUTCOMES), z.number()).optional(),
   undone: z.custom<UndoReport>().optional(),
@@ -332,7 +334,7 @@ export class ImportJobs {
       const undone = await undoImport(this.deps, { ...context, source: 'import' }, target);
       const { kept, ...counts } = undone ?? { deleted: 0, reverted: 0, kept: [] };
       const status = signal.aborted ? 'stopped' : 'done';
-      return { status, undone: { ...counts, kept: kept.slice(0, ROWS_MAX) } };
+      return { status, undone: { ...counts, kept: kept.slice(0, STATE_ROWS_MAX) } };
     }
     const store = await findStore(this.deps, { environment, id: store_id });
     if (!store) throw new CatalogError('store_not_found');
@@ -353,7 +355,7 @@ export class ImportJobs {
       lists_changes: true,
     });
     const listed = await this.writeRows(this.rowsOf(store_id, run), format, report);
-    return { status: report.complete ? 'done' : 'stopped', report: shortened(report), listed };
+    return { status: report.complete ? 'done' : 'stopped', report: countsOf(report), listed };
   }
 
   /** Writes the file of rows, one JSON object a line. Returns how many rows of each outcome it has. */
@@ -466,12 +468,13 @@ function rowsIn({ preview, failed, warnings, kept }: ImportReport, format: Impor
   ];
 }
 
-const shortened = (report: ImportReport): ImportReport => ({
-  ...report,
-  failed: report.failed.slice(0, ROWS_MAX),
-  unread: report.unread.slice(0, ROWS_MAX),
-  warnings: report.warnings.slice(0, ROWS_MAX),
-  kept: report.kept.slice(0, ROWS_MAX),
-  images: [],
-  preview: report.dry_run ? report.preview.slice(0, ROWS_MAX) : [],
-});
+/** Returns a report without its rows, which have a file of their own. */
+function countsOf(report: ImportReport) {
+  const { dry_run, wrote, complete, currency, unread, unused_columns } = report;
+  const { listings, publications, reviews, media } = report;
+  return {
+    ...{ dry_run, wrote, complete, ...(currency && { currency }) },
+    ...{ listings, publications, reviews, media, unused_columns },
+    unread: unread.slice(0, STATE_ROWS_MAX),
+  };
+}

@@ -18,7 +18,6 @@ import { ActiveStores, storeForNew } from '../command/request';
 import { requestedStore, requirePermissions } from '../query/read';
 import { knownColumns } from './format';
 import type { ImportJob, ImportJobs, ImportOwner, ImportSettings, UploadedFile } from './jobs';
-import type { ImportReport } from './report';
 
 /** Returns the routes of imports (docs/interface/imports.md): those that read, and those that write. */
 export function importRoutes(
@@ -148,20 +147,10 @@ function importResource(job: ImportJob): JsonObject {
     ...(error !== undefined && { error }),
     settings: { ...(format && { format }), ...(currency && { currency }), overwrite, images, columns },
     ...(detected && { detected, known_columns: knownColumns(detected.format) }),
-    ...(report && { report: { ...countsOf(report), rows: { ...NO_ROWS, ...listed } } }),
+    ...(report && { report: { ...report, rows: { ...NO_ROWS, ...listed } } }),
     ...(undone && { undone }),
   };
   return resource as unknown as JsonObject;
 }
 
 const NO_ROWS = { created: 0, updated: 0, failed: 0, warning: 0, kept: 0 };
-
-/** Returns a report without its lists of rows. */
-function countsOf(report: ImportReport) {
-  const { dry_run, wrote, complete, currency, unread, unused_columns } = report;
-  const { listings, publications, reviews, media } = report;
-  return {
-    ...{ dry_run, wrote, complete, ...(currency && { currency }) },
-    ...{ listings, publications, reviews, media, unread, unused_columns },
-  };
-}
