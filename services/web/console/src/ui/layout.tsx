@@ -117,7 +117,7 @@ export const Tabs = ({ label, selected, onSelect, tabs, children }: TabsProps) =
         </Tab>
       ))}
     </TabList>
-    <TabPanel id={selected} className="tab-panel">
+    <TabPanel key={selected} id={selected} className="tab-panel">
       {children}
     </TabPanel>
   </AriaTabs>

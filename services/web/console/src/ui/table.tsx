@@ -92,12 +92,15 @@ export function Table<Item extends { readonly id: string }>(props: TableProps<It
                   <Checkbox slot="selection" />
                 </Cell>
               )}
-              {columns.map((column) => (
-                <Cell key={column.id} className={column.isNumber ? 'number' : ''} textValue={column.label}>
-                  {!column.hideLabel && <span className="card-label">{column.label}</span>}
-                  {column.cell(item)}
-                </Cell>
-              ))}
+              {columns.map((column) => {
+                const content = column.cell(item);
+                return (
+                  <Cell key={column.id} className={column.isNumber ? 'number' : ''} textValue={column.label}>
+                    {content && !column.hideLabel && <span className="card-label">{column.label}</span>}
+                    {content}
+                  </Cell>
+                );
+              })}
             </Row>
           )}
         </TableBody>
