@@ -86,7 +86,7 @@ function Editor({ store }: { readonly store: Store }) {
     },
     onMutate: () => setFaults({}),
     onError: (error) => {
-      const found = fieldErrorsOf(error);
+      const found = fieldErrorsOf(error, t);
       setFaults(found);
       if (Object.keys(found).length === 0) sayFailed(messageOf(error, t));
     },
