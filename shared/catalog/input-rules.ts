@@ -22,7 +22,7 @@ const TEXT_PATTERN = '^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F]*$';
 const constraint = (condition: Condition, error: string) => ({ params: { condition }, error, abort: true });
 
 /** Returns the number with commas between thousands. `toLocaleString` would load the data of all languages. */
-export const withCommas = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+const withCommas = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 
 /**
  * Returns the schema of a one-line text. Trims it, then requires 1 to `max` code points, at least one visible character

@@ -47,11 +47,6 @@ export async function readBody(req: HttpRequest, bytes_max = BODY_BYTES_MAX): Pr
   return body;
 }
 
-/** Reads the fields of a form that a browser has sent. Rejects with `too_large` for more than `bytes_max` bytes. */
-export async function readForm(req: HttpRequest, bytes_max = BODY_BYTES_MAX): Promise<URLSearchParams> {
-  return new URLSearchParams((await receive(req, bytes_max)).toString());
-}
-
 /** Returns the charset that the Content-Type names. */
 function charsetOf(req: HttpRequest): string {
   const [, charset = 'utf-8'] =

@@ -54,19 +54,16 @@ export async function receiveUpload(
   const keep = (bytes: AsyncIterable<Uint8Array>, file_name: string) =>
     upload.keep(principal, bytes, file_name);
   if (!form) return { file: await keep(checkSize(bytesOf(req), upload), '') };
-  const { fields, files } = await receiveForm(req, { ...upload, keep }, assertField);
+  const { fields, file } = await receiveForm(req, { ...upload, keep }, assertField);
   const texts = Object.fromEntries([...fields].filter(([, value]) => value !== ''));
-  return files[0] === undefined ? texts : { ...texts, [FILE]: files[0] };
+  return file === undefined ? texts : { ...texts, [FILE]: file };
 }
 
-/** How the files of a form are handled. */
-export interface FormFiles<Kept> {
-  /** Maximum size of each file. */
+/** How the file of a form is handled. */
+interface FormFile {
   readonly bytes_max: number;
-  /** Default: 1. */
-  readonly files_max?: number;
-  /** Takes the bytes while they arrive, of one file after the other. Rejects if the file is not accepted. */
-  readonly keep: (bytes: AsyncIterable<Uint8Array>, file_name: string) => Promise<Kept>;
+  /** Takes the bytes while they arrive. Rejects if the file is not accepted. */
+  readonly keep: (bytes: AsyncIterable<Uint8Array>, file_name: string) => Promise<JsonObject>;
 }
 
 type SizeLimit = Pick<Upload, 'bytes_max'>;
@@ -98,29 +95,29 @@ const FIELDS_MAX = 20;
 const REPLACEMENT = '\ufffd';
 
 /**
- * Reads a `multipart/form-data` form. Returns its text fields, and the results of `keep` for the parts named `file`.
+ * Reads a `multipart/form-data` form. Returns its text fields, and the result of `keep` for the part named `file`.
  * Rejects with errors of `keep` and `assertField`, with `too_large`, with `field_required` for an empty file, with
  * `field_invalid` for repeated fields and other files, and with `malformed_request` for an invalid or incomplete form and
  * for text that is not valid UTF-8. Rejects only after `keep` has ended, and discards what is still sent: browsers do not
  * show an answer before they have sent the form.
  */
-export function receiveForm<Kept>(
+function receiveForm(
   req: HttpRequest,
-  { bytes_max, files_max = 1, keep }: FormFiles<Kept>,
-  assertField: (field: string) => void = () => {},
-): Promise<{ readonly fields: URLSearchParams; readonly files: readonly Kept[] }> {
+  { bytes_max, keep }: FormFile,
+  assertField: (field: string) => void,
+): Promise<{ readonly fields: URLSearchParams; readonly file: JsonObject | undefined }> {
   return new Promise((resolve, reject) => {
-    const parser = openParser(req.headers, files_max);
+    const parser = openParser(req.headers);
     const fields = new URLSearchParams();
     let part: Readable | undefined;
-    const files: Promise<Kept>[] = [];
+    let file: Promise<JsonObject> | undefined;
     let failed = false;
     const fail = (error: unknown): void => {
       if (failed) return;
       failed = true;
       req.unpipe(parser);
       part?.destroy(error as Error);
-      void Promise.allSettled(files).then(() => {
+      void Promise.allSettled([file]).then(() => {
         req.resume();
         reject(error);
       });
@@ -129,19 +126,13 @@ export function receiveForm<Kept>(
       // Whoever reads the part receives its errors. A part that nobody reads needs this listener: an `error` event without
       // a listener would end the process.
       bytes.on('error', () => {});
-      if (failed || name !== FILE || files.length === files_max) {
+      if (failed || name !== FILE || file) {
         bytes.resume();
-        const at_most = files_max === 1 ? 'a single file' : `at most ${files_max} files`;
-        fail(fieldError(name, name === FILE ? at_most : UNKNOWN_FIELD));
+        fail(fieldError(name, name === FILE ? 'a single file' : UNKNOWN_FIELD));
         return;
       }
       part = bytes;
-      const keepFile = (): Promise<Kept> => {
-        if (failed) throw malformed('The form was refused');
-        return keep(checkSize(bytes, { bytes_max }), file_name);
-      };
-      const file = files.at(-1)?.then(keepFile) ?? keepFile();
-      files.push(file);
+      file = keep(checkSize(bytes, { bytes_max }), file_name);
       file.catch(fail);
     });
     parser.on('field', (name, value, _name_truncated, truncated) => {
@@ -160,7 +151,7 @@ export function receiveForm<Kept>(
     parser.on('error', (error) => fail(toFormError(error)));
     parser.on('finish', () => {
       if (failed) return;
-      Promise.all(files).then((kept) => resolve({ fields, files: kept }), fail);
+      Promise.resolve(file).then((kept) => resolve({ fields, file: kept }), fail);
     });
     finished(req, { writable: false }, (error) => {
       if (error) fail(isDisconnection(error) ? incomplete(error) : error);
@@ -170,7 +161,7 @@ export function receiveForm<Kept>(
 }
 
 /** Throws `malformed_request` if the Content-Type has no boundary. */
-function openParser(headers: IncomingHttpHeaders, files_max: number): BusboyInstance {
+function openParser(headers: IncomingHttpHeaders): BusboyInstance {
   try {
     return new Busboy({
       headers: { ...headers, 'content-type': headers['content-type'] ?? '' },
@@ -179,8 +170,8 @@ function openParser(headers: IncomingHttpHeaders, files_max: number): BusboyInst
       limits: {
         fieldSize: FIELD_BYTES_MAX,
         fields: FIELDS_MAX,
-        files: files_max + 1,
-        parts: FIELDS_MAX + files_max + 1,
+        files: 2,
+        parts: FIELDS_MAX + 2,
         headerPairs: 20,
       },
     });

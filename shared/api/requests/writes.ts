@@ -91,7 +91,7 @@ export const listingPatchBody = z.strictObject({ ...patchShape(listingFields), .
 export const storePatchBody = z.strictObject(patchShape(storeFields));
 
 /** Maximum number of publications in a featured order. */
-export const FEATURED_MAX = 200;
+const FEATURED_MAX = 200;
 
 /** `POST /api/listing/:id/featured`. */
 export const featuredOrderBody = z.strictObject({
