@@ -1,25 +1,12 @@
 import { CatalogApiError, type Token } from 'catalog-client';
-
-export type SessionStatus = 'starting' | 'signed_out' | 'signed_in' | 'ended';
+import { SessionState } from './session-state';
 
 const PATH = '/console/session';
 /** Tells the other windows of this browser. */
 const channel = new BroadcastChannel('catalog-console');
 
-let status: SessionStatus = 'starting';
-const listeners = new Set<() => void>();
-
-function setStatus(next: SessionStatus): void {
-  if (status === next) return;
-  status = next;
-  for (const listener of [...listeners]) listener();
-}
-
-export const subscribe = (listener: () => void): (() => void) => {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-};
-export const readStatus = (): SessionStatus => status;
+const session = new SessionState();
+export const { read: readStatus, subscribe } = session;
 
 /** Returns null if there is no session. */
 async function post(path: string, body?: object): Promise<Token | null> {
@@ -34,7 +21,7 @@ async function post(path: string, body?: object): Promise<Token | null> {
 
 /** Finds out whether this browser has a session. */
 export async function start(): Promise<void> {
-  setStatus((await post('/token')) ? 'signed_in' : 'signed_out');
+  session.set((await post('/token')) ? 'signed_in' : 'signed_out');
 }
 
 /**
@@ -45,25 +32,16 @@ export async function getToken(): Promise<Token> {
   for (;;) {
     const token = await post('/token');
     if (token) return token;
-    setStatus('ended');
-    await signedIn();
+    session.set('ended');
+    await session.signedIn();
   }
 }
-
-const signedIn = (): Promise<void> =>
-  new Promise((resolve) => {
-    const stop = subscribe(() => {
-      if (status !== 'signed_in') return;
-      stop();
-      resolve();
-    });
-  });
 
 /** Begins a session. Rejects with `CatalogApiError` if the key is refused. */
 export async function signIn(key: string): Promise<void> {
   await post('', { key });
   channel.postMessage('signed_in');
-  setStatus('signed_in');
+  session.set('signed_in');
 }
 
 /** Ends the session in all windows. */
@@ -75,5 +53,5 @@ export async function signOut(): Promise<void> {
 
 channel.addEventListener('message', ({ data }) => {
   if (data === 'signed_out') location.assign('/console');
-  else if (status === 'ended' || status === 'signed_out') setStatus('signed_in');
+  else if (readStatus() === 'ended' || readStatus() === 'signed_out') session.set('signed_in');
 });
