@@ -7,20 +7,19 @@ import { Access } from '../../services/operator/access';
 import { ENDPOINTS } from '../../services/operator/routes';
 import { shapeOf } from '../../shared/api/requests/parameters';
 import { type StreamName, streamName } from '../../shared/catalog/events/envelope';
-import { PARTITION_COUNT, partitionOf } from '../../shared/catalog/events/partitions';
+import { PARTITION_COUNT } from '../../shared/catalog/events/partitions';
 import type { Limits } from '../../shared/http/rate-limit';
 import type { HttpRequest } from '../../shared/http/request';
 import { Sessions } from '../../shared/http/sessions';
 import { CatalogError } from '../../shared/kernel/errors';
 import { generateId, type StoreId } from '../../shared/kernel/ids';
-import { ALL_PARTS } from '../../shared/ports/view-store';
-import { nextBatch } from '../contract/some-documents';
+import { damage, withBody } from '../support/damage';
+import { addDeadLetter, appendUnreadable } from '../support/dead-letters';
 import { fetch } from '../support/fetch';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
 
 const TOKEN = 'an operator token of 32 characters';
-const UNREADABLE = '01890000-0000-7000-8000-00000000000';
 const PAGE = 'docs/operations/interface.md';
 const OTHER_ORIGINS = ['https://evil.example', 'null', undefined];
 
@@ -331,17 +330,9 @@ describe('a task', () => {
     await start('verify');
     expect((await shown('verified')).result).toMatchObject({ clean: true, differences: [] });
 
-    const views = harness.service.runtime.viewStores.live;
-    const active = (await views.versions()).find(({ status }) => status === 'active')!;
-    const version = await views.open(active.version);
-    const partition = partitionOf(shop.store_id, views.partition_count);
+    const { live: views } = harness.service.runtime.viewStores;
     const title = 'Changed by hand '.repeat(20);
-    await waitFor(async () => {
-      const { position, document } = (await version.get('publications', id, ALL_PARTS))!;
-      const changed = { ...document!, body: { ...document!.body, title } };
-      const write = { collection: 'publications', id, position: position + 1n, document: changed } as const;
-      return (await version.apply(await nextBatch(version, { partition, writes: [write] }))) === 'applied';
-    });
+    await damage(views, shop.store_id, 'publications', id, withBody({ title }));
     await start('verify');
     const drifted = await waitFor(async () => {
       const { status, result } = await live();
@@ -530,24 +521,14 @@ describe('a dead letter', () => {
   const list = async () => (await call('GET /dead-letters')).data;
   const release = (body: object) => call('POST /dead-letters/release', { body });
 
-  /** Appends an event that no worker can read, as one of a later release would be. */
-  async function appendUnreadable(n: number): Promise<StreamName> {
-    const stream = streamName('live', 'listing', `${UNREADABLE}${n}`);
-    const metadata = {
-      occurred_at: new Date().toISOString(),
-      partition_key: shop.store_id,
-      store_id: shop.store_id,
-      source: 'system' as const,
-    };
-    await harness.service.runtime.events.live.append(stream, -1, [
-      { id: `${UNREADABLE}${n}`, type: 'OfALaterRelease', schema_version: 1, data: { n }, metadata },
-    ]);
+  async function appendShown(n: number): Promise<StreamName> {
+    const stream = await appendUnreadable(harness, shop.store_id, n);
     await waitFor(async () => JSON.stringify(await list()).includes(stream));
     return stream;
   }
 
   test('is shown, retried and skipped with those of its group', async () => {
-    const streams = [await appendUnreadable(1), await appendUnreadable(2)];
+    const streams = [await appendShown(1), await appendShown(2)];
     const found = await list();
     const [{ group, count, first, plan }] = found.groups;
     expect([found.groups.length, count, first.reason]).toEqual([1, 2, 'unknown event type OfALaterRelease']);
@@ -564,7 +545,7 @@ describe('a dead letter', () => {
       streams.map((stream) => ({ stream, projected: 0, dead_letter: { stream } })),
     );
 
-    streams.push(await appendUnreadable(3));
+    streams.push(await appendShown(3));
     const changed = await release({ action: 'skip', group, plan });
     expect([changed.status, changed.error.code]).toEqual([409, 'CONFLICT']);
     expect(changed.data.streams).toMatchObject(streams.map((stream) => ({ stream })));
@@ -585,19 +566,7 @@ describe('a dead letter', () => {
     const { publications } = harness.client(shop.secret);
     const { id } = await publications.create({ title: 'Tea', price_currency: 'USD', price_amount: 1_250 });
     const stream = streamName('live', 'publication', id);
-    const { events, viewStores } = harness.service.runtime;
-    const [created] = await events.live.readStream(stream);
-    await harness.settled();
-    const [active] = await viewStores.live.versions();
-    const version = await viewStores.live.open(active!.version);
-    const partition = partitionOf(shop.store_id, viewStores.live.partition_count);
-    const { position, revision } = created!;
-    const waiting = { stream, partition, revision, position };
-    const letter = { ...waiting, reason: 'it broke', failed_at: '2026-01-01T00:00:00Z' };
-    await waitFor(async () => {
-      const batch = await nextBatch(version, { partition, dead_letters: [letter] });
-      return (await version.apply(batch)) === 'applied';
-    });
+    const { position } = await addDeadLetter(harness, shop.store_id, stream, 'it broke');
     const [shown] = (await list()).streams;
     expect(shown).toMatchObject({ stream, reason: 'it broke', position: String(position) });
     const done = await release({ action: 'retry', stream, plan: shown.plan });
