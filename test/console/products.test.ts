@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import type { CatalogClient } from '../../shared/client';
 import { useBrowser } from '../support/browser';
 import { openConsole } from '../support/console';
@@ -221,7 +221,7 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     await page.getByRole('checkbox', { name: 'Select all products that match' }).check();
     expect(await browser().look(page, 'products-undone')).toEqual([]);
     await page.getByRole('button', { name: 'Close' }).first().click();
-    await page.getByRole('button', { name: 'Delete' }).click();
+    await change(page, 'Delete products');
     await page.getByRole('button', { name: 'Delete 220 products' }).click();
     await page.getByText('Done for 220 products.').waitFor();
     expect((await client.publications.list(NONE).page()).meta.item_count).toBe(10);
@@ -233,6 +233,28 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     await page.getByRole('button', { name: 'Undo' }).first().click();
     await page.getByText('220 products are as before.').waitFor();
     expect((await client.publications.list(NONE).page()).meta.item_count).toBe(230);
+  });
+
+  test('a change of many stops when the merchant says so', async () => {
+    await create(210);
+    const page = await open();
+    await page.getByRole('checkbox', { name: 'Select all products that match' }).check();
+    await change(page, 'Change visibility');
+    await choose(page, 'Visibility', 'Private');
+    await page.getByText('210 products change.').waitFor();
+    const batch = new Promise<Route>((resolve) => {
+      const isWrite = (url: URL) => url.pathname.endsWith('/batch') && !url.searchParams.has('dry_run');
+      void page.route(isWrite, resolve);
+    });
+    await page.getByRole('button', { name: 'Change 210 products' }).click();
+    const first = await batch;
+    await page.getByRole('progressbar', { name: 'Change visibility' }).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await first.continue();
+    await page.getByText('Done for 200 products. It stopped before the end.').waitFor();
+    expect((await client.publications.list({ visibility: 'public', limit: 1 }).page()).meta.item_count).toBe(
+      10,
+    );
   });
 
   test('products are put on sale for a weekend', async () => {
@@ -318,7 +340,7 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     }));
     const page = await open();
     for (const title of titles) await page.getByRole('link', { name: title }).waitFor();
-    await page.getByRole('button', { name: 'View' }).click();
+    await page.getByRole('button', { name: 'Display' }).click();
     await page.getByText('Tags', { exact: true }).click();
     await page.getByText('Vendor', { exact: true }).last().click();
     await page.keyboard.press('Escape');

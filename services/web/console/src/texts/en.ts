@@ -133,12 +133,13 @@ export const en = {
     visibilities: { public: 'Public', private: 'Private' },
     none: 'No products yet',
     noneHint: 'Bring your catalog as a file, or make the first product here.',
+    noneDeleted: 'Nothing was deleted in the last 30 days',
     noMatch: 'No product matches',
     importFile: 'Import a file',
 
     search: 'Search products',
     searchHint: 'Title, SKU, barcode, vendor or tag',
-    settings: 'View',
+    settings: 'Display',
     sort: 'Order',
     sorts: {
       created_at: 'Newest first',
@@ -532,6 +533,7 @@ export const en = {
     empty: 'No listings yet',
     emptyHint:
       'A listing is a category of products, such as Tea or Summer sale. A listing can contain others.',
+    noneDeleted: 'Nothing was deleted in the last 30 days',
     noMatch: (text: string) => `No listing matches “${text}”`,
     expandAll: 'Expand all',
     collapseAll: 'Collapse all',

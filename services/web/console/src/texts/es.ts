@@ -135,12 +135,13 @@ export const es: Texts = {
     visibilities: { public: 'Público', private: 'Privado' },
     none: 'Todavía no hay productos',
     noneHint: 'Trae tu catálogo en un archivo, o crea aquí el primer producto.',
+    noneDeleted: 'No se eliminó nada en los últimos 30 días',
     noMatch: 'Ningún producto coincide',
     importFile: 'Importar un archivo',
 
     search: 'Buscar productos',
     searchHint: 'Título, SKU, código, marca o etiqueta',
-    settings: 'Vista',
+    settings: 'Presentación',
     sort: 'Orden',
     sorts: {
       created_at: 'Los más nuevos primero',
@@ -537,6 +538,7 @@ export const es: Texts = {
     empty: 'Aún no hay listados',
     emptyHint:
       'Un listado es una categoría de productos, como Té o Ofertas. Un listado puede contener otros.',
+    noneDeleted: 'No se eliminó nada en los últimos 30 días',
     noMatch: (text) => `Ningún listado coincide con «${text}»`,
     expandAll: 'Desplegar todo',
     collapseAll: 'Plegar todo',

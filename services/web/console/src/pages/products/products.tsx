@@ -5,13 +5,14 @@ import { Dialog, DialogTrigger, Popover } from 'react-aria-components';
 import { useLocation, useSearch } from 'wouter';
 import { useApi } from '../../lib/api';
 import { messageOf } from '../../lib/errors';
+import { formatNumber } from '../../lib/format';
 import { useStored } from '../../lib/stored';
-import { useTexts } from '../../texts/texts';
+import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton, LinkButton } from '../../ui/button';
 import { Banner, EmptyState, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
 import { Checkbox, SearchField, Select } from '../../ui/fields';
 import { Page } from '../../ui/layout';
-import { Menu } from '../../ui/overlay';
+import { Menu, type MenuAction } from '../../ui/overlay';
 import { ACTIONS, type ActionKind, BulkDialog } from './bulk';
 import { CARD_COLUMNS, COLUMN_IDS, COLUMNS_SHOWN, type ColumnId, SORTS, useColumns } from './columns';
 import { type Body, bodyOf, changesOf, type Field, faultOf, parseField } from './fields';
@@ -80,6 +81,7 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
   const { params, setValues } = useParams();
   const [, navigate] = useLocation();
   const is_phone = usePhone();
+  const locale = useLocale();
   const filters = useMemo(() => filtersOf(params), [params]);
   const chosen = selectionOf(params);
   const is_deleted = filters.visibility === 'deleted';
@@ -138,9 +140,16 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
   const order = params.get('order') ?? (params.get('sort') === 'rating' ? 'desc' : 'asc');
 
   const targetOf = (of: Selection): Target => ({ filters, selection: of, count: countOf(of, count) });
+  const itemOf = (kind: ActionKind): MenuAction => ({
+    id: kind,
+    label: t.products.actions[kind],
+    onAction: () => setAction({ kind, target: targetOf(selection) }),
+  });
   const clear = () => navigate('/products');
   const is_filtered = chosen !== '';
-  const empty = is_filtered ? (
+  const empty = is_deleted ? (
+    <EmptyState icon="trash" title={t.products.noneDeleted} />
+  ) : is_filtered ? (
     <EmptyState
       icon="search"
       title={t.products.noMatch}
@@ -168,7 +177,11 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
   return (
     <Page
       title={t.products.title}
-      state={!isLoading && <span className="muted">{t.products.count(count)}</span>}
+      state={
+        !isLoading && (
+          <span className="muted">{is_phone ? formatNumber(count, locale) : t.products.count(count)}</span>
+        )
+      }
       actions={
         <>
           {!is_phone && !is_deleted && count > 0 && (
@@ -213,19 +226,8 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
                   {t.products.change}
                 </Button>
               }
-              items={ACTIONS.map((kind) => ({
-                id: kind,
-                label: t.products.actions[kind],
-                onAction: () => setAction({ kind, target: targetOf(selection) }),
-              }))}
+              items={[...ACTIONS.map(itemOf), '-', { ...itemOf('delete'), isDanger: true }]}
             />
-            <Button
-              icon="trash"
-              isDisabled={is_running}
-              onPress={() => setAction({ kind: 'delete', target: targetOf(selection) })}
-            >
-              {t.common.delete}
-            </Button>
             <IconButton label={t.products.unselect} icon="close" onPress={() => setSelection(NOTHING)} />
           </div>
         )}
