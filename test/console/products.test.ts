@@ -257,6 +257,45 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     );
   });
 
+  test('stock, tags, listings and the schedule of several products change', async () => {
+    const listing = await client.listings.create({ name: 'Kitchen' });
+    const ids = await create(2, (n) => ({ tags: ['old', `own-${n}`], quantity_available: n }));
+    const page = await open();
+    const apply = async (action: string, fill: () => Promise<unknown>) => {
+      await page.getByRole('checkbox', { name: 'Select all products that match' }).check();
+      await change(page, action);
+      await fill();
+      await page.getByRole('button', { name: 'Change 2 products' }).click();
+      await page.getByText('Done for 2 products.').waitFor();
+      await page.getByRole('button', { name: 'Close' }).click();
+    };
+    await apply('Change stock', async () => {
+      await choose(page, 'How', 'Add');
+      await page.getByRole('textbox', { name: 'Units' }).fill('5');
+    });
+    await apply('Change tags', async () => {
+      for (const [label, tag] of [
+        ['Add tags', 'new,'],
+        ['Remove tags', 'old,'],
+      ] as const) {
+        await page.getByRole('combobox', { name: label }).fill(tag);
+        await page.keyboard.press('Tab');
+      }
+    });
+    await apply('Change listings', () => choose(page, 'Listing', 'Kitchen'));
+    await apply('Change vendor', () => page.getByRole('textbox', { name: 'Vendor' }).fill('Barro'));
+    await apply('Schedule', () => typeTime(page, 'Becomes public', '06052027' + '0900AM'));
+    for (const [index, id] of ids.entries())
+      expect(await read(id)).toMatchObject({
+        quantity_available: index + 6,
+        tags: [`own-${index + 1}`, 'new'],
+        listing_ids: [listing.id],
+        vendor: 'Barro',
+        visibility: 'private',
+        publish_at: '2027-06-05T14:00:00.000Z',
+      });
+  });
+
   test('products are put on sale for a weekend', async () => {
     const [first] = await create(3);
     const page = await open('/products?sort=name');
@@ -324,6 +363,31 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     await page.getByText('3 changed cells, 1 product.').waitFor();
     expect((await read(ids[0]!)).variants.data).toMatchObject([{ sku: 'NEW-1', price_amount: 125_050 }]);
     expect((await read(ids[4]!)).price_amount).toBe(2_800);
+
+    // The vendor is two columns after the SKU.
+    await cell('Mug 003', 'NEW-3').click();
+    for (const key of ['ArrowRight', 'ArrowRight', 'Enter']) await page.keyboard.press(key);
+    await page.keyboard.type('Barro');
+    for (const key of [
+      'Enter',
+      'ArrowUp',
+      'Shift+ArrowDown',
+      'Shift+ArrowDown',
+      'Shift+ArrowDown',
+      'Control+d',
+    ])
+      await page.keyboard.press(key);
+    await page.getByText('6 changed cells, 4 products.').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('3 changed cells, 1 product.').waitFor();
+    expect(await Promise.all(ids.map(async (id) => (await read(id)).vendor))).toEqual([
+      undefined,
+      undefined,
+      'Barro',
+      'Barro',
+      'Barro',
+      undefined,
+    ]);
     // Another product has the SKU.
     browser().expectProblem('(Conflict)');
   });

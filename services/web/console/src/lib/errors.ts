@@ -1,5 +1,7 @@
-import { CatalogApiError, CatalogConnectionError } from 'catalog-client';
+import { CatalogApiError, CatalogConnectionError, type ErrorInfo } from 'catalog-client';
 import type { Texts } from '../texts/texts';
+
+type Fault = NonNullable<ErrorInfo['details']>['errors'][number];
 
 /** Returns what to tell the merchant about an error. */
 export function messageOf(error: unknown, t: Texts): string {
@@ -22,10 +24,11 @@ export function messageOf(error: unknown, t: Texts): string {
 /** Returns the reason why each field was refused, by the name of the field, such as `price_amount` or `variants.3.sku`. */
 export function fieldErrorsOf(error: unknown, t: Texts): Readonly<Record<string, string>> {
   if (!(error instanceof CatalogApiError)) return {};
-  return Object.fromEntries(
-    (error.details?.errors ?? []).map(({ field, constraint, code }) => {
-      if (code === 'CONFLICT') return [field, t.errors.taken];
-      return [field, code === 'FIELD_REQUIRED' ? t.errors.required : t.errors.expected(constraint)];
-    }),
-  );
+  return Object.fromEntries((error.details?.errors ?? []).map((fault) => [fault.field, wordFault(fault, t)]));
+}
+
+/** Returns the reason why a field was refused. */
+export function wordFault({ constraint, code }: Fault, t: Texts): string {
+  if (code === 'CONFLICT') return t.errors.taken;
+  return code === 'FIELD_REQUIRED' ? t.errors.required : t.errors.expected(constraint);
 }

@@ -220,7 +220,6 @@ export const en = {
     selectedCount: (count: number) => plural(count, '# selected', '# selected'),
     unselect: 'Select none',
 
-    required: 'Type a value',
     belowSale: 'Below the sale price. End the sale or lower it first.',
     noVisibility: 'Type Public or Private',
     saving: 'Saving',

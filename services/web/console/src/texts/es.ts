@@ -222,7 +222,6 @@ export const es: Texts = {
     selectedCount: (count) => plural(count, '# seleccionado', '# seleccionados'),
     unselect: 'No seleccionar ninguno',
 
-    required: 'Escribe un valor',
     belowSale: 'Menor que el precio de oferta. Termina la oferta o bájala primero.',
     noVisibility: 'Escribe Público o Privado',
     saving: 'Guardando',

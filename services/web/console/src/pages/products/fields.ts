@@ -1,5 +1,6 @@
 import type { ErrorInfo, Publication, Variant } from 'catalog-client';
 import { isSame } from '../../lib/draft';
+import { wordFault } from '../../lib/errors';
 import { formatAmount, parseMoney } from '../../lib/format';
 import type { Texts } from '../../texts/texts';
 
@@ -86,7 +87,7 @@ export function parseField(
 ): { readonly value: Value } | { readonly fault: string } {
   const { kind, isRequired } = RULES[field];
   const bare = text.trim();
-  if (bare === '') return isRequired ? { fault: t.products.required } : { value: null };
+  if (bare === '') return isRequired ? { fault: t.errors.required } : { value: null };
   switch (kind) {
     case 'money': {
       const value = parseMoney(bare, currency);
@@ -176,14 +177,19 @@ export function withAllVariants(product: Publication, body: Body): Body {
 }
 
 type Refusal = Pick<ErrorInfo, 'message' | 'details'>;
+type Fault = NonNullable<ErrorInfo['details']>['errors'][number];
 
 /** Returns why the value of the field was refused, if the error is about it. */
-export function faultOf({ details }: Pick<Refusal, 'details'>, field: Field, t: Texts): string | undefined {
+export function faultOf({ details }: Refusal, field: Field, t: Texts): string | undefined {
   const fault = details?.errors.find((each) => each.field.split('.').at(-1) === RULES[field].name);
-  return fault && reasonOf({ message: fault.constraint }, t);
+  return fault && wordProductFault(fault, t);
 }
 
+/** Returns why a product was refused. */
 export function reasonOf({ message, details }: Refusal, t: Texts): string {
-  const reason = details?.constraint ?? message;
-  return reason.includes('sale_price_amount') ? t.products.belowSale : reason;
+  const fault = details?.errors[0];
+  return fault ? wordProductFault(fault, t) : message;
 }
+
+const wordProductFault = (fault: Fault, t: Texts): string =>
+  fault.constraint.includes('sale_price_amount') ? t.products.belowSale : wordFault(fault, t);
