@@ -118,6 +118,8 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     await other.getByRole('textbox', { name: 'Stock of M' }).fill('7');
     await save(other);
     await save(one);
+    // The other save may have been seen before this save, or refused this save first.
+    browser().problems = browser().problems.filter((each) => !each.includes('412'));
     const [, m] = (await readAgain(id)).variants!.data;
     expect(m).toMatchObject({ sku: 'ONE-M', quantity_available: 7 });
 
@@ -220,6 +222,7 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     await price.fill('');
     const started = Date.now();
     await price.pressSequentially('1234.50');
+    console.log("KEY", (Date.now() - started) / 7);
     expect((Date.now() - started) / 7).toBeLessThan(KEY_MS_MAX);
     await page.getByRole('searchbox', { name: 'Filter variants' }).fill('');
     await page.getByRole('textbox', { name: 'SKU of a0 / b0' }).focus();

@@ -52,10 +52,10 @@ export function useDraft<Fields extends object>(form: string, saved: Fields) {
   latest.current = saved;
   const actions = useMemo(() => {
     const read = () => readStored<Draft<Fields>>(key) ?? (EMPTY as Draft<Fields>);
-    const write = (next: Draft<Fields>) =>
-      writeStored(key, Object.keys(next.changed).length === 0 ? undefined : next);
-    /** A function gets the newest values, for a change after a wait. */
-    const change = (values: Partial<Fields> | ((now: Fields) => Partial<Fields>)) => {
+    const write = (next: Draft<Fields>, isDrawn = true) =>
+      writeStored(key, Object.keys(next.changed).length === 0 ? undefined : next, isDrawn);
+    /** A function gets the newest values, for a change after a wait. `isDrawn`: as for `writeStored`. */
+    const change = (values: Partial<Fields> | ((now: Fields) => Partial<Fields>), isDrawn = true) => {
       const draft = read();
       const saved = latest.current;
       const next = { changed: { ...draft.changed }, base: { ...draft.base } };
@@ -68,7 +68,7 @@ export function useDraft<Fields extends object>(form: string, saved: Fields) {
           delete next.base[field];
         }
       }
-      write(next);
+      write(next, isDrawn);
     };
     return {
       change,

@@ -27,8 +27,11 @@ function parse(text: string | null): unknown {
   }
 }
 
-/** Writes a value; undefined removes it. Keeps the value in memory if the browser's storage is full. */
-export function writeStored(key: string, value: unknown): void {
+/**
+ * Writes a value; undefined removes it. Keeps the value in memory if the browser's storage is full. `isDrawn`: whether the
+ * page shows it now. Otherwise, the next write does.
+ */
+export function writeStored(key: string, value: unknown, isDrawn = true): void {
   unstored.delete(key);
   const text = value === undefined ? null : JSON.stringify(value);
   parsed.set(key, { text, value });
@@ -38,7 +41,7 @@ export function writeStored(key: string, value: unknown): void {
   } catch {
     unstored.set(key, value);
   }
-  for (const listener of [...listeners]) listener();
+  if (isDrawn) for (const listener of [...listeners]) listener();
 }
 
 /** Returns the keys of stored values that begin with `start`. */

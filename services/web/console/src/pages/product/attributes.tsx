@@ -28,12 +28,14 @@ export function Attributes({ value, onChange, fault }: AttributesProps) {
         >
           <TextField
             label={t.product.attributeName}
+            hideLabel={index > 0}
             value={attribute.name}
             maxLength={60}
             onChange={(name) => replace(index, { ...attribute, name })}
           />
           <Select
             label={t.product.attributeType}
+            hideLabel={index > 0}
             value={attribute.type}
             options={TYPES.map((type) => ({ id: type, label: t.product.attributeTypes[type] }))}
             onChange={(id) => {
@@ -41,10 +43,13 @@ export function Attributes({ value, onChange, fault }: AttributesProps) {
               replace(index, { ...attribute, type, value: EMPTY_VALUES[type] });
             }}
           />
-          <AttributeValue
-            attribute={attribute}
-            onChange={(next) => replace(index, { ...attribute, value: next })}
-          />
+          <div className="attribute-value">
+            <AttributeValue
+              hideLabel={index > 0}
+              attribute={attribute}
+              onChange={(next) => replace(index, { ...attribute, value: next })}
+            />
+          </div>
           <IconButton
             label={t.common.removeNamed(attribute.name)}
             icon="close"
@@ -67,18 +72,19 @@ export function Attributes({ value, onChange, fault }: AttributesProps) {
 }
 
 interface AttributeValueProps {
+  readonly hideLabel: boolean;
   readonly attribute: DraftAttribute;
   readonly onChange: (value: DraftAttribute['value']) => void;
 }
 
-function AttributeValue({ attribute: { type, value }, onChange }: AttributeValueProps) {
+function AttributeValue({ attribute: { type, value }, hideLabel, onChange }: AttributeValueProps) {
   const t = useTexts();
-  const label = t.product.attributeValue;
-  if (type === 'list') return <TagsField label={label} value={value as string[]} onChange={onChange} />;
+  const named = { label: t.product.attributeValue, hideLabel };
+  if (type === 'list') return <TagsField {...named} value={value as string[]} onChange={onChange} />;
   if (type === 'boolean')
     return (
       <Select
-        label={label}
+        {...named}
         value={String(value)}
         options={[
           { id: 'true', label: t.common.yes },
@@ -91,7 +97,7 @@ function AttributeValue({ attribute: { type, value }, onChange }: AttributeValue
   const is_number = type === 'text' || text === '' || Number.isFinite(Number(text.replace(',', '.')));
   return (
     <TextField
-      label={label}
+      {...named}
       value={text}
       maxLength={255}
       fault={is_number ? undefined : t.product.noDecimal}

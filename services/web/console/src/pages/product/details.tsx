@@ -119,7 +119,7 @@ export function Price() {
           options={CURRENCIES}
         />
       </div>
-      <div className="field-row wide">
+      <div className="sale">
         <MoneyField label={t.product.cells.sale_price_amount} {...money('sale_price_amount')} />
         <DateTimeField
           label={t.product.saleFrom}

@@ -7,7 +7,8 @@ import type { useUploads } from './pictures';
 export interface Editing {
   readonly product: Product;
   readonly values: Fields;
-  readonly change: (values: Partial<Fields> | ((now: Fields) => Partial<Fields>)) => void;
+  /** `isDrawn`: false while a draft is typed that the input shows by itself. */
+  readonly change: (values: Partial<Fields> | ((now: Fields) => Partial<Fields>), isDrawn?: boolean) => void;
   /** Why fields were refused, by name. */
   readonly faults: Readonly<Record<string, string>>;
   /** The media that the draft shows, by id. */

@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { CatalogApiError } from 'catalog-client';
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
 import { useDraft } from '../../lib/draft';
@@ -46,10 +46,12 @@ export default function ProductPage({ id }: { readonly id: string }) {
   const t = useTexts();
   const { client } = useApi();
   const queries = useQueryClient();
+  // While the next page is loading, this page must not read what does not exist any more.
+  const [is_deleted, setDeleted] = useState(false);
   const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
   const { data, error, refetch } = useQuery({
     queryKey: keyOf(id),
-    enabled: id !== NEW,
+    enabled: id !== NEW && !is_deleted,
     structuralSharing: false,
     queryFn: () => readProduct(client, id, queries.getQueryData(keyOf(id))),
   });
@@ -83,7 +85,7 @@ export default function ProductPage({ id }: { readonly id: string }) {
         <ErrorState error={error} onRetry={refetch} />
       </Page>
     );
-  if (!product)
+  if (!product || is_deleted)
     return (
       <Page title={t.product.title} back={back}>
         <Card>
@@ -91,10 +93,16 @@ export default function ProductPage({ id }: { readonly id: string }) {
         </Card>
       </Page>
     );
-  return <Editor id={id} product={product} />;
+  return <Editor id={id} product={product} onDelete={() => setDeleted(true)} />;
 }
 
-function Editor({ id, product }: { readonly id: string; readonly product: Product }) {
+interface EditorProps {
+  readonly id: string;
+  readonly product: Product;
+  readonly onDelete: () => void;
+}
+
+function Editor({ id, product, onDelete }: EditorProps) {
   const t = useTexts();
   const locale = useLocale();
   const { client, store_id } = useApi();
@@ -112,15 +120,18 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
   const is_new = id === NEW;
   const { publication } = product;
 
-  const change: Editing['change'] = (given) => {
-    draft.change(given);
-    if (typeof given !== 'function')
-      setFaults((now) =>
-        Object.keys(given).some((field) => field in now)
-          ? Object.fromEntries(Object.entries(now).filter(([field]) => !(field in given)))
-          : now,
-      );
-  };
+  const { change: changeDraft } = draft;
+  const shown_faults = useRef(faults);
+  shown_faults.current = faults;
+  const change: Editing['change'] = useCallback(
+    (given, isDrawn) => {
+      changeDraft(given, isDrawn);
+      // A field that is changed is not the one that was refused any more.
+      const others = Object.entries(shown_faults.current).filter(([field]) => !(field in given));
+      if (others.length < Object.keys(shown_faults.current).length) setFaults(Object.fromEntries(others));
+    },
+    [changeDraft],
+  );
   const reload = async (of = id): Promise<Product> => {
     const read = await readProduct(client, of, queries.getQueryData(keyOf(of)));
     queries.setQueryData(keyOf(of), read);
@@ -187,7 +198,7 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
   };
   const remove = () =>
     act.mutate(async () => {
-      // Otherwise, this page would read what does not exist any more.
+      onDelete();
       navigate('/products');
       await client.publications.delete(id);
       say(t.product.deleted(product.fields.title), async () => {
@@ -237,15 +248,7 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
   const editing: Editing = { product, values, change, faults, pictures, uploads };
   // Up to 2,048 variants are drawn after what is typed elsewhere.
   const drawn_later = useDeferredValue(editing);
-  const variants = useMemo(
-    () => (
-      <Card title={t.product.variants} hint={t.product.variantsHint}>
-        <Options />
-        <Variants />
-      </Card>
-    ),
-    [t],
-  );
+  const variants = useMemo(() => <Variants />, []);
   const others = is_new
     ? storedKeys(`draft/${store_id}/product/`)
         .map((key) => key.slice(key.lastIndexOf('/') + 1))
@@ -323,7 +326,10 @@ function Editor({ id, product }: { readonly id: string; readonly product: Produc
             <Price />
             <AttributesCard />
           </Columns>
-          <EditingContext value={drawn_later}>{variants}</EditingContext>
+          <Card title={t.product.variants} hint={t.product.variantsHint}>
+            <Options />
+            <EditingContext value={drawn_later}>{variants}</EditingContext>
+          </Card>
           {is_new ? (
             <SearchEngines />
           ) : (

@@ -17,7 +17,7 @@ import { Checkbox, SearchField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
 import { Thumb } from '../../ui/thumb';
 import { BulkDialog } from './bulk-dialog';
-import { useEditing } from './editing';
+import { type Editing, useEditing } from './editing';
 import { cellChange, cellField, type Fields } from './fields';
 import { type DraftOption, isNew, type Row, rowName, usedOptions } from './matrix';
 import { type CellKind, COLUMNS, parseCell, shownCell, type VariantColumn } from './variant-columns';
@@ -26,7 +26,7 @@ import { VariantDialog } from './variant-dialog';
 /** From this many variants on, a search above them filters them. */
 const FILTER_FROM = 12;
 const ROW_PIXELS = 44;
-const CARD_PIXELS = 132;
+const CARD_PIXELS = 112;
 const FAULT_PIXELS = 22;
 
 /** A line of the table: the head of a group of variants with the same first value, or a variant. */
@@ -151,7 +151,7 @@ export function Variants() {
     });
   const chosen = rows.filter(({ key }) => selected.has(key));
   const remove = (keys: ReadonlySet<string>) => {
-    change({ rows: rows.filter(({ key }) => !keys.has(key)) });
+    change((now) => ({ rows: now.rows.filter(({ key }) => !keys.has(key)) }));
     setSelected(new Set());
     say(t.product.variantsRemoved(keys.size), () => change({ rows }));
   };
@@ -407,10 +407,10 @@ interface VariantCellProps {
   readonly currency: string;
   readonly locale: string;
   readonly isInvalid: boolean;
-  readonly onChange: (values: Partial<Fields>) => void;
+  readonly onChange: Editing['change'];
 }
 
-/** A cell draws each key at once, and reports its value when the typing pauses: that draws much more. */
+/** A cell draws and keeps each key at once. The rest of the page follows when the typing pauses. */
 const VariantCell = memo(function VariantCell(props: VariantCellProps) {
   const { id, column, label, caption, value, fallback, currency, locale, isInvalid, onChange } = props;
   const { cell, kind } = column;
@@ -458,6 +458,8 @@ const VariantCell = memo(function VariantCell(props: VariantCellProps) {
         }}
         onChange={({ target }) => {
           setText(target.value);
+          const parsed = parseCell(kind, target.value, currency);
+          if (parsed !== undefined) onChange(cellChange(id, cell, parsed), false);
           clearTimeout(typing.current.timer);
           typing.current.timer = window.setTimeout(() => report(target.value), PAUSE_MS);
         }}
