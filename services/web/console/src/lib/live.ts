@@ -38,6 +38,8 @@ export function useLiveChanges(): void {
           }
         } catch {
           await new Promise((resolve) => setTimeout(resolve, PAUSE_AFTER_ERROR_MS));
+          // What has changed meanwhile is not known.
+          void queries.invalidateQueries();
         }
       }
     };
