@@ -53,6 +53,13 @@ describeWithProgram('chromium', 'the listings of a merchant', () => {
     await page.getByText('Moved Shelf 7 to Drinks').waitFor();
     await waitFor(async () => (await find('Shelf 7'))?.parent_id === drinks, { what: 'the move' });
 
+    await row(page, '日本茶').hover();
+    await page.mouse.down();
+    await row(page, 'Shelf 3').hover();
+    await page.getByText('Drop here to move it to the top').hover();
+    await page.mouse.up();
+    await page.getByText('Moved 日本茶 to the top').waitFor();
+
     await row(page, 'Shelf 7').getByRole('button', { name: 'Actions for Shelf 7' }).press('Enter');
     await page.getByRole('menuitem', { name: 'Move to…' }).press('Enter');
     await page.keyboard.type('shelf 12');
@@ -74,8 +81,8 @@ describeWithProgram('chromium', 'the listings of a merchant', () => {
 
     await row(page, 'Drinks').getByRole('button', { name: 'Actions for Drinks' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
-    await page.getByText('Deleted Drinks and 4 listings below it').waitFor();
-    await page.getByText('40 listings').waitFor();
+    await page.getByText('Deleted Drinks and 3 listings below it').waitFor();
+    await page.getByText('41 listings').waitFor();
     await page.getByRole('button', { name: 'Undo' }).first().click();
     await page.getByText('45 listings').waitFor();
 

@@ -46,6 +46,7 @@ function Editor({ listing, parent_id }: EditorProps) {
   const { may } = useApi();
   const editor = useEditor(listing, parent_id);
   const { values, is_changed, is_pending, conflicts, save, discard } = editor;
+  const refused = Object.keys(editor.faults).length;
   return (
     <Page
       title={listing?.name ?? t.listings.new}
@@ -84,6 +85,8 @@ function Editor({ listing, parent_id }: EditorProps) {
       <SaveBar
         isChanged={is_changed && may('write:listings')}
         isPending={is_pending}
+        isBlocked={conflicts.length > 0}
+        fault={refused > 0 ? t.product.refused(refused) : undefined}
         onSave={() => void save()}
         onDiscard={discard}
       />

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useDeferredValue, useState } from 'react';
 import { useFilter } from 'react-aria-components';
 import { useApi } from '../../lib/api';
 import { formatAgo } from '../../lib/format';
@@ -51,9 +51,10 @@ function All() {
   const [text, setText] = useState('');
   const [open, setOpen] = useStored<readonly string[]>(`listings-open/${store_id}`, []);
   const { contains } = useFilter({ sensitivity: 'base' });
+  // Typing does not wait for the rows.
+  const q = useDeferredValue(text.trim());
   if (error) return <ErrorState error={error} onRetry={refetch} />;
   if (!tree) return <Loading lines={8} />;
-  const q = text.trim();
   const shown = q === '' ? tree.tops : matching(tree.tops, ({ listing }) => contains(listing.name, q));
   const withChildren = (nodes: readonly ListingNode[]) =>
     nodes.flatMap(withDescendants).flatMap(({ id, children }) => (children.length > 0 ? id : []));

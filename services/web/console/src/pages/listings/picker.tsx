@@ -37,6 +37,7 @@ export function ListingPicker({ title, tree, placeOf, onClose, onChoose }: Listi
     ...tree.tops
       .flatMap(withDescendants)
       .filter((node) => contains(node.listing.name, text.trim()) && isPossible(node))
+      .toSorted((one, other) => pathTo(one).length - pathTo(other).length)
       .slice(0, SHOWN_MAX)
       .map((node) => ({ id: node.id, label: pathText(node) })),
   ];

@@ -153,7 +153,6 @@ function Featured({ listing_id, products, onArrange, isDisabled }: FeaturedProps
     moveTo(row.dataset.key, ids.indexOf(row.dataset.key) + step);
   };
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: The keys belong to the rows inside.
     <div className="stack tight" onKeyDownCapture={onKey}>
       <h3>{t.listings.featured(products.length)}</h3>
       <GridList

@@ -22,7 +22,7 @@ export function useEditor(listing: SavedListing | undefined, parent_id: string |
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
   const saved = fieldsOf(listing, parent_id);
   const draft = useDraft<Fields>(`listing/${listing?.id ?? 'new'}`, saved);
-  const { values, changed, conflicts } = draft;
+  const { values, changed } = draft;
 
   async function create(): Promise<void> {
     const { id } = await client.listings.create({ ...patchOf(values, values), name: values.name });
@@ -50,17 +50,22 @@ export function useEditor(listing: SavedListing | undefined, parent_id: string |
   }
 
   async function save(): Promise<void> {
-    if (conflicts.length > 0) return;
     setFaults({});
     setPending(true);
     try {
       await (listing ? update(listing) : create());
     } catch (error) {
-      setFaults(fieldErrorsOf(error, t));
-      sayFailed(messageOf(error, t));
+      const refused = fieldErrorsOf(error, t);
+      setFaults(refused);
+      if (Object.keys(refused).length === 0) sayFailed(messageOf(error, t));
     }
     setPending(false);
   }
 
-  return { ...draft, faults, is_pending, save };
+  const discard = () => {
+    setFaults({});
+    say(t.product.discarded, draft.discard());
+  };
+
+  return { ...draft, faults, is_pending, save, discard };
 }
