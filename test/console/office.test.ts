@@ -8,6 +8,9 @@ import { describeWithProgram } from '../support/programs';
 import { isSignedWith, Receiver } from '../support/receiver';
 import { waitFor } from '../support/wait-for';
 
+/** A page of the history has 50 changes. */
+const MORE_THAN_A_PAGE = 90;
+
 describeWithProgram('chromium', 'the office of a merchant', () => {
   const browser = useBrowser();
   let harness: Harness;
@@ -29,6 +32,14 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
 
   test('history: a change of a price in words and money, and the return to the price before', async () => {
     await merchant.keys.update(shop.secret.id, { name: 'Ana' });
+    await merchant.keys.create({ name: 'Berta', type: 'secret' });
+    const items = Array.from({ length: MORE_THAN_A_PAGE }, (_, n) => ({
+      ...{
+        action: 'create' as const,
+        body: { title: `Plato ${n}`, price_currency: 'USD', price_amount: 500 },
+      },
+    }));
+    await merchant.publications.batch({ items });
     const listing = await merchant.listings.create({ name: 'Vajilla' });
     const cup = await merchant.publications.create({
       ...{ title: 'Taza', price_currency: 'USD', price_amount: 2_990, listing_id: listing.id },
@@ -55,10 +66,20 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
       ...{ price_amount: 1_990, visibility: 'private', vendor: 'Tres Soles' },
     });
 
+    expect(await page.getByText('The operator created').count()).toBe(0);
+    await waitFor(async () => {
+      await page.mouse.wheel(0, 100_000);
+      return (await page.getByText('The operator created the store').count()) > 0;
+    });
+
     await page.getByRole('button', { name: 'Everything What' }).click();
     await page.getByRole('option', { name: 'Listings' }).click();
     await priced.waitFor({ state: 'hidden' });
     expect(new URL(page.url()).search).toBe('?resource=listing');
+    await page.getByRole('button', { name: 'Everybody Who' }).click();
+    await page.getByRole('option', { name: 'Berta' }).click();
+    await page.getByText('No change matches these filters').waitFor();
+    await page.getByRole('button', { name: 'Show everything' }).click();
     await page.getByRole('link', { name: 'Vajilla' }).first().click();
     await page.waitForURL(`**/console/listings/${listing.id}`);
   });
@@ -172,7 +193,7 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     await page.getByText('Saturday', { exact: true }).click();
     await page.getByRole('button', { name: 'Saturday: add hours' }).click();
     await page.getByLabel('E-mail').fill('hola@shop');
-    await page.getByRole('button', { name: 'None Currency' }).click();
+    await page.getByRole('button', { name: 'No currency Currency' }).click();
     await page.keyboard.type('PEN');
 
     await page.keyboard.press('Enter');

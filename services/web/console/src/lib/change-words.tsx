@@ -141,8 +141,12 @@ function shownValue(field: string, value: unknown, { t, locale, currency, nameOf
   if (typeof value !== 'string') return JSON.stringify(value);
   if (DATES.has(field)) return formatTime(value, locale);
   if (field === 'listing_id' || field === 'parent_id') return `“${nameOf(value) ?? t.history.unknown}”`;
-  return `“${value.length > 80 ? `${value.slice(0, 80)}…` : value}”`;
+  return `“${shortened(value)}”`;
 }
+
+const LENGTH_MAX = 80;
+export const shortened = (text: string): string =>
+  text.length > LENGTH_MAX ? `${text.slice(0, LENGTH_MAX)}…` : text;
 
 /** The parts of an object, such as the attributes, are worded like fields. */
 function objectPhrases(field: string, before: unknown, after: unknown, words: Words): string[] {
@@ -175,7 +179,10 @@ function listPhrases(field: string, before: unknown[], after: unknown[], words: 
     return phrases.length > 0 ? phrases : [t.history.ordered(label)];
   }
   const nameOfItem = (item: unknown): string => {
-    if (typeof item !== 'string') return String((item as { name?: string; day?: string }).name ?? '');
+    if (typeof item !== 'string') {
+      const { name, day, hours } = item as { name?: string; day?: string; hours?: string };
+      return name ?? `${day} ${hours}`;
+    }
     return field.endsWith('_ids') ? (nameOf(item) ?? t.history.unknown) : item;
   };
   if (field === 'options') return [t.history.setTo(label, after.map(nameOfItem).join(', ') || t.common.none)];

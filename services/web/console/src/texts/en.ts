@@ -1195,6 +1195,7 @@ export const en = {
     contact: 'Contact',
     rucHint: 'In Peru, the RUC',
     money: 'Money',
+    noCurrency: 'No currency',
     currencyHint: 'Of new products, and of imported prices without a currency',
     moderation: 'Look at new reviews first',
     moderationHint: 'A new review is shown when somebody has published it under Reviews.',

@@ -988,8 +988,8 @@ export const es: Texts = {
     made: (what, is_public) =>
       `${what ? '' : 'lo '}hizo ${is_public ? 'público' : 'privado'}${what ? ` ${what}` : ''}`,
     ofSubject: (field, subject) => `${field} de ${subject}`,
-    addedTo: (field, names) => `agregó ${names} a ${field}`,
-    removedFrom: (field, names) => `quitó ${names} de ${field}`,
+    addedTo: (field, names) => `agregó ${names} ${`a ${field}`.replace(/^a el /, 'al ')}`,
+    removedFrom: (field, names) => `quitó ${names} ${`de ${field}`.replace(/^de el /, 'del ')}`,
     addedPictures: (count) => plural(count, 'agregó # imagen', 'agregó # imágenes'),
     removedPictures: (count) => plural(count, 'quitó # imagen', 'quitó # imágenes'),
     addedVariants: (count, names) =>
@@ -1213,6 +1213,7 @@ export const es: Texts = {
     contact: 'Contacto',
     rucHint: 'En el Perú, el RUC',
     money: 'Dinero',
+    noCurrency: 'Ninguna',
     currencyHint: 'De los productos nuevos y de los precios importados sin moneda',
     moderation: 'Revisar las reseñas nuevas antes',
     moderationHint: 'Una reseña nueva se muestra cuando alguien la publica en Reseñas.',

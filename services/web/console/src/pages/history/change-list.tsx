@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import type { Change } from 'catalog-client';
 import { Link } from 'wouter';
 import { useApi } from '../../lib/api';
-import { ChangeWords } from '../../lib/change-words';
+import { ChangeWords, shortened } from '../../lib/change-words';
 import { messageOf } from '../../lib/errors';
 import { formatDay, formatHour, formatTime } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
@@ -73,7 +73,7 @@ export function ChangeList({ changes, canReturn = false }: ChangeListProps) {
 function Subject({ change }: { readonly change: Change }) {
   const t = useTexts();
   const href = hrefOf(change);
-  const name = change.title ?? t.history.resources[change.resource];
+  const name = change.title ? shortened(change.title) : t.history.resources[change.resource];
   return href ? (
     <Link href={href} dir="auto">
       {name}

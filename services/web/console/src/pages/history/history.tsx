@@ -9,6 +9,7 @@ import { EmptyState, ErrorState, Loading } from '../../ui/feedback';
 import { DateTimeField, Select } from '../../ui/fields';
 import { Card, Page } from '../../ui/layout';
 import { ChangeList } from './change-list';
+import { isOfPeople } from './recent';
 
 const LIMIT = 50;
 const RESOURCES = ['publication', 'variant', 'listing', 'media', 'review', 'store'] as const;
@@ -108,10 +109,6 @@ export default function HistoryPage() {
     </Page>
   );
 }
-
-/** Leaves out that the service has prepared an uploaded picture. */
-const isOfPeople = ({ resource, type, actor }: Change): boolean =>
-  !(resource === 'media' && type === 'media.updated' && actor.type === 'system');
 
 /** Loads more when it comes into sight. */
 function More({ isPending, onMore }: { readonly isPending: boolean; readonly onMore: () => void }) {

@@ -30,7 +30,14 @@ export function useNames(changes: readonly Change[]) {
     queryFn: () => client.listings.list({ visibility: 'all' }).all(),
   });
   const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
-  const currencies = new Map(products.map(({ id, price_currency }) => [id, price_currency]));
+  // The creation of a product that is deleted now has its currency, too.
+  const created = changes.flatMap(({ resource_id, changed: { price_currency } }) =>
+    price_currency ? [[resource_id, String(price_currency.after)] as const] : [],
+  );
+  const currencies = new Map([
+    ...created,
+    ...products.map(({ id, price_currency }) => [id, price_currency] as const),
+  ]);
   const names = new Map([
     ...listings.map(({ id, name }) => [id, name] as const),
     ...products.flatMap(variantNames),

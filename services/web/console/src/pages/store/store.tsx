@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { CatalogClient, Store } from 'catalog-client';
 import { useState } from 'react';
 import { useApi } from '../../lib/api';
+import { shortened } from '../../lib/change-words';
 import { useDraft } from '../../lib/draft';
 import { fieldErrorsOf, messageOf } from '../../lib/errors';
 import { useLocale, useTexts } from '../../texts/texts';
@@ -197,7 +198,7 @@ function shown(value: unknown): string {
   const text = Array.isArray(value)
     ? (value as Line[]).map(({ day, hours }) => `${day} ${hours}`).join(' · ')
     : String(value);
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text || '–';
+  return shortened(text) || '–';
 }
 
 interface CurrencyFieldProps {
@@ -221,7 +222,7 @@ function CurrencyField({ value, onChange, ...props }: CurrencyFieldProps) {
       value={value || NO_CURRENCY}
       onChange={(id) => onChange(id === NO_CURRENCY ? '' : id)}
       options={[
-        { id: NO_CURRENCY, label: t.common.none },
+        { id: NO_CURRENCY, label: t.store.noCurrency },
         ...Intl.supportedValuesOf('currency').map((id) => ({ id, label: `${id} · ${names.of(id)}` })),
       ]}
     />

@@ -57,10 +57,14 @@ function Content({ webhook }: { readonly webhook: Webhook }) {
   const setStatus = useMutation({
     mutationFn: (next: 'active' | 'paused') => client.webhooks.update(id, { status: next }),
     onSuccess: (_, next) =>
-      say(next === 'active' ? t.webhooks.isResumed : t.webhooks.isPaused, async () => {
-        await client.webhooks.update(id, { status: next === 'active' ? 'paused' : 'active' });
-        await refresh();
-      }),
+      say(
+        next === 'active' ? t.webhooks.isResumed : t.webhooks.isPaused,
+        async () => {
+          await client.webhooks.update(id, { status: next === 'active' ? 'paused' : 'active' });
+          await refresh();
+        },
+        `webhook ${id}`,
+      ),
     onError,
     onSettled: refresh,
   });
