@@ -8,6 +8,7 @@ import { Button, LinkButton } from '../../ui/button';
 import { EmptyState, ErrorState, Loading } from '../../ui/feedback';
 import { DateTimeField, Select } from '../../ui/fields';
 import { Card, Page } from '../../ui/layout';
+import { ALL_PERMISSIONS } from '../keys/permissions';
 import { ChangeList } from './change-list';
 import { isOfPeople } from './recent';
 
@@ -134,8 +135,12 @@ function More({ isPending, onMore }: { readonly isPending: boolean; readonly onM
 
 /** The names of the keys that may have changed something. A key that may not manage keys knows only those of the changes. */
 function usePeople(changes: readonly Change[]): ReadonlyMap<string, string> {
-  const { client } = useApi();
-  const { data: keys = [] } = useQuery({ queryKey: ['keys'], queryFn: () => client.keys.list().all() });
+  const { client, may } = useApi();
+  const { data: keys = [] } = useQuery({
+    queryKey: ['keys'],
+    enabled: may(...ALL_PERMISSIONS),
+    queryFn: () => client.keys.list().all(),
+  });
   return new Map([
     ...keys.filter(({ type }) => type === 'secret').map(({ id, name }) => [id, name] as const),
     ...changes.flatMap(({ actor: { id, name } }) => (id && name ? [[id, name] as const] : [])),

@@ -20,13 +20,15 @@ const REFRESH_MS = 5_000;
 
 export default function KeysPage() {
   const t = useTexts();
-  const { client } = useApi();
+  const { client, may } = useApi();
+  const may_manage = may(...ALL_PERMISSIONS);
   const [tab, setTab] = useState('active');
   const [is_new, setNew] = useState(false);
   const [created, setCreated] = useState<NewKey>();
   const [chosen_id, setChosen] = useState<string>();
   const { data, error, refetch } = useQuery({
     queryKey: ['keys'],
+    enabled: may_manage,
     refetchInterval: (query) => query.state.data && REFRESH_MS,
     queryFn: () => client.keys.list().all(),
   });
@@ -34,7 +36,7 @@ export default function KeysPage() {
   const ofStatus = (is_active: boolean) =>
     (data ?? []).filter(({ status }) => (status === 'active') === is_active);
   const shown = ofStatus(tab === 'active');
-  if (error instanceof CatalogApiError && error.status === 403)
+  if (!may_manage || (error instanceof CatalogApiError && error.status === 403))
     return (
       <Page title={t.keys.title}>
         <MayNot />
