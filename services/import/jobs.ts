@@ -105,6 +105,7 @@ interface ListedRow {
   readonly title?: string;
   readonly price?: NonNullable<PublicationPreview['price']>;
   readonly fields?: readonly string[];
+  readonly changes?: PublicationPreview['changes'];
   readonly reason?: string;
 }
 

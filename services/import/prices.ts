@@ -9,7 +9,7 @@ import { handleOf } from './identity';
 import { type FailedRow, RowError, type RowNote } from './item';
 import { runPool } from './pool';
 import { parsePrice } from './price';
-import { type ImportReport, rejectionReason, Tally } from './report';
+import { type ImportReport, rejectionReason, Tally, type ValueChange } from './report';
 import { assertRows, ImportFileError } from './text-file';
 import type { CatalogWriter } from './writer';
 
@@ -188,19 +188,19 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
     // The look-ups end in any order.
     const rows = found.toSorted((a, b) => a.line - b.line);
     let refused: [PriceRow, string][] = [];
+    let priced: PricedRow[] = [];
     try {
       const { changed, value } = await writer.changePublication(id, async (publication) => {
         refused = [];
-        return patchOf(publication, rows, (row, reason) => refused.push([row, reason]));
+        priced = [];
+        return patchOf(publication, rows, {
+          refuse: (row, reason) => refused.push([row, reason]),
+          price: (row) => priced.push(row),
+        });
       });
-      const fields = [...new Set(rows.flatMap(({ changes }) => Object.keys(changes)))];
-      if (refused.length < rows.length)
-        tally.addPublication(
-          { line: rows[0]!.line, external_id: rows[0]!.name },
-          changed ? 'updated' : 'unchanged',
-          value,
-          fields,
-        );
+      if (refused.length < rows.length) tally.count('publications', changed ? 'updated' : 'unchanged');
+      for (const { row, price_amount, changes } of priced)
+        tally.addPrices({ line: row.line, external_id: row.name }, { ...value, price_amount }, changes);
     } catch (error) {
       const reason = rejectionReason(error);
       if (reason === undefined) throw error;
@@ -232,14 +232,27 @@ async function publicationsOf(
   }
 }
 
+/** What a row changes, and the price of the variant or publication afterwards. */
+interface PricedRow {
+  readonly row: PriceRow;
+  readonly price_amount: number;
+  readonly changes: readonly ValueChange[];
+}
+
 /**
  * Returns the patch with the changes of the rows, which are sorted by line. Calls `refuse` for a row that names nothing,
- * or several variants.
+ * or several variants, and `price` for the others.
  */
 function patchOf(
   publication: Publication,
   rows: readonly PriceRow[],
-  refuse: (row: PriceRow, reason: string) => void,
+  {
+    refuse,
+    price,
+  }: {
+    readonly refuse: (row: PriceRow, reason: string) => void;
+    readonly price: (row: PricedRow) => void;
+  },
 ): PublicationPatch {
   const variants = [...publication.variants];
   /** The line that has changed a variant or, with -1, the publication. */
@@ -257,11 +270,23 @@ function patchOf(
     else if (earlier_line !== undefined) refuse(row, `the same as line ${earlier_line}`);
     else {
       lines.set(index ?? -1, line);
+      price(pricedRow(row, index === undefined ? publication : variants[index]!));
       if (index === undefined) patch = { ...patch, ...changes };
       else variants[index] = { ...variants[index]!, ...changes };
     }
   }
   return isSameValue(variants, publication.variants) ? patch : { ...patch, variants };
+}
+
+type Priced = Pick<Publication, keyof Changes>;
+
+function pricedRow(row: PriceRow, before: Priced): PricedRow {
+  const fields = Object.keys(row.changes) as (keyof Changes)[];
+  const after: Priced = { ...before, ...row.changes };
+  const changes = fields
+    .map((field) => ({ field, before: before[field], after: after[field] }))
+    .filter((change) => change.before !== change.after);
+  return { row, price_amount: after.price_amount, changes };
 }
 
 const NO_VARIANT = 'the publication has several variants: name them by SKU, barcode or external id';

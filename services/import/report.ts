@@ -42,6 +42,15 @@ export interface PublicationPreview {
   readonly outcome: 'created' | 'updated';
   /** The fields that would change in an existing publication. */
   readonly fields: readonly string[];
+  /** Of a row of a price list: the values that it changes. */
+  readonly changes?: readonly ValueChange[];
+}
+
+/** A value before and after an import: hundredths, or the number of pieces. Null: there is none. */
+export interface ValueChange {
+  readonly field: string;
+  readonly before: number | null;
+  readonly after: number | null;
 }
 
 /** The images of a publication that was imported. */
@@ -136,8 +145,18 @@ export class Tally {
     this.addPreview(item, 'updated', publication, ['media_ids']);
   }
 
+  /** Lists a row of a price list. `publication` has the price of what the row names. */
+  addPrices(
+    item: Pick<PublicationPreview, 'line' | 'external_id'>,
+    publication: Publication,
+    changes: readonly ValueChange[],
+  ): void {
+    const fields = changes.map(({ field }) => field);
+    if (fields.length > 0) this.addPreview({ ...item, changes }, 'updated', publication, fields);
+  }
+
   private addPreview(
-    { line, external_id }: Pick<PublicationPreview, 'line' | 'external_id'>,
+    { line, external_id, changes }: Pick<PublicationPreview, 'line' | 'external_id' | 'changes'>,
     outcome: 'created' | 'updated',
     { title, price_active, price_amount, price_currency }: Publication,
     fields: readonly string[],
@@ -155,6 +174,7 @@ export class Tally {
       ...{ line, external_id, title, price },
       outcome: is_new ? 'created' : 'updated',
       fields: is_new ? [] : [...new Set([...(before?.fields ?? []), ...names])],
+      ...(changes && { changes }),
     });
   }
 

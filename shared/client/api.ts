@@ -1149,7 +1149,7 @@ export interface ImportRow {
   external_id?: string;
   /** Title of the publication. */
   title?: string;
-  /** Price of the publication after the import. Absent if none is shown. */
+  /** Price after the import: of the publication or, in a price list, of the variant. Absent if none is shown. */
   price?: {
     /** The price in hundredths of the major unit. */
     amount: number;
@@ -1158,6 +1158,15 @@ export interface ImportRow {
   };
   /** Fields that change, or that were kept. */
   fields?: string[];
+  /** Values that a row of a price list changes in the variant or publication. */
+  changes?: {
+    /** The field. */
+    field: 'price_amount' | 'compare_at_amount' | 'quantity_available';
+    /** Its value before the import. Null: there was none. */
+    before: number | null;
+    /** Its value after the import. Null: there is none. */
+    after: number | null;
+  }[];
   /** Why it failed, or how it was changed. */
   reason?: string;
 }

@@ -569,8 +569,23 @@ describe('a price list', () => {
         publications: { updated: 1 },
         preview: [
           {
-            ...{ line: 2, external_id: 'shirt-S', title: 'Shirt', outcome: 'updated' },
-            fields: ['price_amount', 'compare_at_amount', 'quantity_available'],
+            ...{
+              line: 2,
+              external_id: 'shirt-S',
+              title: 'Shirt',
+              outcome: 'updated',
+              price: { amount: 1850 },
+            },
+            fields: ['price_amount'],
+            changes: [{ field: 'price_amount', before: 2000, after: 1850 }],
+          },
+          {
+            ...{ line: 3, external_id: 'shirt-L', price: { amount: 2100 } },
+            changes: [
+              { field: 'price_amount', before: 2000, after: 2100 },
+              { field: 'compare_at_amount', before: 2500, after: null },
+              { field: 'quantity_available', before: 3, after: 0 },
+            ],
           },
         ],
       });

@@ -134,7 +134,13 @@ test('a price list is recognised, and says which rows it cannot use', async () =
   await merchant.publications.create(tea);
   const preview = await previewed('external_id,price\ntea,2.50\nunknown,3\n');
   expect(preview.detected).toMatchObject({ format: 'prices', separator: ',' });
-  expect(await rowsOf(preview, 'failed')).toMatchObject([{ line: 3, external_id: 'unknown' }]);
+  expect(await rowsOf(preview)).toMatchObject([
+    {
+      ...{ outcome: 'updated', line: 2, title: 'Tea', price: { amount: 250 } },
+      changes: [{ field: 'price_amount', before: 100, after: 250 }],
+    },
+    { outcome: 'failed', line: 3, external_id: 'unknown' },
+  ]);
   await imported(preview);
   expect(await products()).toMatchObject([{ title: 'Tea', price_amount: 250 }]);
 });

@@ -144,8 +144,8 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     await page.goto('/console/imports');
     await choose(page, 'lista.csv', 'handle;price;quantity_available\nte;13.50;7\nmate;9;\nnada;1;1\n');
     await page.getByRole('heading', { name: 'What changes in prices and stock' }).waitFor();
-    await page.getByRole('columnheader', { name: 'New price' }).waitFor();
-    await row(page, 'Té verde').getByText('Changes: Price, Stock').waitFor();
+    await row(page, 'Té verde').getByText('$12.50 → $13.50').waitFor();
+    await row(page, 'Té verde').getByText('None → 7').waitFor();
     await page.getByText('1 changed').waitFor();
     expect(await browser().look(page, 'import-prices')).toEqual([]);
     await button(page, 'Import').click();

@@ -714,11 +714,23 @@ export const importRowSchema = z.strictObject({
       currency: z.string().meta({ description: 'ISO 4217 code.', example: 'PEN' }),
     })
     .optional()
-    .describe('Price of the publication after the import. Absent if none is shown.'),
+    .describe(
+      'Price after the import: of the publication or, in a price list, of the variant. Absent if none is shown.',
+    ),
   fields: z
     .array(z.string())
     .optional()
     .meta({ description: 'Fields that change, or that were kept.', example: ['price_amount'] }),
+  changes: z
+    .array(
+      z.strictObject({
+        field: z.enum(['price_amount', 'compare_at_amount', 'quantity_available']).describe('The field.'),
+        before: z.int().nullable().describe('Its value before the import. Null: there was none.'),
+        after: z.int().nullable().describe('Its value after the import. Null: there is none.'),
+      }),
+    )
+    .optional()
+    .describe('Values that a row of a price list changes in the variant or publication.'),
   reason: z
     .string()
     .optional()

@@ -891,7 +891,6 @@ export const en = {
     product: 'Product',
     outcome: 'Result',
     price: 'Price',
-    newPrice: 'New price',
     details: 'Details',
     currencyColumn: 'Currency',
     changes: (fields: string) => `Changes: ${fields}`,

@@ -908,7 +908,6 @@ export const es: Texts = {
     product: 'Producto',
     outcome: 'Resultado',
     price: 'Precio',
-    newPrice: 'Precio nuevo',
     details: 'Detalles',
     currencyColumn: 'Moneda',
     changes: (fields) => `Cambia: ${fields}`,

@@ -183,13 +183,20 @@ function Rows({ of: { id, settings, report }, outcome, isPriceList }: RowsProps)
             label: t.imports.outcome,
             cell: (row) => <Badge tone={TONES[row.outcome]}>{t.imports.rowOutcomes[row.outcome]}</Badge>,
           },
-          {
-            id: 'price',
-            label: isPriceList ? t.imports.newPrice : t.imports.price,
+          ...(isPriceList ? VALUES : (['price'] as const)).map((field) => ({
+            id: field,
+            label: field === 'price' ? t.imports.price : t.product.fieldNames[field],
             isNumber: true,
-            cell: ({ price }) => price && formatMoney(price.amount, price.currency, locale),
+            cell: (row: ImportRow) =>
+              field === 'price'
+                ? row.price && formatMoney(row.price.amount, row.price.currency, locale)
+                : changeOf(row, field, (value) => formatValue(value, row, field, t, locale)),
+          })),
+          {
+            id: 'details',
+            label: t.imports.details,
+            cell: (row) => (row.changes ? '' : detailsOf(row, t, locale)),
           },
-          { id: 'details', label: t.imports.details, cell: (row) => detailsOf(row, t) },
           {
             id: 'line',
             label: t.imports.line,
@@ -204,9 +211,40 @@ function Rows({ of: { id, settings, report }, outcome, isPriceList }: RowsProps)
   );
 }
 
+/** The values that a price list changes. */
+const VALUES = ['price_amount', 'compare_at_amount', 'quantity_available'] as const;
+type Value = (typeof VALUES)[number];
+
+function formatValue(value: number | null, { price }: ImportRow, field: Value, t: Texts, locale: string) {
+  if (value === null) return t.common.none;
+  return field === 'quantity_available'
+    ? formatNumber(value, locale)
+    : formatMoney(value, price?.currency, locale);
+}
+
+/** Shows a value before and after the import. Returns nothing if the row does not change it. */
+function changeOf({ changes }: ImportRow, field: Value, format: (value: number | null) => string) {
+  const change = changes?.find((each) => each.field === field);
+  return (
+    change && (
+      <span>
+        <s className="muted">{format(change.before)}</s> → {format(change.after)}
+      </span>
+    )
+  );
+}
+
 /** Returns the fields that change or were kept, or the reason of a problem or note. */
-function detailsOf({ outcome, fields = [], reason }: ImportRow, t: Texts): string {
+function detailsOf(row: ImportRow, t: Texts, locale: string): string {
+  const { outcome, fields = [], reason, changes } = row;
   if (reason !== undefined) return reason;
+  if (changes)
+    return changes
+      .map(({ field, before, after }) => {
+        const [from, to] = [before, after].map((value) => formatValue(value, row, field, t, locale));
+        return `${t.product.fieldNames[field]}: ${from} → ${to}`;
+      })
+      .join(', ');
   if (fields.length === 0) return '';
   const names: Readonly<Record<string, string>> = { ...t.product.fieldNames, ...t.imports.fieldNames };
   const listed = fields.map((field) => names[field.replace(/^listing\./, '')] ?? field).join(', ');
@@ -230,7 +268,7 @@ function DownloadReport({ of, outcome }: Pick<RowsProps, 'of' | 'outcome'>) {
         row.title,
         row.price && formatAmount(row.price.amount, row.price.currency, locale),
         row.price?.currency,
-        detailsOf(row, t),
+        detailsOf(row, t, locale),
       ]);
       const content = new Blob([csvOf([header, ...lines])], { type: 'text/csv' });
       saveFile(content, `${of.file.replace(/\.\w+$/, '')}-${outcome ?? 'report'}.csv`);
