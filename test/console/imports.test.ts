@@ -145,7 +145,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     await choose(page, 'lista.csv', 'handle;price;quantity_available\nte;13.50;7\nmate;9;\nnada;1;1\n');
     await page.getByRole('heading', { name: 'What changes in prices and stock' }).waitFor();
     await row(page, 'Té verde').getByText('$12.50 → $13.50').waitFor();
-    await row(page, 'Té verde').getByText('None → 7').waitFor();
+    await row(page, 'Té verde').getByText('Not tracked → 7').waitFor();
     await page.getByText('1 changed').waitFor();
     expect(await browser().look(page, 'import-prices')).toEqual([]);
     await button(page, 'Import').click();
@@ -175,11 +175,16 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
       expect(await browser().look(other, 'import-progress')).toEqual([]);
       await page.getByRole('link', { name: 'Import and export' }).first().click();
       await row(page, 'products.csv').getByText('Importing').waitFor();
+      await choose(page, 'second.csv', 'Title,Price\nCup,3\n');
+      await page.getByText('This was stopped before its end').waitFor();
     } finally {
       goOn();
       spy.mockRestore();
     }
     await other.getByText('The file is imported: 3 new products').waitFor();
+    await button(page, 'Go on').click();
+    await row(page, 'Cup').waitFor();
+    await page.getByRole('link', { name: 'Import and export' }).first().click();
     await row(page, 'products.csv').getByText('3 new · 2 problems').waitFor();
   });
 

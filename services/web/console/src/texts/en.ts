@@ -707,6 +707,7 @@ export const en = {
     dropHint: 'CSV or JSON Lines of at most 50 MB. You see what it would change before anything happens.',
     choose: 'Choose a file',
     uploading: (name: string, size: string) => `Uploading ${name} (${size})`,
+    dropped: 'What was dropped',
     refused: (name: string) => `${name} cannot be imported`,
     faults: {
       tooLarge: 'The file is larger than 50 MB. Divide it, or ask the operator to import it.',

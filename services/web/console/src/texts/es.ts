@@ -716,6 +716,7 @@ export const es: Texts = {
     dropHint: 'CSV o JSON Lines de hasta 50 MB. Ves qué cambiaría antes de que pase algo.',
     choose: 'Elegir un archivo',
     uploading: (name, size) => `Subiendo ${name} (${size})`,
+    dropped: 'Lo que soltaste',
     refused: (name) => `${name} no se puede importar`,
     faults: {
       tooLarge: 'El archivo pesa más de 50 MB. Divídelo, o pide al operador que lo importe.',

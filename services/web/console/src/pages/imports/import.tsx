@@ -110,7 +110,11 @@ function Loaded({ found }: { readonly found: Import }) {
       sayFailed(messageOf(error, t));
     },
   });
-  const start = (step: Import['step']) => steps.mutate(step);
+  const start = (step: Import['step']) => {
+    // The button disappears.
+    document.getElementById('main')?.focus();
+    steps.mutate(step);
+  };
   const reading = shown.detected && (
     <Reading
       key="reading"

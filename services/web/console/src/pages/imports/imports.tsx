@@ -1,6 +1,6 @@
 import { useMutation, useMutationState, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Import } from 'catalog-client';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { DropZone, FileTrigger, isFileDropItem } from 'react-aria-components';
 import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
@@ -43,10 +43,9 @@ export default function ImportsPage() {
       }
     >
       {may(...IMPORT_PERMISSIONS) ? (
-        <>
-          <UploadZone />
+        <UploadZone>
           <Imports />
-        </>
+        </UploadZone>
       ) : (
         <EmptyState icon="key" title={t.imports.needsPermissions}>
           {t.imports.needsPermissionsHint}
@@ -57,8 +56,11 @@ export default function ImportsPage() {
   );
 }
 
-/** Where a file is dropped or chosen. Says at once why a file cannot be imported, and shows an upload until its end. */
-function UploadZone() {
+/**
+ * Where a file is chosen, or dropped, also on `children` below. Says at once why a file cannot be imported, and shows an upload
+ * until its end.
+ */
+function UploadZone({ children }: { readonly children: ReactNode }) {
   const t = useTexts();
   const locale = useLocale();
   const { client } = useApi();
@@ -88,23 +90,23 @@ function UploadZone() {
     );
   };
   return (
-    <>
+    <DropZone
+      className="stack"
+      aria-label={t.imports.drop}
+      isDisabled={running !== undefined}
+      getDropOperation={() => 'copy'}
+      onDrop={({ items }) => {
+        const item = items.find(isFileDropItem);
+        if (item) void item.getFile().then(upload);
+        else setRefused([t.imports.dropped, t.imports.faults.unreadable]);
+      }}
+    >
       {refused && (
         <Banner tone="bad" title={t.imports.refused(refused[0])}>
           {refused[1]}
         </Banner>
       )}
-      <DropZone
-        className="drop-zone"
-        aria-label={t.imports.drop}
-        isDisabled={running !== undefined}
-        getDropOperation={() => 'copy'}
-        onDrop={({ items }) => {
-          const item = items.find(isFileDropItem);
-          if (item) void item.getFile().then(upload);
-          else setRefused([items[0]?.kind === 'directory' ? items[0].name : '', t.imports.faults.unreadable]);
-        }}
-      >
+      <div className="drop-zone">
         {running ? (
           <div className="uploading">
             <ProgressBar
@@ -124,8 +126,9 @@ function UploadZone() {
             </FileTrigger>
           </>
         )}
-      </DropZone>
-    </>
+      </div>
+      {children}
+    </DropZone>
   );
 }
 

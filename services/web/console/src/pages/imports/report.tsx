@@ -216,7 +216,7 @@ const VALUES = ['price_amount', 'compare_at_amount', 'quantity_available'] as co
 type Value = (typeof VALUES)[number];
 
 function formatValue(value: number | null, { price }: ImportRow, field: Value, t: Texts, locale: string) {
-  if (value === null) return t.common.none;
+  if (value === null) return field === 'quantity_available' ? t.products.notTracked : t.common.none;
   return field === 'quantity_available'
     ? formatNumber(value, locale)
     : formatMoney(value, price?.currency, locale);
