@@ -1,5 +1,5 @@
 import { CatalogApiError, type Media } from 'catalog-client';
-import { useRef, useState } from 'react';
+import { useState } from 'react';
 import { type Texts, useTexts } from '../texts/texts';
 import { useApi } from './api';
 import { messageOf } from './errors';
@@ -38,46 +38,59 @@ export function useUploads(onStored: (media: Media) => unknown, onReady: () => u
   const t = useTexts();
   const { client } = useApi();
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
-  const queue = useRef({ waiting: [] as (() => Promise<void>)[], running: 0 });
+  const [queue] = useState(() => ({
+    waiting: [] as (() => Promise<void>)[],
+    storing: new Set<Promise<void>>(),
+  }));
   const change = (id: string, fields: Partial<Upload>) =>
     setUploads((all) => all.map((each) => (each.id === id ? { ...each, ...fields } : each)));
   const dismiss = (id: string) => setUploads((all) => all.filter((each) => each.id !== id));
+  const refuse = (id: string, fault: string) => change(id, { state: 'refused', fault });
 
   const startNext = () => {
-    const next = queue.current.running < PARALLEL_MAX ? queue.current.waiting.shift() : undefined;
+    const next = queue.storing.size < PARALLEL_MAX ? queue.waiting.shift() : undefined;
     if (!next) return;
-    queue.current.running++;
-    void next().finally(() => {
-      queue.current.running--;
+    const storing = next().finally(() => {
+      queue.storing.delete(storing);
       startNext();
     });
+    queue.storing.add(storing);
     startNext();
   };
-  const send = (files: Iterable<File>) => {
-    for (const file of files) {
+  const prepare = async (id: string, media: Media) => {
+    change(id, { state: 'processing' });
+    const { status } = await client.media.processed(media.id);
+    onReady();
+    if (status === 'ready') dismiss(id);
+    else refuse(id, t.media.damaged);
+  };
+  /** Refuses the files after the first `room`. */
+  const send = (files: Iterable<File>, room = Number.POSITIVE_INFINITY) => {
+    for (const [index, file] of [...files].entries()) {
       const id = crypto.randomUUID();
-      const fault = faultOf(file, t);
+      const fault = index < room ? faultOf(file, t) : t.media.tooMany;
       setUploads((all) => [
         ...all,
         { id, name: file.name, state: fault ? 'refused' : 'waiting', ...(fault && { fault }) },
       ]);
       if (fault) continue;
-      queue.current.waiting.push(async () => {
+      queue.waiting.push(async () => {
         change(id, { state: 'sending' });
+        const failed = (error: unknown) => refuse(id, reasonOf(error, t));
         try {
           const media = await client.media.upload(file);
           onStored(media);
-          change(id, { state: 'processing' });
-          const { status } = await client.media.processed(media.id);
-          onReady();
-          if (status === 'ready') dismiss(id);
-          else change(id, { state: 'refused', fault: t.media.damaged });
+          void prepare(id, media).catch(failed);
         } catch (error) {
-          change(id, { state: 'refused', fault: reasonOf(error, t) });
+          failed(error);
         }
       });
     }
     startNext();
   };
-  return { uploads, send, dismiss };
+  /** Resolves when all files are stored or refused. */
+  const settled = async (): Promise<void> => {
+    while (queue.storing.size > 0) await Promise.all(queue.storing);
+  };
+  return { uploads, send, dismiss, settled };
 }

@@ -1,7 +1,7 @@
 import type { Media } from 'catalog-client';
 import { createContext, use } from 'react';
+import type { useUploads } from '../../lib/uploads';
 import type { Fields, Product } from './fields';
-import type { useUploads } from './pictures';
 
 /** What the parts of the editor share. */
 export interface Editing {

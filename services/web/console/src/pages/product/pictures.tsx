@@ -1,33 +1,27 @@
 import { useQueries } from '@tanstack/react-query';
-import { CatalogApiError, type Media } from 'catalog-client';
+import type { Media } from 'catalog-client';
 import { useState } from 'react';
 import {
   Button as AriaButton,
   FileTrigger,
   GridList,
   GridListItem,
-  isFileDropItem,
   useDragAndDrop,
 } from 'react-aria-components';
 import { useApi } from '../../lib/api';
-import { messageOf } from '../../lib/errors';
-import type { Texts } from '../../texts/texts';
+import { PICTURE_TYPES, type Upload } from '../../lib/uploads';
 import { useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
-import { Badge, ProgressBar, say } from '../../ui/feedback';
+import { Badge, say } from '../../ui/feedback';
 import { TextField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
 import { Card } from '../../ui/layout';
 import { Dialog, Menu } from '../../ui/overlay';
 import { focusOf } from '../../ui/thumb';
+import { filesOf, Uploads } from '../../ui/uploads';
 import { useEditing } from './editing';
 
 const PICTURES_MAX = 50;
-const BYTES_MAX = 10_485_760;
-/** How many files are uploaded at the same time. */
-const PARALLEL_MAX = 3;
-const TYPES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif'];
-const PREVIEW_PIXELS = 240;
 
 /** The smallest picture of a media that is at least as wide as a tile. */
 export const thumbOf = (media: Media | undefined): string | undefined =>
@@ -51,90 +45,6 @@ export function usePictures(ids: readonly string[], known: readonly Media[]): Re
   return of_product;
 }
 
-/** A file on its way. It leaves the list when its picture is among the pictures of the product. */
-interface Sending {
-  readonly id: string;
-  readonly name: string;
-  readonly state: 'waiting' | 'sending' | 'refused';
-  readonly preview?: string;
-  readonly fault?: string;
-}
-
-/** Uploads files, some at a time, and adds each picture to the draft as soon as it is stored. */
-export function useUploads(add: (media: Media) => void) {
-  const { client } = useApi();
-  const [sending, setSending] = useState<readonly Sending[]>([]);
-  const [queue] = useState(() => ({
-    waiting: [] as (() => Promise<void>)[],
-    running: new Set<Promise<void>>(),
-  }));
-  const change = (id: string, fields: Partial<Sending>) =>
-    setSending((all) => all.map((each) => (each.id === id ? { ...each, ...fields } : each)));
-  const next = () => {
-    while (queue.running.size < PARALLEL_MAX) {
-      const upload = queue.waiting.shift();
-      if (!upload) return;
-      const running = upload().finally(() => {
-        queue.running.delete(running);
-        next();
-      });
-      queue.running.add(running);
-    }
-  };
-  /** Files beyond the `room` of the product are refused. */
-  const send = (files: readonly File[], t: Texts, room: number) => {
-    for (const [index, file] of files.entries()) {
-      const id = crypto.randomUUID();
-      const fault = refusalOf(file, index < room, t);
-      const state = fault ? 'refused' : 'waiting';
-      setSending((all) => [...all, { id, name: file.name, state, ...(fault && { fault }) }]);
-      if (fault) continue;
-      void previewOf(file).then((preview) => preview && change(id, { preview }));
-      queue.waiting.push(async () => {
-        change(id, { state: 'sending' });
-        try {
-          add(await client.media.upload(file));
-          setSending((all) => all.filter((each) => each.id !== id));
-        } catch (error) {
-          const is_type = error instanceof CatalogApiError && error.status === 415;
-          change(id, { state: 'refused', fault: is_type ? t.product.notPicture : messageOf(error, t) });
-        }
-      });
-    }
-    next();
-  };
-  return {
-    sending,
-    send,
-    dismiss: (id: string) => setSending((all) => all.filter((each) => each.id !== id)),
-    /** Resolves when no file is on its way. */
-    settled: async () => {
-      while (queue.running.size > 0) await Promise.allSettled(queue.running);
-    },
-  };
-}
-
-/** Returns why a file is not uploaded, undefined if it is. */
-function refusalOf(file: File, has_room: boolean, t: Texts): string | undefined {
-  if (!TYPES.includes(file.type)) return t.product.notPicture;
-  if (file.size > BYTES_MAX) return t.product.tooLarge;
-  return has_room ? undefined : t.product.tooManyPictures(PICTURES_MAX);
-}
-
-/** Returns a small picture of a file as an address, undefined if the browser cannot show it. */
-async function previewOf(file: File): Promise<string | undefined> {
-  try {
-    const bitmap = await createImageBitmap(file, { resizeWidth: PREVIEW_PIXELS });
-    const canvas = document.createElement('canvas');
-    [canvas.width, canvas.height] = [bitmap.width, bitmap.height];
-    canvas.getContext('2d')?.drawImage(bitmap, 0, 0);
-    bitmap.close();
-    return canvas.toDataURL('image/webp', 0.7);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Returns the list with the items before or after another one, in their order. */
 function moved<Item>(
   list: readonly Item[],
@@ -148,8 +58,10 @@ function moved<Item>(
 }
 
 /** How many pictures can be added. */
-export const roomFor = (media_ids: readonly string[], sending: readonly Sending[]): number =>
-  PICTURES_MAX - media_ids.length - sending.filter(({ state }) => state !== 'refused').length;
+export const roomFor = (media_ids: readonly string[], uploads: readonly Upload[]): number =>
+  PICTURES_MAX -
+  media_ids.length -
+  uploads.filter(({ state }) => state === 'waiting' || state === 'sending').length;
 
 /** The pictures of the product: files are dropped here; the first picture is the main one. */
 export function Pictures() {
@@ -157,8 +69,8 @@ export function Pictures() {
   const { values, change, faults, pictures, uploads } = useEditing();
   const [opened, setOpened] = useState<string>();
   const ids = values.media_ids;
-  const room = roomFor(ids, uploads.sending);
-  const send = (files: readonly File[]) => uploads.send(files, t, room);
+  const room = roomFor(ids, uploads.uploads);
+  const send = (files: Iterable<File>) => uploads.send(files, room);
   const { dragAndDropHooks } = useDragAndDrop({
     getItems: (keys) => [...keys].map((key) => ({ 'text/plain': String(key) })),
     acceptedDragTypes: 'all',
@@ -196,7 +108,11 @@ export function Pictures() {
       title={t.product.pictures}
       hint={t.product.picturesHint}
       actions={
-        <FileTrigger acceptedFileTypes={TYPES} allowsMultiple onSelect={(files) => files && send([...files])}>
+        <FileTrigger
+          acceptedFileTypes={PICTURE_TYPES}
+          allowsMultiple
+          onSelect={(files) => files && send(files)}
+        >
           <Button icon="upload" isDisabled={room <= 0}>
             {t.product.addPictures}
           </Button>
@@ -289,31 +205,7 @@ export function Pictures() {
           );
         }}
       </GridList>
-      {uploads.sending.length > 0 && (
-        <ul className="list stack tight" aria-label={t.product.uploads}>
-          {uploads.sending.map(({ id, name, state, preview, fault }) => (
-            <li key={id} className="upload">
-              <span className="tile">{preview ? <img src={preview} alt="" /> : <Icon name="media" />}</span>
-              {state === 'refused' ? (
-                <span className="fault" role="alert">
-                  <strong dir="auto">{name}</strong>: {fault}
-                </span>
-              ) : (
-                <ProgressBar
-                  label={`${name} · ${state === 'sending' ? t.product.uploading : t.product.waiting}`}
-                />
-              )}
-              {state === 'refused' && (
-                <IconButton
-                  label={t.common.removeNamed(name)}
-                  icon="close"
-                  onPress={() => uploads.dismiss(id)}
-                />
-              )}
-            </li>
-          ))}
-        </ul>
-      )}
+      <Uploads uploads={uploads.uploads} onDismiss={uploads.dismiss} />
       {faults.media_ids && <p className="fault">{faults.media_ids}</p>}
       <Dialog
         title={t.product.editAlt}
@@ -347,10 +239,3 @@ export function Pictures() {
     </Card>
   );
 }
-
-const filesOf = (items: readonly object[]): Promise<File[]> =>
-  Promise.all(
-    items
-      .filter(isFileDropItem as (item: object) => item is { getFile(): Promise<File> } & object)
-      .map((item) => item.getFile()),
-  );

@@ -7,6 +7,7 @@ import { useDraft } from '../../lib/draft';
 import { fieldErrorsOf, messageOf } from '../../lib/errors';
 import { formatTime } from '../../lib/format';
 import { storedKeys } from '../../lib/stored';
+import { useUploads } from '../../lib/uploads';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
 import { Badge, EmptyState, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
@@ -28,7 +29,7 @@ import { type Editing, EditingContext } from './editing';
 import { bodyOf, type Fields, faultsOf, newBodyOf, newProduct, type Product } from './fields';
 import { HistoryPanel } from './history-panel';
 import { Options } from './options';
-import { Pictures, roomFor, usePictures, useUploads } from './pictures';
+import { Pictures, roomFor, usePictures } from './pictures';
 import { Preview } from './preview';
 import { readProduct } from './read-product';
 import { Variants } from './variants';
@@ -113,10 +114,11 @@ function Editor({ id, product, onDelete }: EditorProps) {
   const [panel, setPanel] = useState<'history' | 'preview'>();
   const { values, conflicts } = draft;
   const pictures = usePictures(values.media_ids, product.media);
+  const readMedia = () => queries.invalidateQueries({ queryKey: ['media'] });
   const uploads = useUploads((media) => {
     queries.setQueryData(['media', media.id], media);
     draft.change(({ media_ids }) => ({ media_ids: [...media_ids, media.id] }));
-  });
+  }, readMedia);
   const is_new = id === NEW;
   const { publication } = product;
 
@@ -229,7 +231,7 @@ function Editor({ id, product, onDelete }: EditorProps) {
   const is_saving = save.isPending;
   const fault_count = Object.keys(faults).length;
   const sendFiles = useRef((_: readonly File[]) => {});
-  sendFiles.current = (files) => uploads.send(files, t, roomFor(values.media_ids, uploads.sending));
+  sendFiles.current = (files) => uploads.send(files, roomFor(values.media_ids, uploads.uploads));
   useEffect(() => {
     // A file that misses the pictures would replace the page.
     const onDrag = (event: DragEvent) => {
