@@ -84,6 +84,13 @@ describeWithProgram('chromium', 'the media of a merchant', () => {
     await page.getByRole('button', { name: 'Focal point: 26 % from the left, 25 % from the top' }).waitFor();
     await page.getByRole('dialog').getByRole('link', { name: 'شاي أخضر' }).waitFor();
     expect(await browser().look(page, 'media-detail')).toEqual([]);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy address' }).click();
+    await page.getByText('Copied the address').waitFor();
+    const address = await page.evaluate('navigator.clipboard.readText()');
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download' }).click();
+    expect((await downloading).url()).toBe(address);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
     expect(await client.media.get(used)).toMatchObject({
