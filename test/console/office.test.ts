@@ -114,7 +114,7 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     });
     await page.getByText('1 message is tried again').waitFor();
     expect(await browser().look(page, 'webhook')).toEqual([]);
-    await page.getByRole('row', { name: 'Products: created' }).click();
+    await page.getByRole('row', { name: 'Products: created' }).last().click();
     await dialog.getByText(id).waitFor();
     await dialog.getByText('status 500').waitFor();
     expect(await browser().look(page, 'delivery')).toEqual([]);
@@ -124,7 +124,7 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('row', { name: 'Products: created' }).nth(1).waitFor();
+    await page.getByRole('row', { name: 'Products: created' }).filter({ hasText: '204' }).waitFor();
 
     const before = receiver.types.filter((each) => each === 'publication.created').length;
     await page.getByRole('button', { name: 'More actions' }).click();
@@ -264,6 +264,10 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     await page.getByText('Is published').waitFor();
     await page.getByText('set the vendor of Black to “Puna”').waitFor();
     expect(await browser().look(page, 'overview')).toEqual([]);
+    await matters.getByRole('link', { name: /sold out/ }).click();
+    await page.getByText('Black').first().waitFor();
+    expect(await page.getByText('Herbal').count()).toBe(0);
+    await page.goBack();
     await matters.getByRole('link', { name: /Webhooks/ }).click();
     await page.getByRole('row', { name: receiver.url }).getByText('Stopped').waitFor();
   });
