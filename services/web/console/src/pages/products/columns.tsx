@@ -131,7 +131,7 @@ function Status({ product, locale, t }: { product: Publication; locale: string; 
   );
 }
 
-/** The columns of the table. `names` are the names of listings by id. */
+/** The columns of the table. `names` are the names of listings by id. Without `onRestore`, the key may only read. */
 export function useColumns(names: ReadonlyMap<string, string>, onRestore?: (product: Publication) => void) {
   const t = useTexts();
   const locale = useLocale();
@@ -156,9 +156,11 @@ export function useColumns(names: ReadonlyMap<string, string>, onRestore?: (prod
         product.deleted_at ? (
           <>
             {muted(product.title)}
-            <button type="button" className="cell-button" onClick={() => onRestore?.(product)}>
-              {t.common.restore}
-            </button>
+            {onRestore && (
+              <button type="button" className="cell-button" onClick={() => onRestore(product)}>
+                {t.common.restore}
+              </button>
+            )}
           </>
         ) : (
           <Link
@@ -188,7 +190,9 @@ export function useColumns(names: ReadonlyMap<string, string>, onRestore?: (prod
     };
     return COLUMN_IDS.map((id): GridColumn<Publication> & { readonly id: ColumnId } => {
       const edits = (product: Publication, field: Field) =>
-        product.deleted_at || !isEditable(product, field) ? undefined : textOf(product, field, t, locale);
+        product.deleted_at || !onRestore || !isEditable(product, field)
+          ? undefined
+          : textOf(product, field, t, locale);
       const is_inline = INLINE.includes(id as Field);
       return {
         id,

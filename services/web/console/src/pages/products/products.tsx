@@ -76,7 +76,8 @@ export default function ProductsPage(_: { readonly id: string }) {
 
 function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
   const t = useTexts();
-  const { client } = useApi();
+  const { client, may } = useApi();
+  const may_write = may('write:publications');
   const queries = useQueryClient();
   const { params, setValues } = useParams();
   const [, navigate] = useLocation();
@@ -117,7 +118,7 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
     },
     [client, refresh, t],
   );
-  const all_columns = useColumns(names, restore);
+  const all_columns = useColumns(names, may_write ? restore : undefined);
   const [shown, setShown] = useStored<readonly ColumnId[]>('columns/products', COLUMNS_SHOWN);
   const columns = all_columns.filter(
     ({ id }) => (is_phone ? CARD_COLUMNS : shown).includes(id) || id === 'title',
@@ -184,14 +185,16 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
       }
       actions={
         <>
-          {!is_phone && !is_deleted && count > 0 && (
+          {may_write && !is_phone && !is_deleted && count > 0 && (
             <Button icon="grid" onPress={() => onSheet(targetOf(selected > 0 ? selection : EVERYTHING))}>
               {t.products.sheet}
             </Button>
           )}
-          <LinkButton href="/products/new" kind="primary" icon="plus">
-            {t.product.new}
-          </LinkButton>
+          {may_write && (
+            <LinkButton href="/products/new" kind="primary" icon="plus">
+              {t.product.new}
+            </LinkButton>
+          )}
         </>
       }
     >
@@ -252,16 +255,17 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
               isCards={is_phone}
               startKey={params.toString()}
               sort={sort && { column: sort[0], order: order === 'desc' ? 'desc' : 'asc' }}
-              {...(!is_deleted && {
-                onSort,
-                selection: {
-                  isSelected: (id) => isSelected(selection, id),
-                  isAll: selected === count,
-                  isSome: selected > 0,
-                  onSelect: (ids, is_on) => setSelection(withSelected(selection, ids, is_on)),
-                  onSelectAll: (is_on) => setSelection(is_on ? EVERYTHING : NOTHING),
-                },
-              })}
+              {...(!is_deleted && { onSort })}
+              {...(may_write &&
+                !is_deleted && {
+                  selection: {
+                    isSelected: (id) => isSelected(selection, id),
+                    isAll: selected === count,
+                    isSome: selected > 0,
+                    onSelect: (ids, is_on) => setSelection(withSelected(selection, ids, is_on)),
+                    onSelectAll: (is_on) => setSelection(is_on ? EVERYTHING : NOTHING),
+                  },
+                })}
             />
           </div>
         )}

@@ -14,11 +14,11 @@ export interface Range {
  * only those pages again. While new filters are answered, returns the products of the earlier ones.
  */
 export function useProducts(filters: Filters, { first, last }: Range) {
-  const { client } = useApi();
+  const { client, may } = useApi();
+  const expand = may('read:media') ? (['media', 'variants'] as const) : (['variants'] as const);
   const pageOf = (page: number) => ({
     queryKey: ['publications', 'page', filters, page],
-    queryFn: () =>
-      listOf(client, filters, { page, limit: PAGE_SIZE, expand: ['media', 'variants'] }).page(page),
+    queryFn: () => listOf(client, filters, { page, limit: PAGE_SIZE, expand }).page(page),
   });
   const start = useQuery({ ...pageOf(1), placeholderData: keepPreviousData });
   const begin = Math.max(2, Math.floor(first / PAGE_SIZE) + 1);
