@@ -51,14 +51,23 @@ export const keyEndpoints = [
   }),
 
   endpoint('POST /operator/key/:id/rotate', { body: rotateBody }, async ({ deps, id, body, context }) => {
-    const status = keyStatus(await requireKey(deps, id), deps.system.now());
+    const key = await requireKey(deps, id);
+    const status = keyStatus(key, deps.system.now());
     if (status !== 'active') throw new CatalogError('lost_race', { message: `The API key is ${status}` });
     const old_valid_until = new Date(deps.system.now() + body.overlap_minutes * MINUTE_MS);
+    // A key that expires is not replaced by one that does not.
+    const expires_at = key.expires_at === null ? {} : { expires_at: new Date(key.expires_at) };
     let created: CreatedApiKey | undefined;
     const onCreated = async (next: CreatedApiKey): Promise<void> => {
       created = next;
     };
-    const rotating = rotateApiKey(deps, context, id as ApiKeyId, { old_valid_until }, onCreated);
+    const rotating = rotateApiKey(
+      deps,
+      context,
+      id as ApiKeyId,
+      { old_valid_until, ...expires_at },
+      onCreated,
+    );
     const rotated = await rotating.catch((error: unknown) => {
       // The new key can be shown only now, also if the old one gets no expiry.
       if (!created) throw error;

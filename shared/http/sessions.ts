@@ -22,7 +22,8 @@ export class Sessions {
   constructor(private readonly folder: string) {}
 
   /** Begins a session and returns its cookie. Removes the files of sessions that have ended. */
-  async begin(content: string, cookie = randomBytes(32).toString('base64url')): Promise<string> {
+  async begin(content: string): Promise<string> {
+    const cookie = randomBytes(32).toString('base64url');
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     for (const name of await readdir(this.folder)) {
       const path = join(this.folder, name);
@@ -34,7 +35,10 @@ export class Sessions {
     return cookie;
   }
 
-  /** Returns the content of the session and renews the session. Returns undefined if there is no session with this cookie. */
+  /**
+   * Returns the content of the session and renews the session. Returns undefined if there is no session with this cookie, or
+   * if its file is damaged.
+   */
   async use(cookie: string): Promise<string | undefined> {
     const path = this.pathOf(cookie);
     const age_ms = await ageOf(path);
@@ -43,9 +47,13 @@ export class Sessions {
     if (file === undefined) return undefined;
     const now = new Date();
     if (age_ms > USE_EVERY_MS) await ifExists(utimes(path, now, now));
-    const decipher = createDecipheriv('aes-256-gcm', keyOf(cookie), NONCE);
-    decipher.setAuthTag(file.subarray(0, TAG_BYTES));
-    return decipher.update(file.subarray(TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', keyOf(cookie), NONCE);
+      decipher.setAuthTag(file.subarray(0, TAG_BYTES));
+      return decipher.update(file.subarray(TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');
+    } catch {
+      return undefined;
+    }
   }
 
   async end(cookie: string): Promise<void> {

@@ -13,6 +13,8 @@ test('a session is read with its cookie until it ends; a folder that cannot be r
     const files = readdirSync(path).map((name) => name + readFileSync(join(path, name), 'latin1'));
     expect(files).toHaveLength(1);
     for (const secret of [cookie, 'a token']) expect(files[0]).not.toContain(secret);
+    writeFileSync(join(path, readdirSync(path)[0]!), 'damaged');
+    expect(await sessions.use(cookie)).toBeUndefined();
     await sessions.end(cookie);
     expect(await sessions.use(cookie)).toBeUndefined();
     writeFileSync(join(folder, 'file'), '');

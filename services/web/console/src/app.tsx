@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
+import { Component, lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
 import { RouterProvider } from 'react-aria-components';
 import { Route, Router, Switch, useLocation } from 'wouter';
 import { ApiProvider } from './lib/api';
@@ -7,7 +7,7 @@ import { Shell } from './shell/shell';
 import { SignInDialog, SignInPage } from './shell/sign-in';
 import { applyTheme } from './shell/theme';
 import { TextsProvider, useTexts } from './texts/texts';
-import { EmptyState, Loading, Messages, sayFailed } from './ui/feedback';
+import { EmptyState, ErrorState, Loading, Messages } from './ui/feedback';
 import { Page } from './ui/layout';
 
 const BASE = '/console';
@@ -57,7 +57,7 @@ export function App() {
 }
 
 /** Lets links of react-aria open pages without loading the application again. Their addresses are below `BASE`. */
-function Navigation({ children }: { readonly children: React.ReactNode }) {
+function Navigation({ children }: { readonly children: ReactNode }) {
   const [, navigate] = useLocation();
   return (
     <RouterProvider
@@ -69,12 +69,32 @@ function Navigation({ children }: { readonly children: React.ReactNode }) {
   );
 }
 
+/** Shows an error of a page instead of the page. The navigation stays. */
+class Guard extends Component<{ readonly children: ReactNode }, { readonly error?: unknown }> {
+  override state: { readonly error?: unknown } = {};
+  static getDerivedStateFromError = (error: unknown) => ({ error });
+  override render() {
+    if (this.state.error === undefined) return this.props.children;
+    return (
+      <Page title="">
+        <ErrorState error={this.state.error} onRetry={() => this.setState({ error: undefined })} />
+      </Page>
+    );
+  }
+}
+
 function Merchant() {
   const t = useTexts();
   const status = useSyncExternalStore(subscribe, readStatus);
+  const [error, setError] = useState<unknown>();
+  const begin = () => {
+    setError(undefined);
+    start().catch(setError);
+  };
   useEffect(() => {
-    if (readStatus() === 'starting') start().catch(() => sayFailed(t.errors.connection));
-  }, [t]);
+    if (readStatus() === 'starting') begin();
+  }, []);
+  if (error) return <ErrorState error={error} onRetry={begin} />;
   if (status === 'starting') return <Loading />;
   if (status === 'signed_out') return <SignInPage />;
   return (
@@ -90,7 +110,11 @@ function Merchant() {
           <Switch>
             {PAGES.map(([path, Content]) => (
               <Route key={path} path={path}>
-                {(params: { id?: string }) => <Content key={params.id} id={params.id ?? ''} />}
+                {(params: { id?: string }) => (
+                  <Guard key={params.id}>
+                    <Content id={params.id ?? ''} />
+                  </Guard>
+                )}
               </Route>
             ))}
             <Route>

@@ -1,9 +1,11 @@
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
-import { CatalogApiError, CatalogClient, type TokenDescription } from 'catalog-client';
+import { CatalogClient, type TokenDescription } from 'catalog-client';
 import { createContext, type ReactNode, use, useMemo } from 'react';
-import { ErrorState, Loading } from '../ui/feedback';
+import { useTexts } from '../texts/texts';
+import { Button } from '../ui/button';
+import { EmptyState, ErrorState, Loading } from '../ui/feedback';
 import { Page } from '../ui/layout';
-import { getToken } from './session';
+import { getToken, signOut } from './session';
 import { useStored } from './stored';
 
 /** What every page may use: the client of the interface for the chosen store, and what its key may do. */
@@ -35,7 +37,6 @@ const createQueries = () =>
         staleTime: 15_000,
         // The client of the interface has repeated the request already.
         retry: false,
-        throwOnError: (error) => error instanceof CatalogApiError && error.status === 401,
       },
     },
   });
@@ -50,6 +51,20 @@ export function ApiProvider({ children }: { readonly children: ReactNode }) {
   );
 }
 
+/** The key of the session has no store. */
+function NoStore() {
+  const t = useTexts();
+  return (
+    <Page title="">
+      <EmptyState
+        icon="store"
+        title={t.session.noStore}
+        action={<Button onPress={() => void signOut()}>{t.session.signOut}</Button>}
+      />
+    </Page>
+  );
+}
+
 function OfStore({ children }: { readonly children: ReactNode }) {
   const [chosen, chooseStore] = useStored<string>('store', '');
   const own = useMemo(clientOf, []);
@@ -61,7 +76,8 @@ function OfStore({ children }: { readonly children: ReactNode }) {
   const store_id = data?.stores.find((id) => id === chosen) ?? data?.stores[0];
   const client = useMemo(() => (store_id ? clientOf(store_id) : undefined), [store_id]);
   const queries = useMemo(createQueries, [store_id]);
-  if (error) return <ErrorState error={error} onRetry={refetch} />;
+  if (error && !data) return <ErrorState error={error} onRetry={refetch} />;
+  if (data && !store_id) return <NoStore />;
   if (!data || !client || !store_id)
     return (
       <Page title="">

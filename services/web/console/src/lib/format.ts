@@ -15,7 +15,7 @@ export const formatNumber = (value: number, locale: string): string => numberFor
 
 /** Such as `S/ 12.50`. Hides the decimals that the currency does not have. */
 export function formatMoney(amount: number, currency: string | undefined, locale: string): string {
-  if (!currency) return formatAmount(amount, 'USD', locale);
+  if (!isCurrency(currency)) return formatAmount(amount, 'USD', locale);
   return numberFormat(locale, { style: 'currency', currency, currencyDisplay: 'narrowSymbol' }).format(
     amount / 100,
   );
@@ -23,13 +23,21 @@ export function formatMoney(amount: number, currency: string | undefined, locale
 
 /** An amount without its currency, as it is typed: `12.50`. */
 export function formatAmount(amount: number, currency: string | undefined, locale: string): string {
-  const digits = Math.min(2, decimalsOf(currency ?? 'USD'));
+  const digits = Math.min(2, decimalsOf(currency));
   const options = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false };
   return numberFormat(locale, options).format(amount / 100);
 }
 
-const decimalsOf = (currency: string): number =>
-  numberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
+/** Whether the text has the form of a code. While a code is typed, it has not. */
+const isCurrency = (code: string | undefined): code is string => /^[A-Za-z]{3}$/.test(code ?? '');
+
+function decimalsOf(code: string | undefined): number {
+  const currency = isCurrency(code) ? code : 'USD';
+  return numberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
+}
+
+/** Groups of three digits, or digits without groups, and at most two decimals. */
+const AMOUNT = /^(?:([1-9]\d{0,2})((?:([.,])\d{3})(?:\3\d{3})*)|(\d+))(?:([.,])(\d{1,2}))?$/;
 
 /**
  * Parses an amount as people type or paste it: `1,250.50`, `1.250,50`, `S/ 12`, `12 €`. Returns hundredths, null for an empty text, and
@@ -40,13 +48,12 @@ export function parseMoney(text: string, currency: string | undefined): number |
   if (typed === '') return null;
   // Such as `S/`, `US$`, `Bs.`, `EUR` before the digits, and `€` or `kr` after them.
   const bare = typed.replace(/^[\p{L}\p{Sc}]{1,3}[./]?(?=\d)|(?<=\d)[\p{L}\p{Sc}]{1,3}\.?$/gu, '');
-  if (!/^\d[\d.,]*$/.test(bare)) return undefined;
-  const last = Math.max(bare.lastIndexOf('.'), bare.lastIndexOf(','));
-  const decimals = last === -1 ? '' : bare.slice(last + 1);
-  const is_decimal = last !== -1 && decimals.length <= 2 && bare.indexOf(bare[last]!) === last;
-  const whole = (is_decimal ? bare.slice(0, last) : bare).replace(/[.,]/g, '');
-  const amount = Number(whole + (is_decimal ? decimals : '').padEnd(2, '0'));
-  const unit = 10 ** Math.max(0, 2 - decimalsOf(currency ?? 'USD'));
+  const [match, first = '', groups = '', group, plain = '', separator, decimals = ''] =
+    AMOUNT.exec(bare) ?? [];
+  if (!match || (group && group === separator)) return undefined;
+  const whole = first + groups.replace(/[.,]/g, '') + plain;
+  const amount = Number(whole + decimals.padEnd(2, '0'));
+  const unit = 10 ** Math.max(0, 2 - decimalsOf(currency));
   return Number.isSafeInteger(amount) && amount % unit === 0 ? amount : undefined;
 }
 

@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { CatalogApiError } from 'catalog-client';
 import { useEffect } from 'react';
 import { useApi } from './api';
 
@@ -36,7 +37,9 @@ export function useLiveChanges(): void {
             outdated.add(RESOURCES[resource]);
             void invalidate();
           }
-        } catch {
+        } catch (error) {
+          // A key that may not read the changes never may.
+          if (signal.aborted || (error instanceof CatalogApiError && error.status === 403)) return;
           await new Promise((resolve) => setTimeout(resolve, PAUSE_AFTER_ERROR_MS));
           // What has changed meanwhile is not known.
           void queries.invalidateQueries();

@@ -19,9 +19,20 @@ async function post(path: string, body?: object): Promise<Token | null> {
   return (json as { data: Token | null }).data;
 }
 
+/** The key of the session, which the tokens name. */
+let key_id: string | undefined;
+
+function note(token: Token): Token {
+  const claims = token.token.split('.')[1]?.replaceAll('-', '+').replaceAll('_', '/') ?? '';
+  key_id = (JSON.parse(atob(claims)) as { api_key_id: string }).api_key_id;
+  return token;
+}
+
 /** Finds out whether this browser has a session. */
 export async function start(): Promise<void> {
-  session.set((await post('/token')) ? 'signed_in' : 'signed_out');
+  const token = await post('/token');
+  if (token) note(token);
+  session.set(token ? 'signed_in' : 'signed_out');
 }
 
 /**
@@ -31,7 +42,7 @@ export async function start(): Promise<void> {
 export async function getToken(): Promise<Token> {
   for (;;) {
     const token = await post('/token');
-    if (token) return token;
+    if (token) return note(token);
     session.set('ended');
     await session.signedIn();
   }
@@ -39,8 +50,11 @@ export async function getToken(): Promise<Token> {
 
 /** Begins a session. Rejects with `CatalogApiError` if the key is refused. */
 export async function signIn(key: string): Promise<void> {
-  await post('', { key });
+  const before = key_id;
+  note((await post('', { key }))!);
   channel.postMessage('signed_in');
+  // With another key, the pages must read again what they may do. What was typed is kept.
+  if (before !== undefined && before !== key_id) return location.reload();
   session.set('signed_in');
 }
 

@@ -5,6 +5,7 @@ import { useLocation } from 'wouter';
 import { useApi } from '../lib/api';
 import { signOut } from '../lib/session';
 import { useTexts } from '../texts/texts';
+import { sayFailed } from '../ui/feedback';
 import { Icon, type IconName } from '../ui/icon';
 import { Dialog } from '../ui/overlay';
 import { SECTIONS } from './sections';
@@ -44,7 +45,12 @@ export function Commands({ onClose }: { readonly onClose: () => void }) {
     { id: 'shop', label: t.shell.openShop, icon: 'external', run: () => void window.open('/', '_blank') },
     { id: 'light', label: t.shell.themes.light, icon: 'theme', run: () => chooseTheme('light') },
     { id: 'dark', label: t.shell.themes.dark, icon: 'theme', run: () => chooseTheme('dark') },
-    { id: 'sign-out', label: t.session.signOut, icon: 'signOut', run: () => void signOut() },
+    {
+      id: 'sign-out',
+      label: t.session.signOut,
+      icon: 'signOut',
+      run: () => void signOut().catch(() => sayFailed(t.errors.connection)),
+    },
   ];
   const items = [
     ...commands.filter(({ label }) => contains(label, q)),

@@ -1,9 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
+import { useLocation } from 'wouter';
 import { useApi } from '../lib/api';
 import { useLiveChanges } from '../lib/live';
 import { signOut } from '../lib/session';
 import { useTexts } from '../texts/texts';
+import { sayFailed } from '../ui/feedback';
 import { Commands } from './commands';
 import { Frame } from './frame';
 import { SECTIONS } from './sections';
@@ -12,6 +14,7 @@ import { SECTIONS } from './sections';
 export function Shell({ children }: { readonly children: ReactNode }) {
   const t = useTexts();
   const { client, stores, store_id, chooseStore } = useApi();
+  const [, navigate] = useLocation();
   const [has_commands, setCommands] = useState(false);
   const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
   const { data: others = [] } = useQuery({
@@ -51,13 +54,17 @@ export function Shell({ children }: { readonly children: ReactNode }) {
                   id,
                   icon: 'store' as const,
                   label: name,
-                  onAction: () => chooseStore(id),
+                  onAction: () => {
+                    // The page may show something of this store.
+                    navigate('/');
+                    chooseStore(id);
+                  },
                 })),
                 '-' as const,
               ]
             : []
         }
-        onSignOut={() => void signOut()}
+        onSignOut={() => void signOut().catch(() => sayFailed(t.errors.connection))}
         onSearch={() => setCommands(true)}
       >
         {children}

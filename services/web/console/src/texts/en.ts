@@ -51,6 +51,7 @@ export const en = {
     signOut: 'Sign out',
     refused: 'This key is unknown, expired or revoked.',
     notSecret: 'This is not a secret key: a secret key begins with sk_.',
+    noStore: 'Your key has no store. Sign in with another one.',
     tooMany: 'Too many attempts. Try again later.',
     ended: 'Your session has ended',
     endedNote: 'Sign in again to go on. What you typed is still here.',

@@ -52,6 +52,7 @@ export const es: Texts = {
     signOut: 'Cerrar sesión',
     refused: 'Esta clave es desconocida, ha caducado o fue revocada.',
     notSecret: 'Esta no es una clave secreta: una clave secreta empieza con sk_.',
+    noStore: 'Tu clave no tiene ninguna tienda. Inicia sesión con otra.',
     tooMany: 'Demasiados intentos. Inténtalo más tarde.',
     ended: 'Tu sesión ha terminado',
     endedNote: 'Inicia sesión de nuevo para continuar. Lo que escribiste sigue aquí.',

@@ -1,5 +1,5 @@
 import { type CalendarDateTime, parseAbsolute, toCalendarDateTime, toZoned } from '@internationalized/date';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import {
   Button as AriaButton,
   Checkbox as AriaCheckbox,
@@ -118,27 +118,34 @@ interface MoneyFieldProps extends FieldProps {
   readonly onChange: (value: number | null) => void;
 }
 
-/** An amount of money. Reports it when the field is left, or at Enter; a text that is no amount stays, with the reason. */
+/** The text of a field whose value has a form of its own: what is typed, until the field is left, and then the value. */
+function useTyped(shown: string, isValid: (text: string) => boolean) {
+  const [typed, setTyped] = useState<string>();
+  const text = typed ?? shown;
+  const onBlur = () => isValid(text) && setTyped(undefined);
+  return { text, setTyped, onBlur };
+}
+
+/** An amount of money. Reports each amount that is typed. A text that is no amount stays, with the reason. */
 export function MoneyField({ value, currency, onChange, fault, ...props }: MoneyFieldProps) {
   const t = useTexts();
   const locale = useLocale();
+  const amountIn = (text: string) => parseMoney(text, currency);
   const shown = value === null || value === undefined ? '' : formatAmount(value, currency, locale);
-  const [text, setText] = useState(shown);
-  useEffect(() => setText(shown), [shown]);
-  const parsed = parseMoney(text, currency);
+  const { text, setTyped, onBlur } = useTyped(shown, (each) => amountIn(each) !== undefined);
   return (
     <TextField
       {...props}
       value={text}
       inputMode="decimal"
       end={currency}
-      fault={parsed === undefined ? t.errors.noAmount : fault}
+      fault={amountIn(text) === undefined ? t.errors.noAmount : fault}
+      onBlur={onBlur}
       onChange={(next) => {
-        setText(next);
-        const amount = parseMoney(next, currency);
+        setTyped(next);
+        const amount = amountIn(next);
         if (amount !== undefined) onChange(amount);
       }}
-      onBlur={() => setText(shown)}
     />
   );
 }
@@ -149,23 +156,26 @@ interface NumberFieldProps extends FieldProps {
   readonly end?: ReactNode;
 }
 
+const WHOLE_NUMBER = /^-?\d{1,9}$/;
+
 /** A whole number, such as a stock. Empty is null. */
 export function NumberField({ value, onChange, fault, ...props }: NumberFieldProps) {
   const t = useTexts();
-  const shown = value === null || value === undefined ? '' : String(value);
-  const [text, setText] = useState(shown);
-  useEffect(() => setText(shown), [shown]);
-  const is_number = /^-?\d{0,9}$/.test(text.trim());
+  const isValid = (text: string) => text.trim() === '' || WHOLE_NUMBER.test(text.trim());
+  const { text, setTyped, onBlur } = useTyped(
+    value === null || value === undefined ? '' : String(value),
+    isValid,
+  );
   return (
     <TextField
       {...props}
       value={text}
       inputMode="numeric"
-      fault={is_number ? fault : t.errors.noNumber}
+      fault={isValid(text) ? fault : t.errors.noNumber}
+      onBlur={onBlur}
       onChange={(next) => {
-        setText(next);
-        if (/^-?\d{1,9}$/.test(next.trim())) onChange(Number(next));
-        else if (next.trim() === '') onChange(null);
+        setTyped(next);
+        if (isValid(next)) onChange(next.trim() === '' ? null : Number(next));
       }}
     />
   );
