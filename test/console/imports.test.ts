@@ -8,13 +8,15 @@ import { type Harness, type Shop, startHarness } from '../support/harness';
 import { describeWithProgram } from '../support/programs';
 import { waitFor } from '../support/wait-for';
 
-const CATALOG = `Handle,Title,Body (HTML),Vendor,Type,Option1 Name,Option1 Value,Variant SKU,Variant Price,Variant Inventory Qty,Variant Inventory Tracker,Image Src,Gift Card
+const LONG = 'x'.repeat(200);
+const CATALOG = `Handle,Title,Body (HTML),Vendor,Type,Option1 Name,Option1 Value,Variant SKU,Variant Price,Variant Inventory Qty,Variant Inventory Tracker,Image Src,${LONG}
 shirt,Linen shirt,<p>Light</p>,Andes,Clothes,Size,S,SH-S,89.90,4,shopify,https://shop.example/shirt.jpg,false
 shirt,,,,,,M,SH-M,89.90,0,shopify,,
 mate,マテ茶,,Sur,Tea,,,,12.50,,,https://shop.example/mate.jpg,false
 arabic,شاي أخضر بالنعناع,,Sur,Tea,,,,1890.00,,,,
 broken,,,,,,,,,,,,
 odd,Odd price,,,Tea,,,,"1,250",,,,
+${LONG},${LONG},,,Tea,,,,1.00,,,,
 `;
 
 describeWithProgram('chromium', 'the imports of a merchant', () => {
@@ -74,6 +76,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
       .waitFor();
     await row(page, 'broken').getByText('title').waitFor();
     await page.getByText('2 rows with a value').waitFor();
+    await page.getByText(`Not read: ${LONG}`).waitFor();
     expect(await browser().look(page, 'import-preview')).toEqual([]);
     expect(await client.publications.list({ visibility: 'all' }).all()).toEqual([]);
 
@@ -89,18 +92,18 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     ]);
 
     await button(page, 'Import').click();
-    await page.getByText('The file is imported: 3 new products').waitFor();
-    await titlesBecome(['Linen shirt', 'マテ茶', 'شاي أخضر بالنعناع']);
+    await page.getByText('The file is imported: 4 new products').waitFor();
+    await titlesBecome(['Linen shirt', 'マテ茶', 'شاي أخضر بالنعناع', LONG]);
     expect(await browser().look(page, 'import-done')).toEqual([]);
     const all = await client.publications.list({ visibility: 'all' }).all();
     await client.publications.update(all.find(({ handle }) => handle === 'mate')!.id, { title: 'Mate' });
     await button(page, 'Undo the import').click();
-    await page.getByText('2 new products deleted').waitFor();
+    await page.getByText('3 new products deleted').waitFor();
     await page.getByRole('link', { name: 'Mate' }).waitFor();
     await titlesBecome(['Mate']);
     expect(await browser().look(page, 'import-undone')).toEqual([]);
     await button(page, 'Import again').click();
-    await titlesBecome(['Linen shirt', 'Mate', 'شاي أخضر بالنعناع']);
+    await titlesBecome(['Linen shirt', 'Mate', 'شاي أخضر بالنعناع', LONG]);
 
     await page.getByRole('link', { name: 'Import and export' }).first().click();
     await row(page, 'products.csv').getByText('Imported with problems').waitFor();
@@ -181,11 +184,11 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
       goOn();
       spy.mockRestore();
     }
-    await other.getByText('The file is imported: 3 new products').waitFor();
+    await other.getByText('The file is imported: 4 new products').waitFor();
     await button(page, 'Go on').click();
     await row(page, 'Cup').waitFor();
     await page.getByRole('link', { name: 'Import and export' }).first().click();
-    await row(page, 'products.csv').getByText('3 new · 2 problems').waitFor();
+    await row(page, 'products.csv').getByText('4 new · 2 problems').waitFor();
   });
 
   test('say at once why a file cannot be imported', async () => {
@@ -205,12 +208,13 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
       ['PK\u0003\u0004xlsx', 'This is a workbook'],
       [Buffer.from('Título;Precio', 'latin1'), 'is not UTF-8 text'],
     ] as const) {
-      await choose(page, 'broken.csv', content);
+      await choose(page, `${LONG}.csv`, content);
       await alert.getByText(reason).waitFor();
     }
+    expect(await browser().look(page, 'imports-refused')).toEqual([]);
     expect(await client.imports.list().all()).toEqual([]);
-    await choose(page, 'header.csv', 'Handle,Title,Variant Price\n');
-    await alert.getByText('“header.csv” has no rows after the header').waitFor();
+    await choose(page, `${LONG}.csv`, `Handle,Title,Variant Price,${LONG}\n`);
+    await alert.getByText('has no rows after the header').waitFor();
     expect(await browser().look(page, 'import-failed')).toEqual([]);
   });
 

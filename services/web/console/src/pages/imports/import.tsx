@@ -1,4 +1,4 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Import } from 'catalog-client';
 import { useEffect, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
@@ -17,11 +17,19 @@ import './imports.css';
 /** How often the page reads the import again: while a step runs, and otherwise, because another window may start one. */
 const POLL_MS = { running: 500, idle: 5_000 };
 
+const keyOf = (id: string) => ['imports', 'one', id];
+
+/** Shows the state that a step has begun with. A read that began before would show the state before. */
+async function keep(queries: QueryClient, next: Import): Promise<void> {
+  await queries.cancelQueries({ queryKey: keyOf(next.id) });
+  queries.setQueryData(keyOf(next.id), next);
+}
+
 export default function ImportPage({ id }: { readonly id: string }) {
   const t = useTexts();
   const { client } = useApi();
   const { data, error, refetch } = useQuery({
-    queryKey: ['imports', 'one', id],
+    queryKey: keyOf(id),
     queryFn: () => client.imports.get(id),
     refetchInterval: ({ state }) => (state.data?.status === 'running' ? POLL_MS.running : POLL_MS.idle),
   });
@@ -45,7 +53,7 @@ function useSteps(id: string) {
       if (step === 'preview') return client.imports.preview(id);
       return step === 'import' ? client.imports.start(id) : client.imports.undo(id);
     },
-    onSuccess: (next) => queries.setQueryData(['imports', 'one', id], next),
+    onSuccess: (next) => keep(queries, next),
     onError: (error) => sayFailed(messageOf(error, t)),
     onSettled: () => queries.invalidateQueries({ queryKey: ['imports'] }),
   });
@@ -61,8 +69,8 @@ function useSettings({ id, status }: Import) {
   const [wanted, setWanted] = useState<Wanted>({});
   const { mutate, isPending, error, reset } = useMutation({
     mutationFn: (settings: Wanted) => client.imports.preview(id, settings),
-    onSuccess: (next, sent) => {
-      queries.setQueryData(['imports', 'one', id], next);
+    onSuccess: async (next, sent) => {
+      await keep(queries, next);
       setWanted((now) => (now === sent ? {} : now));
     },
   });

@@ -119,7 +119,7 @@ export function Reading({ detected, known, settings, isOpen, isDisabled, onChang
         )}
       </div>
       {unread.length > 0 && !shows_columns && (
-        <p className="small">
+        <p className="small columns-not-read">
           <span className="muted">{t.imports.notRead}</span>{' '}
           <span dir="auto">{unread.map(({ name }) => name).join(', ')}</span>
         </p>
