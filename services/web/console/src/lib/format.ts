@@ -37,7 +37,7 @@ function decimalsOf(code: string | undefined): number {
 }
 
 /** Groups of three digits, or digits without groups, and at most two decimals. */
-const AMOUNT = /^(?:([1-9]\d{0,2})((?:([.,])\d{3})(?:\3\d{3})*)|(\d+))(?:([.,])(\d{1,2}))?$/;
+const AMOUNT = /^(?:([1-9]\d{0,2})((?:([.,])\d{3})(?:\3\d{3})*)|(\d+))(?:([.,])(\d{0,2}))?$/;
 
 /**
  * Parses an amount as people type or paste it: `1,250.50`, `1.250,50`, `S/ 12`, `12 €`. Returns hundredths, null for an empty text, and
