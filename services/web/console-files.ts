@@ -8,7 +8,7 @@ import { PAGE_HEADERS } from './html';
 /** Where `npm run build` writes the console: beside the compiled form of this file. */
 const FOLDER = join(__dirname, 'console');
 /** The addresses of the pages, which all are the same file: a script in it shows the page. */
-const PAGES = ['/console', '/console/:page', '/console/:page/:id', '/console/:page/:id/:tab'];
+const PAGES = ['/console', '/console/', '/console/:page', '/console/:page/:id', '/console/:page/:id/:tab'];
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',

@@ -125,7 +125,13 @@ test('attempts are counted by the address that a trusted proxy names, also witho
 });
 
 test('the pages load nothing from elsewhere, and their files are kept for ever', async () => {
-  const pages = ['/console', '/console/products', '/console/products/new', '/console/operator/events'];
+  const pages = [
+    '/console',
+    '/console/',
+    '/console/products',
+    '/console/products/new',
+    '/console/operator/events',
+  ];
   for (const path of pages) {
     const page = await fetch(harness.url + path);
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
