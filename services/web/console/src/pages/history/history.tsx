@@ -35,7 +35,7 @@ export default function HistoryPage() {
       },
       { replace: true },
     );
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+  const { data, error, refetch, hasNextPage, fetchNextPage, isFetching } = useInfiniteQuery({
     queryKey: ['changes', 'history', filters],
     initialPageParam: undefined as string | undefined,
     queryFn: ({ pageParam }) =>
@@ -97,33 +97,30 @@ export default function HistoryPage() {
       ) : (
         <Card>
           <ChangeList changes={changes} canReturn />
-          {hasNextPage && (
-            <More
-              // A new place: an answer may bring no change, and still a place for the next request.
-              key={data.pages.at(-1)?.meta.next_cursor}
-              isPending={isFetchingNextPage}
-              onMore={() => void fetchNextPage()}
-            />
-          )}
+          {hasNextPage && <More isPending={isFetching} onMore={() => void fetchNextPage()} />}
         </Card>
       )}
     </Page>
   );
 }
 
-/** Loads more when it comes into sight. */
+/**
+ * Loads more while it is in sight. Looks again after each answer: an answer may bring no change and still a place for the next
+ * request, and a change of the store cancels a request for older changes.
+ */
 function More({ isPending, onMore }: { readonly isPending: boolean; readonly onMore: () => void }) {
   const t = useTexts();
   const ref = useRef<HTMLDivElement>(null);
   const latest = useRef(onMore);
   latest.current = onMore;
   useEffect(() => {
+    if (isPending) return undefined;
     const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && latest.current(), {
       rootMargin: '600px',
     });
     observer.observe(ref.current!);
     return () => observer.disconnect();
-  }, []);
+  }, [isPending]);
   return (
     <div ref={ref} className="row">
       <Button kind="quiet" onPress={onMore} isPending={isPending}>
