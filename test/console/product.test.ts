@@ -75,6 +75,7 @@ describeWithProgram('chromium', 'the editor of a product', () => {
       await page.getByLabel('Values').last().fill(`${values},`);
     }
     await page.getByText('3 × 4 × 5 → 60 variants').waitFor();
+    await page.getByText('60 variants', { exact: true }).waitFor();
     await page.getByRole('checkbox', { name: 'Select S', exact: true }).press('Space');
     await page.getByRole('button', { name: 'Change', exact: true }).click();
     await page.getByRole('textbox', { name: 'Price', exact: true }).last().fill('24.5');

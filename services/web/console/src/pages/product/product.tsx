@@ -47,8 +47,12 @@ export default function ProductPage({ id }: { readonly id: string }) {
   const t = useTexts();
   const { client } = useApi();
   const queries = useQueryClient();
-  // While the next page is loading, this page must not read what does not exist any more.
+  // While the next page is loading, React keeps this one. It must not read what does not exist any more.
   const [is_deleted, setDeleted] = useState(false);
+  const [, navigate] = useLocation();
+  useEffect(() => {
+    if (is_deleted) navigate('/products');
+  }, [is_deleted, navigate]);
   const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
   const { data, error, refetch } = useQuery({
     queryKey: keyOf(id),
@@ -201,7 +205,6 @@ function Editor({ id, product, onDelete }: EditorProps) {
   const remove = () =>
     act.mutate(async () => {
       onDelete();
-      navigate('/products');
       await client.publications.delete(id);
       say(t.product.deleted(product.fields.title), async () => {
         await client.publications.restore(id);
