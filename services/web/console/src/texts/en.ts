@@ -497,6 +497,7 @@ export const en = {
     refused: (count: number) => plural(count, '# field was refused', '# fields were refused'),
     discarded: 'Changes discarded',
     conflict: 'Somebody else has changed the same fields',
+    decideFirst: 'Choose at the top first',
     conflictNote: 'Choose for each field. Other changes are merged.',
     keepMine: (value: string) => `Mine: ${value}`,
     takeTheirs: (value: string) => `Theirs: ${value}`,

@@ -502,6 +502,7 @@ export const es: Texts = {
     refused: (count) => plural(count, '# campo no fue aceptado', '# campos no fueron aceptados'),
     discarded: 'Cambios descartados',
     conflict: 'Alguien más cambió los mismos campos',
+    decideFirst: 'Primero elige arriba',
     conflictNote: 'Elige en cada campo. Los otros cambios se combinan.',
     keepMine: (value) => `Lo mío: ${value}`,
     takeTheirs: (value) => `Lo otro: ${value}`,

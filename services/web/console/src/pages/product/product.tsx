@@ -232,7 +232,9 @@ function Editor({ id, product, onDelete }: EditorProps) {
     });
 
   const is_saving = save.isPending;
-  const fault_count = Object.keys(faults).length;
+  const refused = Object.keys(faults).length;
+  const refusal = refused > 0 ? t.product.refused(refused) : undefined;
+  const fault = conflicts.length > 0 && !is_saving ? t.product.decideFirst : refusal;
   const sendFiles = useRef((_: readonly File[]) => {});
   sendFiles.current = (files) => uploads.send(files, roomFor(values.media_ids, uploads.uploads));
   useEffect(() => {
@@ -347,7 +349,7 @@ function Editor({ id, product, onDelete }: EditorProps) {
           isChanged={draft.is_changed || is_saving}
           isPending={is_saving}
           isBlocked={conflicts.length > 0}
-          fault={fault_count > 0 ? t.product.refused(fault_count) : undefined}
+          fault={fault}
           onSave={save.mutate}
           onDiscard={discard}
         />
