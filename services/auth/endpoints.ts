@@ -3,6 +3,7 @@ import { tokens as operations } from '../../shared/api/operations/tokens';
 import { type ApiKey, hashKey, isApiKeyText, USE_INTERVAL_MS } from '../../shared/catalog/api-key/api-key';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { type Authenticator, bearerOf } from '../../shared/http/auth';
+import type { Principal } from '../../shared/http/request';
 import type { AuthEndpoint, AuthEndpoints, AuthExchange } from '../../shared/http/route';
 import type { TokenClaims, TokenCodec } from '../../shared/http/tokens';
 import { parseBody } from '../../shared/http/validation';
@@ -73,6 +74,31 @@ export async function findUsableKey(authenticator: Authenticator, api_key: strin
   // Other texts are rejected without a look-up.
   if (!isApiKeyText(api_key)) throw new CatalogError('key_invalid');
   return authenticator.assertUsable(await authenticator.findKeyByHash(hashKey(api_key)));
+}
+
+/** The principal of each key that was read lately. */
+const principals = new WeakMap<ApiKey, Principal>();
+
+/**
+ * Returns the principal of a request that this service makes itself with a key, without a token. Records that the key was
+ * used. Rejects as `Authenticator.authenticate` does.
+ */
+export async function principalOfKey(options: AuthOptions, api_key: string): Promise<Principal> {
+  const key = await findUsableKey(options.authenticator, api_key);
+  const { id: api_key_id, account_id, type: key_type, environment, stores, permissions } = key;
+  if ((await options.authenticator.accountStatus(account_id)) !== 'active')
+    throw new CatalogError('account_suspended');
+  void recordUse(options, key);
+  const principal = principals.get(key) ?? {
+    api_key_id,
+    account_id,
+    key_type,
+    environment,
+    stores,
+    permissions,
+  };
+  principals.set(key, principal);
+  return principal;
 }
 
 function requireBearer(header: string | undefined): string {

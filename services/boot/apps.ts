@@ -15,7 +15,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { consoleSessionRoutes } from '../auth/console-session';
 import { ControlLog } from '../auth/control-log';
-import { authEndpoints } from '../auth/endpoints';
+import { authEndpoints, principalOfKey } from '../auth/endpoints';
 import { recordApiKeyUse } from '../command/api-key';
 import { PageViewLog } from '../command/page-views';
 import { commandRoutes } from '../command/routes';
@@ -30,8 +30,10 @@ import { freshnessHeaders } from '../metrics/freshness';
 import { operatorRoutes } from '../operator/routes';
 import { PageViewCounter, type RecordPageView } from '../query/page-view-counter';
 import { queryRoutes } from '../query/routes';
+import { ucpRoutes } from '../ucp/routes';
 import { consoleFiles } from '../web/console-files';
-import { type Connection, shopRoutes } from '../web/shop/routes';
+import { shopRoutes } from '../web/shop/routes';
+import type { ConnectShop } from '../web/shops';
 import { type Listening, listen } from './listen';
 import type { Pipelines } from './pipelines';
 import { type Operations, PROJECTIONS, readiness, startOperations } from './readiness';
@@ -142,8 +144,7 @@ function confirmNotFound(handler: Route['handler'], { log_matches }: Runtime): R
 
 /** What the pages of a query app need beside its stores. Without it, there are none. */
 export interface WebOptions {
-  /** Returns the address and the key of the shop, undefined if there is none. */
-  readonly connectShop: () => Promise<Connection | undefined>;
+  readonly connectShop: ConnectShop;
   /** Whether there is a console for merchants. */
   readonly has_console: boolean;
   readonly sessions: Sessions;
@@ -166,15 +167,6 @@ export function buildQueryApp(
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
   const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
   const limits = new Limits(options);
-  const pages = web
-    ? [
-        ...shopRoutes(web.connectShop, startRoute()),
-        ...(web.has_console || web.operator_token !== undefined ? consoleFiles() : []),
-        ...(web.has_console ? consoleSessionRoutes({ ...auth_options, sessions: web.sessions, limits }) : []),
-        ...operatorRoutes({ ...runtime, ...web, ready: options.ready, limits }, web.operator_token),
-      ]
-    : [startRoute()];
-  const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];
   const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;
   // A trace shows the reads of a request, so a process with traces has no cache.
   const is_cached = bytes_max > 0 && !runtime.tracing;
@@ -185,6 +177,20 @@ export function buildQueryApp(
   // Keys are documents of another realm, whose changes the cache does not count.
   const isCacheable = ({ path }: Route): boolean => path !== reads.listKeys.path;
   const cached = routes.map((route) => (cache && isCacheable(route) ? cache.inFrontOf(route) : route));
+  const pages = web
+    ? [
+        ...shopRoutes(web.connectShop, startRoute()),
+        ...ucpRoutes({
+          ...{ routes: cached, connectShop: web.connectShop, limits, now: system.now },
+          principalOf: (public_key) => principalOfKey(auth_options, public_key),
+          rule: { allow_private: runtime.config.WEBHOOKS === 'private' },
+        }),
+        ...(web.has_console || web.operator_token !== undefined ? consoleFiles() : []),
+        ...(web.has_console ? consoleSessionRoutes({ ...auth_options, sessions: web.sessions, limits }) : []),
+        ...operatorRoutes({ ...runtime, ...web, ready: options.ready, limits }, web.operator_token),
+      ]
+    : [startRoute()];
+  const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];
   // The edge cache answers from documents, which imports are not.
   const served = [...cached, ...importRoutes(runtime, imports).reads];
   return buildApp({ ...options, routes: served, public_routes, freshness });

@@ -8,7 +8,7 @@ import { localUrl } from '../../shared/kernel/server-url';
 import { realSystem } from '../../shared/kernel/system';
 import { DemoFiles } from '../demo/files';
 import type { PageViewCounter } from '../query/page-view-counter';
-import type { Connection } from '../web/shop/routes';
+import type { ConnectShop } from '../web/shops';
 import {
   buildCommandApp,
   buildQueryApp,
@@ -62,7 +62,7 @@ export async function startHttpService(
     typeof role === 'object'
       ? {
           ...role,
-          connectShop: async () => (url ? shopConnection(runtime.config, url) : undefined),
+          connectShop: shopFinder(runtime.config, () => url),
           has_console: CONSOLE === 'on',
           sessions: new Sessions(join(runtime.config.DATA_DIR, 'sessions')),
           operator_token: runtime.config.CONSOLE_OPERATOR_TOKEN,
@@ -88,14 +88,23 @@ export async function startHttpService(
   }
 }
 
-/** Returns the key of the shop: SHOP_KEY, or else that of the demo if there is one. */
-async function shopConnection(
-  { SHOP_KEY, DEMO, DATA_DIR }: Config,
-  url: string,
-): Promise<Connection | undefined> {
-  const demo = SHOP_KEY || DEMO === 'off' ? undefined : await new DemoFiles(DATA_DIR).readDemo();
-  const public_key = SHOP_KEY ?? demo?.public_key;
-  return public_key ? { base_url: localUrl(url), public_key } : undefined;
+/**
+ * Returns a function that finds the store which a host shows: that of the key in SHOP_KEY, or else that of the demo. A host
+ * in SHOP_KEY without a port stands for all ports. `urlOf` returns the address of this service, undefined before it listens.
+ */
+function shopFinder({ SHOP_KEY, DEMO, DATA_DIR }: Config, urlOf: () => string | undefined): ConnectShop {
+  const keys = new Map(Object.entries(SHOP_KEY ?? {}));
+  const has_demo = SHOP_KEY === undefined && DEMO === 'on';
+  return async (host = '') => {
+    const url = urlOf();
+    if (url === undefined) return undefined;
+    const name = host.toLowerCase();
+    const demo = has_demo && !keys.has('*') ? await new DemoFiles(DATA_DIR).readDemo() : undefined;
+    // A demo stays the same once it exists.
+    if (demo) keys.set('*', demo.public_key);
+    const public_key = keys.get(name) ?? keys.get(name.replace(/:\d+$/, '')) ?? keys.get('*');
+    return public_key === undefined ? undefined : { base_url: localUrl(url), public_key };
+  };
 }
 
 /** Routes requests as a gateway would: reads and pictures to the query app, writes and tokens to the command app. */
@@ -105,7 +114,7 @@ function routeRequests(query: RequestListener, command: RequestListener): Reques
 
 function isForQuery({ method, url }: IncomingMessage): boolean {
   if (url?.startsWith('/media/') || url?.startsWith('/console/')) return true;
-  if (url?.startsWith('/operator/')) return true;
+  if (url?.startsWith('/operator/') || url?.startsWith('/ucp/')) return true;
   return !url?.startsWith('/auth') && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
 }
 

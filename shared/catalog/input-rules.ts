@@ -288,6 +288,15 @@ const WHOLE: ReadonlySet<string> = new Set(
  */
 export const smallestAmount = (currency: string): number => (WHOLE.has(currency) ? 100 : 1);
 
+/** The codes whose minor unit is not a hundredth, with its decimals. */
+const DECIMALS: Readonly<Record<string, number>> = {
+  ...Object.fromEntries([...WHOLE].map((code) => [code, 0])),
+  ...{ BHD: 3, IQD: 3, JOD: 3, KWD: 3, LYD: 3, OMR: 3, TND: 3, CLF: 4, UYW: 4 },
+};
+
+/** Returns how many minor units of the currency (ISO 4217) a hundredth of its major unit is: 0.01 for yen. */
+export const minorUnitsOfHundredth = (currency: string): number => 10 ** ((DECIMALS[currency] ?? 2) - 2);
+
 /** A currency code. */
 export const currencyField = z
   .string()

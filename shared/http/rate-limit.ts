@@ -134,6 +134,13 @@ export class Limits {
     return verdict;
   }
 
+  /** Counts a read that needs no key, by the address of the visitor, with the limit of a public key. */
+  async takeRead(req: IncomingMessage): Promise<Verdict> {
+    const verdict = await this.take(`read:ip:${this.addressOf(req)}`, this.api.public);
+    if (!verdict.allowed) this.options.metrics?.limiterRefused({ area: 'api', tier: 'public_key' });
+    return verdict;
+  }
+
   private async admit(exchange: Exchange, area: Area, { subject, tier, name }: Bucket): Promise<void> {
     const { allowed, limit, remaining, reset_s, retry_after_s } = await this.take(subject, tier);
     const { headers } = exchange;

@@ -43,6 +43,19 @@ export const apiLimits = limits(
 );
 export type ApiLimits = z.output<typeof apiLimits>;
 
+const SHOP_KEYS =
+  'a public key, such as pk_live_…, or pairs such as shop.example=pk_live_…, separated by commas';
+
+/** The public key of the shop by host. The host `*` stands for all that are not named. */
+const shopKeys = z
+  .string()
+  .regex(/^(pk_[^\s,=]+|[^\s,=]+=pk_[^\s,=]+(\s*,\s*[^\s,=]+=pk_[^\s,=]+)*)$/, SHOP_KEYS)
+  .transform((text): Readonly<Record<string, string>> => {
+    if (!text.includes('=')) return { '*': text };
+    const pairs = text.split(',').map((pair) => pair.trim().split('=') as [host: string, key: string]);
+    return Object.fromEntries(pairs.map(([host, key]) => [host.toLowerCase(), key]));
+  });
+
 /** URL of a server. The message does not repeat an invalid value, because it may contain a password. */
 function serverUrl(schemes: readonly string[], example: string) {
   const description =
@@ -92,8 +105,8 @@ const settingsSchema = z.object({
   WORKERS: workers.default(1),
   DATA_DIR: z.string().min(1).default('./data'),
   DEMO: oneOf(['on', 'off']).default('on'),
-  /** Public key of the store that the shop at `/` shows. Default: that of the demo, if there is one. */
-  SHOP_KEY: z.string().startsWith('pk_', 'a public key, such as pk_live_…').optional(),
+  /** Public keys of the stores that the shop at `/` and `/ucp` show. Default: that of the demo, if there is one. */
+  SHOP_KEY: shopKeys.optional(),
   /** Whether the console for merchants is served at `/console`. Default: like DEMO. */
   CONSOLE: oneOf(['on', 'off']).optional(),
   /** The token of operators, for `/operator`. Without a token, there is nothing for operators. */

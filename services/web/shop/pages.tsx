@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Listing, Publication, Review, Store, Variant } from '../../../shared/client';
+import { listingPath } from '../shops';
 import {
   Crumbs,
   canBeBought,
@@ -7,7 +8,6 @@ import {
   isSelected,
   Listings,
   type Localized,
-  listingPath,
   Pager,
   Picture,
   PRICE_BOUNDS,

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { formatAmount } from '../../../shared/catalog/amounts';
 import type { Listing, Media, Publication } from '../../../shared/client';
+import { listingPath, productPath } from '../shops';
 import type { Texts } from './texts';
 
 /** The texts in the language of the visitor, and the language with which numbers and dates are formatted. */
@@ -8,10 +9,6 @@ export interface Localized {
   readonly t: Texts;
   readonly language: string;
 }
-
-export const productPath = ({ handle, id }: Publication): string => `/p/${encodeURIComponent(handle ?? id)}`;
-export const listingPath = ({ handle, id }: { handle?: string; id: string }): string =>
-  `/c/${encodeURIComponent(handle ?? id)}`;
 
 /** The price that the customer pays now, with the former price if the price is reduced. */
 export function Price({ product, t, language, now }: Localized & { product: Publication; now: number }) {

@@ -4,22 +4,16 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { CatalogApiError, CatalogClient, type Listing, type Publication } from '../../../shared/client';
 import { readAsset } from '../../../shared/http/asset';
-import type { HttpRequest } from '../../../shared/http/request';
+import { type HttpRequest, headerOf } from '../../../shared/http/request';
 import { etagOf } from '../../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
 import { isUuid } from '../../../shared/kernel/ids';
 import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
+import { type ConnectShop, listingPath, productPath } from '../shops';
 import { type Frame, Home, Layout, ListingPage, Message, Product, Products } from './pages';
-import { listingPath, PRICE_BOUNDS, productPath } from './parts';
+import { PRICE_BOUNDS } from './parts';
 import { ICON, STYLE } from './style';
 import { TEXTS } from './texts';
-
-/** How the shop reads the catalog: as any storefront does, with a public key. */
-export interface Connection {
-  /** The address of the service. */
-  readonly base_url: string;
-  readonly public_key: string;
-}
 
 const STYLE_ROUTE = assetRoute('shop', 'css', STYLE);
 const SCRIPT_ROUTE = assetRoute('shop', 'mjs', readAsset(join(__dirname, 'shop.mjs')));
@@ -76,27 +70,24 @@ interface PageContent {
  * Builds the pages of the shop. The pages read the catalog with the client and a public key. A script shows the results of a
  * search while the visitor types. Without the script, the pages work as well.
  *
- * `connect` returns undefined while there is no store to show. Then `start` answers `/`, and other pages are 404. `start` also
+ * `connect` returns undefined if there is no store to show. Then `start` answers `/`, and other pages are 404. `start` also
  * answers `/` if `Accept` prefers JSON.
  */
-export function shopRoutes(
-  connect: () => Promise<Connection | undefined>,
-  start: PublicRoute,
-): PublicRoute[] {
-  let client: CatalogClient | undefined;
-  const open = async (): Promise<CatalogClient | undefined> => {
-    if (client) return client;
-    const connection = await connect();
+export function shopRoutes(connect: ConnectShop, start: PublicRoute): PublicRoute[] {
+  const clients = new Map<string, CatalogClient>();
+  const open = async (host: string | undefined): Promise<CatalogClient | undefined> => {
+    const connection = await connect(host);
     if (!connection) return undefined;
     const { base_url: baseUrl, public_key: apiKey } = connection;
-    client = new CatalogClient({ baseUrl, apiKey, retryForMs: WAIT_MS });
+    const client = clients.get(apiKey) ?? new CatalogClient({ baseUrl, apiKey, retryForMs: WAIT_MS });
+    clients.set(apiKey, client);
     return client;
   };
   const route = (path: string, page: Page): PublicRoute => ({
     path,
     serve: async (req, params, request_id) => {
       const is_start = path === '/' && accepts(req).types(['json', 'html']) !== 'html';
-      const opened = is_start ? undefined : await open();
+      const opened = is_start ? undefined : await open(headerOf(req, 'host'));
       if (opened) return answer(opened, req, params.name ?? '', page);
       return path === '/' ? start.serve(req, params, request_id) : htmlAnswer('', 404, HEADERS);
     },

@@ -42,6 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...SHARED,
     ...['shared/client', 'projections/maintenance', 'services/command', 'services/import'],
   ],
+  'services/ucp': [...SHARED, 'shared/client', 'services/web'],
   'services/boot': [
     'services/web',
     ...SHARED,
@@ -59,6 +60,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
       'operator',
       'query',
       'tracing',
+      'ucp',
       'webhooks',
     ].map((name) => `services/${name}`),
   ],

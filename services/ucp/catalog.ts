@@ -1,0 +1,466 @@
+import { unescape as decodePercents } from 'node:querystring';
+import { z } from 'zod';
+import { minorUnitsOfHundredth } from '../../shared/catalog/input-rules';
+import type { Publication, Variant } from '../../shared/client';
+import { isUuid } from '../../shared/kernel/ids';
+import { productPath } from '../web/shops';
+import {
+  byRelevance,
+  matchesProduct,
+  matchesVariant,
+  productOf,
+  SEPARATOR,
+  type SelectedOption,
+  SHOWN_MAX,
+  type Source,
+  type UcpVariant,
+  variantsOf,
+} from './product';
+import { failure, invalid, type Message, metadata } from './protocol';
+import type { Reader } from './reader';
+import {
+  assertSearchable,
+  assertSelectable,
+  distinctIds,
+  FILTER_NAMES,
+  type Filters,
+  type LookupRequest,
+  lookupRequest,
+  type ProductRequest,
+  parseRequest,
+  productRequest,
+  type SearchRequest,
+  searchRequest,
+} from './requests';
+import { availabilityMap, matching, relaxed } from './selection';
+
+/** What an operation needs beside its request. */
+export interface Visit {
+  readonly reader: Reader;
+  /** The address that the platform has sent the request to. */
+  readonly base_url: string;
+  readonly now: number;
+}
+
+/** An operation of the protocol: its name by MCP, its path by REST, its capability. */
+export const OPERATIONS = [
+  {
+    name: 'search_catalog',
+    path: '/search',
+    capability: 'search',
+    description: 'Search for products with words and filters.',
+    request: searchRequest,
+    run: (visit: Visit, body: unknown) => search(visit, parseRequest(searchRequest, body)),
+  },
+  {
+    name: 'lookup_catalog',
+    path: '/lookup',
+    capability: 'lookup',
+    description: 'Look up products or variants by id, SKU, barcode, handle or address.',
+    request: lookupRequest,
+    run: (visit: Visit, body: unknown) => lookup(visit, parseRequest(lookupRequest, body)),
+  },
+  {
+    name: 'get_product',
+    path: '/product',
+    capability: 'lookup',
+    description: 'Get all details of a product, and its variants by selected options.',
+    request: productRequest,
+    run: (visit: Visit, body: unknown) => getProduct(visit, parseRequest(productRequest, body)),
+  },
+] as const;
+
+const EXPAND = ['media', 'variants'] as const;
+/** The most products of a page. */
+const LIMIT_MAX = 50;
+const LIMIT_DEFAULT = 10;
+/** The most characters of a search, and of a value of a filter. */
+const QUERY_MAX = 200;
+const VALUE_MAX = 255;
+
+// --- Products ---
+
+/** Returns the ids of the listings that contain the publication, its main listing first. */
+const listingsOf = ({ listing_id, listing_ids = [] }: Publication): string[] => [
+  ...new Set([...(listing_id ? [listing_id] : []), ...listing_ids]),
+];
+
+/** Returns the products with what their answers need. Leaves out those without an active price. */
+async function sourcesOf(
+  { reader, ...visit }: Visit,
+  publications: readonly Publication[],
+): Promise<Source[]> {
+  const shown = publications.filter(({ price_active }) => price_active);
+  const ids = [...new Set(shown.flatMap(listingsOf))];
+  const listings = await Promise.all(ids.map((id) => reader.find('getListing', {}, { id })));
+  const paths = new Map(
+    listings.flatMap((listing) => {
+      if (!listing) return [];
+      const names = (listing.path ?? []).map(({ name }) => name);
+      return [[listing.id, [...names, listing.name]]];
+    }),
+  );
+  return shown.map((publication) => ({
+    ...{ ...visit, publication, variants: publication.variants?.data ?? [] },
+    paths: listingsOf(publication).flatMap((id) => {
+      const path = paths.get(id);
+      return path ? [path] : [];
+    }),
+  }));
+}
+
+/** Returns the product with all its variants, of which a read shows the first ones. */
+async function withAllVariants({ reader }: Visit, source: Source): Promise<Source> {
+  const { id, variant_count = 0 } = source.publication;
+  if (source.variants.length >= variant_count) return source;
+  const pages = Array.from({ length: Math.ceil(variant_count / LIMIT_MAX) }, (_, index) =>
+    reader.read('listVariants', { page: index + 1, limit: LIMIT_MAX }, { id }),
+  );
+  const variants: Variant[] = (await Promise.all(pages)).flatMap(({ data }) => data);
+  return { ...source, variants };
+}
+
+// --- Filters ---
+
+/** The filters of a request that are applied, and what to tell of the others. */
+interface Applied {
+  readonly filters: Filters;
+  /** The currency of the bounds of the price. Undefined: that of each product. */
+  readonly currency: string | undefined;
+  readonly messages: readonly Message[];
+}
+
+/**
+ * Returns the filters to apply. A price in another currency than that of the store is not converted: it is left out, and a
+ * message says so.
+ */
+async function filtersOf(
+  { reader }: Visit,
+  { filters = {}, context }: LookupRequest | SearchRequest | ProductRequest,
+): Promise<Applied> {
+  const unknown = Object.keys(filters).filter((name) => !FILTER_NAMES.includes(name));
+  const messages: Message[] = unknown.map((name) => ({
+    type: 'info',
+    code: 'filter_ignored',
+    content: `The filter ${name} is not supported.`,
+  }));
+  if (!filters.price) return { filters, currency: undefined, messages };
+  const { currency } = (await reader.read('getStore', {})).data;
+  const asked = context?.currency;
+  if (currency === undefined || asked === undefined || asked === currency)
+    return { filters, currency: currency ?? asked, messages };
+  const content = `The price filter was ignored: prices are in ${currency} and are not converted from ${asked}.`;
+  return {
+    filters: { ...filters, price: undefined },
+    currency,
+    messages: [...messages, { type: 'warning', code: 'price_filter_ignored', content }],
+  };
+}
+
+/** Returns the parameters of `/api` for the filters. The bounds of a price become hundredths. */
+function parametersOf({ filters: { price, option = {}, attributes = {}, ...filters }, currency }: Applied) {
+  const hundredths = (amount: number): number => amount / (currency ? minorUnitsOfHundredth(currency) : 1);
+  const named = (prefix: string, record: Filters['attributes'] = {}) =>
+    Object.fromEntries(Object.entries(record).map(([name, value]) => [`${prefix}.${name}`, [value].flat()]));
+  const { vendor, product_type, tag, sku, barcode, in_stock } = filters;
+  const labels = Object.entries({ vendor, product_type, tag, sku, barcode }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, [value].flat()]],
+  );
+  return {
+    has_price: true,
+    ...(price?.min !== undefined && { min_price: Math.ceil(hundredths(price.min)) }),
+    ...(price?.max !== undefined && { max_price: Math.floor(hundredths(price.max)) }),
+    ...(in_stock !== undefined && { in_stock }),
+    ...Object.fromEntries(labels),
+    ...named('option', option),
+    ...named('attributes', attributes),
+  };
+}
+
+/** Returns the ids of the listings that categories name, by their paths. */
+async function listingsNamed({ reader }: Visit, categories: readonly string[]): Promise<string[]> {
+  const found = categories.map(async (category) => {
+    let parent_id = 'none';
+    for (const name of category.split(SEPARATOR)) {
+      const id = await childNamed(reader, parent_id, name);
+      if (id === undefined) return [];
+      parent_id = id;
+    }
+    return [parent_id];
+  });
+  return [...new Set((await Promise.all(found)).flat())];
+}
+
+async function childNamed(reader: Reader, parent_id: string, name: string): Promise<string | undefined> {
+  for (let cursor: string | undefined; ; ) {
+    const query = { parent_id, limit: LIMIT_MAX, sort: 'name', ...(cursor && { cursor }) } as const;
+    const { data, meta } = await reader.read('listListings', query);
+    const child = data.find((listing) => listing.name === name);
+    if (child) return child.id;
+    cursor = meta.pagination.next_cursor;
+    if (cursor === undefined) return undefined;
+  }
+}
+
+// --- Search ---
+
+/** Where a page of a search begins. */
+const placeSchema = z.object({
+  /** The index of the category. The products of one category come after those of the one before. */
+  part: z.int().min(0),
+  limit: z.int().min(1).max(LIMIT_MAX),
+  /** The number of the page of a search with words, which has no cursors. */
+  page: z.int().min(1),
+  cursor: z.string().optional(),
+});
+type Place = z.infer<typeof placeSchema>;
+
+const cursorOf = (place: Place): string => Buffer.from(JSON.stringify(place)).toString('base64url');
+
+function placeOf({ pagination: { cursor, limit = LIMIT_DEFAULT } = {} }: SearchRequest): Place {
+  if (cursor === undefined) return { part: 0, limit: Math.min(limit, LIMIT_MAX), page: 1 };
+  try {
+    return placeSchema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+  } catch {
+    throw invalid('Invalid pagination.cursor: expected the cursor of an answer.');
+  }
+}
+
+async function search(visit: Visit, request: SearchRequest) {
+  assertSearchable(request);
+  const applied = await filtersOf(visit, request);
+  const words = [...(request.query?.trim() ?? '')].slice(0, QUERY_MAX).join('');
+  const { categories } = applied.filters;
+  const listing_ids = categories ? await listingsNamed(visit, categories) : [undefined];
+  let place: Place | undefined = placeOf(request);
+  let found: SearchPage = { products: [], next: undefined, total: 0 };
+  // A page without products is not sent while there are others.
+  while (place && found.products.length === 0 && place.part < listing_ids.length) {
+    found = await searchPage(visit, applied, words, listing_ids, place);
+    place = found.next;
+  }
+  const { products, next, total } = found;
+  return {
+    ucp: metadata('search'),
+    products,
+    pagination: {
+      has_next_page: next !== undefined,
+      ...(next && { cursor: cursorOf(next) }),
+      ...(total !== undefined && { total_count: total }),
+    },
+    ...messagesOf(applied.messages),
+  };
+}
+
+const messagesOf = (messages: readonly Message[]) => (messages.length > 0 ? { messages } : {});
+
+interface SearchPage {
+  readonly products: readonly ReturnType<typeof productOf>[];
+  readonly next: Place | undefined;
+  /** Undefined if it is not known. */
+  readonly total: number | undefined;
+}
+
+/** Reads a page of the products in one of the listings, without those that are also in a listing before it. */
+async function searchPage(
+  visit: Visit,
+  applied: Applied,
+  words: string,
+  listing_ids: readonly (string | undefined)[],
+  { part, limit, page, cursor }: Place,
+): Promise<SearchPage> {
+  const listing_id = listing_ids[part];
+  const query = {
+    ...{ ...parametersOf(applied), expand: [...EXPAND], limit },
+    ...(listing_id !== undefined && { listing_id }),
+    ...(cursor === undefined ? { page } : { cursor }),
+  };
+  const { data, meta } = await (words === ''
+    ? visit.reader.read('listPublications', query)
+    : visit.reader.read('searchStore', { ...query, q: words }));
+  const { next_cursor, total_pages, total_items } = meta.pagination;
+  const earlier = listing_ids.slice(0, part);
+  const isNew = (publication: Publication): boolean =>
+    !listingsOf(publication).some((id) => earlier.includes(id));
+  const sources = await sourcesOf(visit, data.filter(isNew));
+  const products = await Promise.all(sources.map((source) => searched(visit, source, applied, words)));
+  const has_more = words === '' ? next_cursor !== undefined : page < total_pages;
+  const further = has_more ? { part, limit, page: page + 1, cursor: next_cursor } : undefined;
+  const next_part = part + 1 < listing_ids.length ? { part: part + 1, limit, page: 1 } : undefined;
+  const is_counted = listing_ids.length === 1 && !('is_complete' in meta);
+  return {
+    products: products.flat(),
+    next: further ?? next_part,
+    total: is_counted ? total_items : undefined,
+  };
+}
+
+/** Returns the product with the variants that the filters select, the most relevant first. None if no variant is left. */
+async function searched(visit: Visit, found: Source, { filters, currency }: Applied, words: string) {
+  const select = (source: Source) => {
+    const all = variantsOf(source);
+    return { all, source, selected: all.filter((variant) => matchesVariant(variant, filters, currency)) };
+  };
+  const first = select(found);
+  const { all, source, selected } =
+    first.selected.length > 0 ? first : select(await withAllVariants(visit, found));
+  if (selected.length === 0) return [];
+  return [productOf(source, all, byRelevance(selected, words).slice(0, SHOWN_MAX))];
+}
+
+// --- Look-ups ---
+
+const PAGES = productPath({ id: '' });
+
+/** Returns what an identifier names: the last part of the address of a product's page, or the identifier itself. */
+function nameOf(id: string, base_url: string): string {
+  const is_page = id.startsWith(base_url + PAGES);
+  const name = is_page
+    ? decodePercents(id.slice(base_url.length + PAGES.length).replace(/[?#].*$/s, ''))
+    : id;
+  return isUuid(name) ? name.toLowerCase() : name;
+}
+
+/** Returns the ids of the publications whose variants have the id, the SKU or the barcode, or whose handle it is. */
+async function idsNamed({ reader }: Visit, name: string): Promise<readonly string[]> {
+  if (isUuid(name)) {
+    const variant = await reader.find('getVariant', {}, { id: name });
+    return variant ? [variant.publication_id] : [];
+  }
+  if (name === '' || name.length > VALUE_MAX) return [];
+  const [by_sku, by_barcode, by_handle] = await Promise.all([
+    reader.read('listPublications', { sku: [name] }),
+    reader.read('listPublications', { barcode: [name] }),
+    reader.find('getPublicationByHandle', {}, { handle: name }),
+  ]);
+  return [...by_sku.data, ...by_barcode.data, ...(by_handle ? [by_handle] : [])].map(({ id }) => id);
+}
+
+async function publicationsWith({ reader }: Visit, ids: readonly string[]): Promise<readonly Publication[]> {
+  if (ids.length === 0) return [];
+  return (await reader.read('listPublications', { ids: [...ids], expand: [...EXPAND] })).data;
+}
+
+async function lookup(visit: Visit, request: LookupRequest) {
+  const applied = await filtersOf(visit, request);
+  const inputs = distinctIds(request).map((id) => ({ id, name: nameOf(id, visit.base_url) }));
+  const direct = await publicationsWith(visit, [
+    ...new Set(inputs.map(({ name }) => name).filter((name) => isUuid(name))),
+  ]);
+  const resolved = await Promise.all(
+    inputs.map(async (input) => {
+      const is_direct = direct.some(({ id }) => id === input.name);
+      return { ...input, ids: is_direct ? [input.name] : await idsNamed(visit, input.name) };
+    }),
+  );
+  const known = new Set(direct.map(({ id }) => id));
+  const further = [...new Set(resolved.flatMap(({ ids }) => ids))].filter((id) => !known.has(id));
+  const publications = [...direct, ...(await publicationsWith(visit, further.slice(0, LIMIT_MAX)))];
+  const sources = await sourcesOf(visit, publications);
+  const products = await Promise.all(
+    sources.map((source) => {
+      const own = resolved.filter(({ ids }) => ids.includes(source.publication.id));
+      return lookedUp(visit, source, own, applied);
+    }),
+  );
+  const found = new Set(sources.map(({ publication }) => publication.id));
+  const missing = resolved.filter(({ ids }) => !ids.some((id) => found.has(id)));
+  const not_found = missing.map(({ id }): Message => ({ type: 'info', code: 'not_found', content: id }));
+  return {
+    ucp: metadata('lookup'),
+    products: products.flat(),
+    ...messagesOf([...applied.messages, ...not_found]),
+  };
+}
+
+/** An identifier of a request, and the name that it stands for. */
+interface Input {
+  readonly id: string;
+  readonly name: string;
+}
+
+/** Whether a variant has this id, SKU or barcode. */
+const isNamed = ({ id, sku, barcodes = [] }: UcpVariant, name: string): boolean =>
+  [id, sku, ...barcodes.map(({ value }) => value)].includes(name);
+
+/**
+ * Returns the product with the variants that the inputs name. For an input that names the product, this is its most relevant
+ * variant. Returns none if the filters leave no variant.
+ */
+async function lookedUp(
+  visit: Visit,
+  found: Source,
+  inputs: readonly Input[],
+  { filters, currency }: Applied,
+) {
+  if (!matchesProduct(found, filters)) return [];
+  const namesProduct = ({ name }: Input): boolean =>
+    [found.publication.id, found.publication.handle].includes(name);
+  const source = inputs.every(namesProduct) ? found : await withAllVariants(visit, found);
+  const all = variantsOf(source);
+  const selected = byRelevance(all.filter((variant) => matchesVariant(variant, filters, currency)));
+  const matches = inputs.flatMap(({ id, name }) => {
+    const exact = all.filter((variant) => isNamed(variant, name));
+    const match = exact.length > 0 ? 'exact' : 'featured';
+    return (exact.length > 0 ? exact : selected.slice(0, 1)).map((variant) => ({
+      variant,
+      input: { id, match },
+    }));
+  });
+  const shown = selected.flatMap((variant) => {
+    const own = matches.filter((match) => match.variant === variant).map(({ input }) => input);
+    return own.length > 0 ? [{ ...variant, inputs: own }] : [];
+  });
+  return shown.length > 0 ? [productOf(source, all, shown)] : [];
+}
+
+async function getProduct(visit: Visit, request: ProductRequest) {
+  assertSelectable(request);
+  const applied = await filtersOf(visit, request);
+  const name = nameOf(request.id, visit.base_url);
+  const found = (await viewed(visit, name)) ?? (await viewed(visit, (await idsNamed(visit, name))[0]));
+  const [first] = await sourcesOf(visit, found ? [found] : []);
+  if (!first) {
+    const content = `Product not found: ${request.id}`;
+    return failure('lookup', { code: 'not_found', content, severity: 'unrecoverable' });
+  }
+  const source = await withAllVariants(visit, first);
+  const all = variantsOf(source);
+  const requested = all.find((variant) => isNamed(variant, name));
+  const selected = selectionOf(all, requested, request);
+  const { filters, currency } = applied;
+  const candidates = matchesProduct(source, filters)
+    ? matching(all, selected).filter((variant) => matchesVariant(variant, filters, currency))
+    : [];
+  if (candidates.length === 0) {
+    const content = `No variant of ${request.id} has the selected options and matches the filters`;
+    return failure('lookup', { code: 'not_found', content, severity: 'recoverable' });
+  }
+  const ranked = byRelevance(candidates);
+  const shown = requested ? [requested, ...ranked.filter((variant) => variant !== requested)] : ranked;
+  const { options = [] } = source.publication;
+  return {
+    ucp: metadata('lookup'),
+    product: {
+      ...productOf(source, all, shown),
+      ...(options.length > 0 && { selected, options: availabilityMap(source.publication, all, selected) }),
+    },
+    ...messagesOf(applied.messages),
+  };
+}
+
+/** Reads a publication, which counts as a view of it. */
+async function viewed({ reader }: Visit, id: string | undefined): Promise<Publication | undefined> {
+  if (id === undefined || !isUuid(id)) return undefined;
+  return reader.find('getPublication', { expand: [...EXPAND] }, { id }, 'GET');
+}
+
+/** Returns the options that the answer is about: those of the requested variant, those of the request, or those of the most relevant variant. */
+function selectionOf(
+  all: readonly UcpVariant[],
+  requested: UcpVariant | undefined,
+  { selected = [], preferences }: ProductRequest,
+): readonly SelectedOption[] {
+  if (!requested && selected.length > 0) return relaxed(all, selected, preferences);
+  return (requested ?? byRelevance(all)[0])?.options ?? [];
+}
