@@ -43,7 +43,7 @@ export const incompatible = (base_url: string) => ({
 });
 
 /** Codes of JSON-RPC errors, as the protocol assigns them. */
-const RPC = { negotiation: -32001, unavailable: -32000, invalid: -32602 } as const;
+const RPC = { negotiation: -32001, unavailable: -32000, invalid: -32602, unreadable: -32700 } as const;
 
 /** Why a request could not be processed: a transport error of the protocol. */
 export class TransportError extends Error {
@@ -72,12 +72,22 @@ export class TransportError extends Error {
     return this.retry_after_s === undefined ? {} : { 'Retry-After': String(this.retry_after_s) };
   }
 
+  private get rpc_code(): number {
+    if (this.is_negotiation) return RPC.negotiation;
+    if (this.code === 'malformed_request') return RPC.unreadable;
+    return this.status === 429 || this.status >= 500 ? RPC.unavailable : RPC.invalid;
+  }
+
+  /** The HTTP status of the answer by JSON-RPC. Arguments of a tool are no concern of HTTP. */
+  get rpc_status(): number {
+    return this.rpc_code === RPC.invalid && this.status === 400 ? 200 : this.status;
+  }
+
   /** Returns the `error` of the answer by JSON-RPC. */
   rpcError(base_url: string) {
-    const other = this.status === 429 || this.status >= 500 ? RPC.unavailable : RPC.invalid;
     const retry_after = this.retry_after_s;
     return {
-      code: this.is_negotiation ? RPC.negotiation : other,
+      code: this.rpc_code,
       message: this.content,
       data: { ...this.body(base_url), ...(retry_after !== undefined && { retry_after }) },
     };

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../../shared/catalog/events/envelope';
 import { readBody } from '../../shared/http/body';
 import type { AddressRule } from '../../shared/http/outgoing';
 import type { Limits } from '../../shared/http/rate-limit';
@@ -26,8 +27,8 @@ export interface UcpOptions {
 type Operation = (typeof OPERATIONS)[number];
 
 /**
- * Builds the routes of the Universal Commerce Protocol (docs/ucp.md): the profile of the business, and its operations by REST.
- * They show the store of the host's key as the shop does. They are 404 for a host without a store.
+ * Builds the routes of the Universal Commerce Protocol (docs/ucp.md): the profile of the business, and its operations by REST
+ * and MCP. They show the store of the host's key as the shop does. They are 404 for a host without a store.
  */
 export function ucpRoutes(options: UcpOptions): PublicRoute[] {
   const business = new Business(options);
@@ -38,9 +39,16 @@ export function ucpRoutes(options: UcpOptions): PublicRoute[] {
       serve: (req, _params, request_id) => business.answerRest(operation, req, request_id),
     }),
   );
-  return [...rest, { path: '/.well-known/ucp', serve: (req) => business.answerProfile(req) }];
+  const mcp: PublicRoute = {
+    path: '/ucp/mcp',
+    methods: ['POST'],
+    serve: (req, _params, request_id) => business.answerMcp(req, request_id),
+  };
+  return [...rest, mcp, { path: '/.well-known/ucp', serve: (req) => business.answerProfile(req) }];
 }
 
+/** The headers of a request that the transport looks at. */
+const MCP_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
 const PROFILE = /\bprofile="([^"]*)"/;
 
 class Business {
@@ -67,6 +75,30 @@ class Business {
     } catch (thrown) {
       const error = transportErrorOf(thrown);
       return jsonAnswer(error.body(addressOf(req)), error.status, error.headers);
+    }
+  }
+
+  async answerMcp(req: HttpRequest, request_id: string): Promise<TextAnswer> {
+    // Loaded by the first request, because it takes 100 ms.
+    const { answerMcp, callIn } = require('./mcp') as typeof import('./mcp');
+    let id: JsonValue = null;
+    try {
+      await this.admit(req);
+      const body = await readBody(req);
+      id = body.id ?? null;
+      const call = callIn(body);
+      const result = call && (await this.run(call.operation, req, request_id, call.profile, call.catalog));
+      if (!call) await this.keyOf(req);
+      const headers = MCP_HEADERS.flatMap((name): [string, string][] => {
+        const value = headerOf(req, name);
+        return value === undefined ? [] : [[name, value]];
+      });
+      const response = await answerMcp(headers, `${addressOf(req)}/ucp/mcp`, body, result);
+      return { ...jsonAnswer({}, response.status), body: await response.text() };
+    } catch (thrown) {
+      const error = transportErrorOf(thrown);
+      const answer = { jsonrpc: '2.0', id, error: error.rpcError(addressOf(req)) };
+      return jsonAnswer(answer, error.rpc_status, error.headers);
     }
   }
 

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type Server, request as sendRequest
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { pino } from 'pino';
@@ -137,16 +139,39 @@ async function post(operation: Operation, body: Body, { host, url = service.url,
   return { status: response.status, headers: response.headers, body: answer };
 }
 
-/** Calls an operation by REST. */
-async function byRest(operation: Operation, body: Body, sent?: Sent): Promise<Body> {
+/** Sends a request by MCP, without the SDK. */
+async function call(name: string, catalog: Body, { host, url = service.url, ...sent }: Sent = {}) {
+  const agent = 'agent' in sent ? sent.agent : `profile="${profile()}"`;
+  const meta = agent && { 'ucp-agent': { profile: agent.split('"').at(-2) } };
+  const address = new URL('/ucp/mcp', url);
+  if (host) address.hostname = host;
+  const params = { name, arguments: { meta, catalog } };
+  const response = await fetch(address, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params }),
+  });
+  const body = (await response.json()) as Body;
+  expectValid('transports/jsonrpc.json', body);
+  // Too many requests are refused before their bodies are read.
+  expect(body.id).toBe(response.status === 429 ? null : 7);
+  return { status: response.status, headers: response.headers, body };
+}
+
+/** Calls an operation by REST and by MCP. Both have the same answer. */
+async function ask(operation: Operation, body: Body, sent?: Sent): Promise<Body> {
   const answer = await post(operation, body, sent);
   expect(answer.status).toBe(200);
+  const by_mcp = (await call(operation, body, sent)).body;
+  expectValid('transports/mcp_tool_call.json#/$defs/response', by_mcp);
+  expect(by_mcp.result.structuredContent).toEqual(answer.body);
+  expect(JSON.parse(by_mcp.result.content[0].text)).toEqual(answer.body);
   return expectAnswer(operation, answer.body);
 }
 
-const search = (body: Body, sent?: Sent) => byRest('search_catalog', body, sent);
-const lookup = (...ids: string[]) => byRest('lookup_catalog', { ids });
-const getProduct = (body: Body) => byRest('get_product', body);
+const search = (body: Body, sent?: Sent) => ask('search_catalog', body, sent);
+const lookup = (...ids: string[]) => ask('lookup_catalog', { ids });
+const getProduct = (body: Body) => ask('get_product', body);
 const titlesIn = ({ products }: Body): string[] => products.map(({ title }: Body) => title);
 
 const usd = (amount: number) => ({ amount, currency: 'USD' });
@@ -325,7 +350,8 @@ describe('get_product', () => {
     await lookup(tea.id, tea.handle!);
     await getProduct({ id: tea.handle });
     const views = async () => (await merchant.publications.get(tea.id)).stats?.view_count;
-    expect(await waitFor(views)).toBe(1);
+    // One by each transport.
+    expect(await waitFor(views)).toBe(2);
   });
 
   test('says that a product does not exist', async () => {
@@ -392,7 +418,7 @@ describe('lookup_catalog', () => {
     const variants = SHIRT.variants.map((variant) => ({ ...variant, sku: `if-${variant.sku}` }));
     const { id } = await merchant.publications.create({ ...SHIRT, variants, listing_id: listing.id });
     const found = async (filters: Body): Promise<string[]> =>
-      Object.keys(matchesIn(await byRest('lookup_catalog', { ids: [id], filters })));
+      Object.keys(matchesIn(await ask('lookup_catalog', { ids: [id], filters })));
     expect(await found({ price: { max: 3_000 } })).toEqual(['if-RED-L']);
     expect(await found({ option: { Size: ['M', 'L'] }, in_stock: true })).toEqual(['if-BLUE-M']);
     for (const selected of [
@@ -653,7 +679,7 @@ test('each host shows the store of its key, any other host none', async () => {
   const theirs = await search(request, { host: 'localhost' });
   expect(titlesIn(theirs)).toEqual(['Theirs']);
   expect(theirs.products[0].url).toMatch(/^http:\/\/localhost:\d+\/p\/theirs$/);
-  expect((await byRest('lookup_catalog', { ids: [mine.id] }, { host: 'localhost' })).products).toEqual([]);
+  expect((await ask('lookup_catalog', { ids: [mine.id] }, { host: 'localhost' })).products).toEqual([]);
   const pageAt = async (host: string) => (await askAs(host, '/products')).text;
   expect(await pageAt('127.0.0.1')).toContain('Mine');
   expect(await pageAt('LOCALHOST:99')).toContain('Theirs');
@@ -699,6 +725,9 @@ describe('a request that cannot be processed', () => {
     const answer = await post(operation, body);
     expect(answer.status).toBe(400);
     expect(answer.body.content).toMatch(/\w+/);
+    if (typeof body === 'string') return;
+    const { status, body: by_mcp } = await call(operation, body);
+    expect([status, by_mcp.error]).toMatchObject([200, { code: -32602, data: answer.body }]);
   });
 
   test('is refused unless the platform has a profile with the same version', async () => {
@@ -708,6 +737,8 @@ describe('a request that cannot be processed', () => {
     profiles.large = { ...offering([SEARCH]), filler: 'x'.repeat(200_000) };
     const refusal = async (agent: string | undefined) => {
       const { status, body } = await post('search_catalog', { query: 'shirt' }, { agent });
+      const by_mcp = await call('search_catalog', { query: 'shirt' }, { agent });
+      expect([by_mcp.status, by_mcp.body.error]).toMatchObject([status, { code: -32001, data: body }]);
       return `${status} ${body.code}`;
     };
     expect(await refusal(undefined)).toBe('400 invalid_profile_url');
@@ -748,6 +779,9 @@ test('anybody may ask, within the limits of an address, and from a public platfo
       expect.stringContaining('not public'),
     ]);
     await refusal(profile());
+    const by_mcp = await call('search_catalog', { query: 'shirt' }, { url: limited.url });
+    expect([by_mcp.status, by_mcp.body.error.code]).toEqual([429, -32000]);
+    expect(by_mcp.body.error.data.retry_after).toBeGreaterThan(0);
     const { status, headers, body } = await refusal(profile());
     expect([status, body.code]).toEqual([429, 'rate_limited']);
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
@@ -755,4 +789,58 @@ test('anybody may ask, within the limits of an address, and from a public platfo
     await limited.close();
     own.remove();
   }
+});
+
+describe('the client of the Model Context Protocol', () => {
+  const client = new Client({ name: 'agent', version: '1' });
+  const meta = () => ({ 'ucp-agent': { profile: profile() } });
+
+  beforeAll(() => client.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/ucp/mcp`))));
+  afterAll(() => client.close());
+
+  test('finds the tools, and checks their answers', async () => {
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual(Object.keys(ANSWERS));
+    const { id } = await merchant.publications.create({
+      title: 'Vase',
+      price_currency: 'USD',
+      price_amount: 900,
+    });
+    for (const [name, catalog] of [
+      ['search_catalog', { query: 'vase' }],
+      ['lookup_catalog', { ids: [id] }],
+      ['get_product', { id }],
+      ['get_product', { id: 'nothing' }],
+    ] as const) {
+      const answer = await client.callTool({ name, arguments: { meta: meta(), catalog } });
+      expectAnswer(name, answer.structuredContent);
+      expect(answer.isError).toBeUndefined();
+    }
+  });
+
+  test('is told what is wrong with a call', async () => {
+    const ids = Array.from({ length: 51 }, (_, index) => `none-${index}`);
+    for (const params of [
+      { name: 'lookup_catalog', arguments: { meta: meta(), catalog: { ids } } },
+      { name: 'search_catalog', arguments: { meta: meta() } },
+      { name: 'create_checkout', arguments: { meta: meta() } },
+    ])
+      await expect(client.callTool(params)).rejects.toMatchObject({ code: -32602 });
+    await expect(client.callTool({ name: 'search_catalog', arguments: {} })).rejects.toThrow(
+      'invalid_profile_url',
+    );
+  });
+});
+
+test('MCP has no sessions and no streams', async () => {
+  const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+  const send = (body: string) => fetch(`${service.url}/ucp/mcp`, { method: 'POST', headers, body });
+  expect((await fetch(`${service.url}/ucp/mcp`, { headers })).status).toBe(405);
+  const listed = await send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }));
+  expect([listed.status, listed.headers.get('mcp-session-id')]).toEqual([200, null]);
+  const unreadable = await send('{');
+  expect([unreadable.status, await unreadable.json()]).toMatchObject([
+    400,
+    { id: null, error: { code: -32700 } },
+  ]);
 });
