@@ -23,6 +23,7 @@ import { docsRoutes } from '../docs/routes';
 import { startRoute } from '../docs/start-page';
 import { EdgeCache } from '../edge/edge-cache';
 import { Validity } from '../edge/validity';
+import { feedIssuesRoute, feedRoute, type ShownStore } from '../feeds/routes';
 import { ImportJobs } from '../import/jobs';
 import { importRoutes } from '../import/routes';
 import { pictureRoute } from '../media/public-files';
@@ -177,6 +178,7 @@ export function buildQueryApp(
   // Keys are documents of another realm, whose changes the cache does not count.
   const isCacheable = ({ path }: Route): boolean => path !== reads.listKeys.path;
   const cached = routes.map((route) => (cache && isCacheable(route) ? cache.inFrontOf(route) : route));
+  const feeds = { views, now: system.now };
   const pages = web
     ? [
         ...shopRoutes(web.connectShop, startRoute()),
@@ -185,15 +187,28 @@ export function buildQueryApp(
           principalOf: (public_key) => principalOfKey(auth_options, public_key),
           rule: { allow_private: runtime.config.WEBHOOKS === 'private' },
         }),
+        feedRoute({ ...feeds, limits, findStore: (host) => shownStore(auth_options, web, host) }),
         ...(web.has_console || web.operator_token !== undefined ? consoleFiles() : []),
         ...(web.has_console ? consoleSessionRoutes({ ...auth_options, sessions: web.sessions, limits }) : []),
         ...operatorRoutes({ ...runtime, ...web, ready: options.ready, limits }, web.operator_token),
       ]
     : [startRoute()];
   const public_routes = [...docsRoutes(), ...pages, pictureRoute(pictures)];
-  // The edge cache answers from documents, which imports are not.
-  const served = [...cached, ...importRoutes(runtime, imports).reads];
+  // The edge cache answers from documents, which imports are not, and reports are read by few.
+  const served = [...cached, ...importRoutes(runtime, imports).reads, feedIssuesRoute(feeds)];
   return buildApp({ ...options, routes: served, public_routes, freshness });
+}
+
+/** Returns the store of the shop's key. Undefined if there is no shop. Throws if the key or its account cannot be used. */
+async function shownStore(
+  auth_options: SharedParts['auth_options'],
+  { connectShop }: WebOptions,
+  host: string | undefined,
+): Promise<ShownStore | undefined> {
+  const connection = await connectShop(host);
+  if (!connection) return undefined;
+  const { environment, stores } = await principalOfKey(auth_options, connection.public_key);
+  return { environment, store_id: stores[0]! };
 }
 
 /** Serves `/health/*` and `/metrics` of a process without an API, on WORKER_PORT. Throws if the port cannot be opened. */

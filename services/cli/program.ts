@@ -9,6 +9,7 @@ import { demoCommands } from './commands/demo';
 import { docsCommand } from './commands/docs';
 import { eventCommands } from './commands/events';
 import { exportCommands } from './commands/export';
+import { feedsCommands } from './commands/feeds';
 import { importCommands } from './commands/import';
 import { keyCommands } from './commands/key';
 import { mediaCommands } from './commands/media';
@@ -37,6 +38,7 @@ export function buildProgram(): Command {
   paymentMethodCommands(program);
   importCommands(program);
   exportCommands(program);
+  feedsCommands(program);
   changesCommands(program);
   historyCommand(program);
   mediaCommands(program);

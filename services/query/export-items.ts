@@ -121,7 +121,8 @@ async function current({ view }: Export): Promise<DocumentReader> {
   return version;
 }
 
-async function readListings(options: Export) {
+/** Returns the listings of a store, by name. */
+export async function readListings(options: Export): Promise<Listing[]> {
   const { store_id } = options;
   const found: Listing[] = [];
   for (let after_id = ''; ; ) {
@@ -158,29 +159,38 @@ async function* named(found: AsyncIterable<StoredDocument<PublicationDocument>>)
 }
 
 /** Yields the documents whose `key` is set, sorted by it. */
-async function* pages(
+function pages(
   options: Export,
   where: ViewQuery['where'],
   key: 'id' | 'external_id',
 ): AsyncGenerator<StoredDocument<PublicationDocument>> {
+  return publicationPages(options, (last) => {
+    const after = key === 'id' ? last?.id : last?.document?.keys.external_id;
+    return { where: { ...where, [key]: { after: after ?? '' } }, order: [[key, 'asc']] };
+  });
+}
+
+/**
+ * Yields the documents of a query that `queryAfter` returns: for the first page without a document, for the next ones with
+ * the last document of the page before.
+ */
+export async function* publicationPages(
+  options: Export,
+  queryAfter: (last?: StoredDocument<PublicationDocument>) => Omit<ViewQuery, 'limit' | 'parts'>,
+): AsyncGenerator<StoredDocument<PublicationDocument>> {
   const size = new PageSize(PAGE_LIMITS);
   size.report(...FIRST_PAGE);
-  for (let after = ''; ; ) {
+  for (let last: StoredDocument<PublicationDocument> | undefined; ; ) {
     const limit = size.items;
-    const page = await (await current(options)).find('publications', {
-      where: { ...where, [key]: { after } },
-      order: [[key, 'asc']],
-      limit,
-      parts: ['state', 'expansions'],
-    });
+    const query: ViewQuery = { ...queryAfter(last), limit, parts: ['state', 'expansions'] };
+    const page = await (await current(options)).find('publications', query);
     size.report(
       page.length,
       page.reduce((sum, { document }) => sum + lengthOf(document), 0),
     );
     yield* page;
-    const last = page.at(-1);
+    last = page.at(-1);
     if (!last || page.length < limit) return;
-    after = key === 'id' ? last.id : String(last.document?.keys.external_id);
   }
 }
 
@@ -229,7 +239,7 @@ function publicationItem(
 }
 
 /** Returns nothing for a picture that is not ready. */
-function imageOf({ id, body: { url, alt } }: MediaEmbed, base_url: string): ExportedImage[] {
+export function imageOf({ id, body: { url, alt } }: MediaEmbed, base_url: string): ExportedImage[] {
   const text = typeof alt === 'string' ? alt : null;
   return typeof url === 'string' ? [{ url: new URL(url, base_url).href, alt: text, media_id: id }] : [];
 }

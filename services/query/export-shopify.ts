@@ -1,6 +1,6 @@
 import { formatPrice } from '../../shared/catalog/input-rules';
 import { NO_OPTION_VALUE, SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
-import { escapeFormula, escapeNumber } from '../../shared/catalog/spreadsheet';
+import { csvCell, escapeFormula, escapeNumber } from '../../shared/catalog/spreadsheet';
 import type { ExportedPublication, ExportedVariant, ExportItem } from './export-items';
 
 type Row = Partial<Record<keyof typeof SHOPIFY_COLUMNS, string | null | undefined>>;
@@ -23,10 +23,7 @@ export async function* shopifyRows(
   items: AsyncIterable<ExportItem>,
   { bom = false, escape_formulas = false }: CsvOptions,
 ): AsyncGenerator<string> {
-  const cellOf = (text: string): string => {
-    const cell = escapeFormula(text, escape_formulas);
-    return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
-  };
+  const cellOf = (text: string): string => csvCell(escapeFormula(text, escape_formulas));
   const lineOf = (row: Row): string => `${COLUMNS.map((column) => cellOf(row[column] ?? '')).join(',')}\n`;
   yield (bom ? '\uFEFF' : '') + lineOf(HEADER);
   for await (const { publication } of items) if (publication) yield rowsOf(publication).map(lineOf).join('');

@@ -175,7 +175,7 @@ export function requestedStore(request: ApiRequest): StoreId {
 
 /** Returns the view version for a read of one store. Waits for `position`, by default the request's minimum position. */
 export async function openStore(
-  deps: ReadDeps,
+  deps: Readonly<Record<Environment, Pick<EnvironmentReads, 'view'>>>,
   request: ApiRequest,
   store_id: StoreId,
   position = minPositionOf(request),

@@ -5,6 +5,8 @@ import { noBody, tokenBody } from './requests/tokens';
 import * as writes from './requests/writes';
 import {
   envelopeOf,
+  FEED_CURSOR,
+  feedIssuesMetaSchema,
   historyMetaSchema,
   pageMetaSchema,
   pageOf,
@@ -120,6 +122,10 @@ const namedAnswers = {
   HistoryPage: named(
     pageOf(resources.changeSchema, historyMetaSchema),
     'Response with changes of a store, newest first.',
+  ),
+  FeedIssuePage: named(
+    pageOf(resources.feedIssueSchema, feedIssuesMetaSchema),
+    'Response with what a channel would refuse, by product.',
   ),
   StoreReviewPage: page(resources.reviewSchema, "Response with a page of a store's reviews."),
   ReviewAnswer: answer(
@@ -269,6 +275,16 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     limit: 20,
     next_cursor: '00000000000000001042-0195d4a2',
   }),
+  FeedIssue: named(resources.feedIssueSchema, 'What a channel would refuse in a product.', {
+    id: `${examples.ids.publication}.image_link.missing.error`,
+    ...{ object: 'feed_issue', publication_id: examples.ids.publication, title: 'Chanchamayo coffee, 250 g' },
+    ...{ field: 'image_link', problem: 'missing', severity: 'error' },
+    message: 'image_link is missing. It is the picture of the variant, or the first of the product',
+    ...{ variant_count: 1, variant_ids: [examples.ids.variant] },
+  }),
+  FeedIssuesMeta: named(feedIssuesMetaSchema, 'Size of the answer, and where the next products begin.', {
+    ...{ limit: 20, next_cursor: FEED_CURSOR },
+  }),
   ReviewsMeta: named(
     reviewsMetaSchema,
     'The page of reviews, and a summary of all reviews.',
@@ -400,6 +416,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ChangesQuery: reads.changesSchema,
   HistoryQuery: reads.historySchema,
   StoreHistoryQuery: reads.storeHistorySchema,
+  FeedIssuesQuery: reads.feedIssuesSchema,
   MediaUsesQuery: reads.mediaUsesSchema,
   KeysQuery: reads.keysSchema,
   WebhookQuery: reads.webhookSchema,

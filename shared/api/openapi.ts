@@ -145,6 +145,14 @@ const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
     description: 'The id of the resource in another system.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: LINE_PATTERN, examples: ['erp-10442'] },
   },
+  channel: {
+    description: 'The channel of the feed.',
+    schema: { type: 'string', enum: ['google', 'meta', 'acp'], examples: ['google'] },
+  },
+  feed: {
+    description: 'The file of a channel.',
+    schema: { type: 'string', enum: ['google.xml', 'meta.csv', 'acp.jsonl'], examples: ['google.xml'] },
+  },
   revision: {
     description: 'A `revision` of the history.',
     schema: { type: 'integer', minimum: 1, maximum: 9_999_999_999, examples: [2] },

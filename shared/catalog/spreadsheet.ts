@@ -28,3 +28,7 @@ export function escapeFormula(text: string, escape_formulas: boolean): string {
 
 /** Returns the cell for a code, such that `unescapeNumber` returns the code. */
 export const escapeNumber = (code: string): string => (NUMBER_ESCAPE.test(code) ? `'${code}` : code);
+
+/** Returns a text as a cell of CSV. */
+export const csvCell = (text: string): string =>
+  /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;

@@ -764,6 +764,49 @@ export interface HistoryMeta {
   next_cursor?: string;
 }
 
+export interface FeedIssuesQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** The `next_cursor` of an answer: return the issues of the products after it. */
+  cursor?: string | undefined;
+  /** Return only issues with which the channel refuses items, or only the others. */
+  severity?: 'error' | 'warning' | undefined;
+}
+
+/** What a channel would refuse in a product. */
+export interface FeedIssue {
+  /** Names the issue: the publication, the field, the problem and its severity. */
+  id: string;
+  /** Type of the resource. */
+  object: 'feed_issue';
+  /** Id of the resource: a UUIDv7 in lower case. */
+  publication_id: string;
+  /** Title of the publication. */
+  title: string;
+  /** Name of the field in the feed. */
+  field: string;
+  /** What is wrong: no value, too many characters, too many values, or a value that is not allowed. */
+  problem: 'missing' | 'too_long' | 'too_many' | 'invalid';
+  /** `error`: the channel refuses the items. `warning`: it shows less of them. */
+  severity: 'error' | 'warning';
+  /** What is wrong, and what the field is made from. */
+  message: string;
+  /** Number of variants that have the problem. 0 without variants. */
+  variant_count: number;
+  /** The first ten of these variants. */
+  variant_ids: string[];
+}
+
+/** Size of the answer, and where the next products begin. */
+export interface FeedIssuesMeta {
+  /** Maximum number of items on a page: the `limit` that was used. */
+  limit: number;
+  /** Value of `cursor` for the products after these. Missing if there are none. */
+  next_cursor?: string;
+}
+
 export interface VariantsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -1879,6 +1922,7 @@ export interface Operations {
   listRelatedPublications: { query: ListQuery; answer: Page<Publication> };
   listPublicationHistory: { query: HistoryQuery; answer: Page<Change> };
   listHistory: { query: StoreHistoryQuery; answer: Page<Change, HistoryMeta> };
+  listFeedIssues: { query: FeedIssuesQuery; answer: Page<FeedIssue, FeedIssuesMeta> };
   getPublicationRevision: { query: ReadQuery; answer: Answer<Publication> };
   listVariants: { query: VariantsQuery; answer: Page<Variant> };
   getVariant: { query: ReadQuery; answer: Answer<Variant> };
@@ -1959,6 +2003,7 @@ export const endpoints = {
   listRelatedPublications: ['GET', '/api/publication/:id/related'],
   listPublicationHistory: ['GET', '/api/publication/:id/history'],
   listHistory: ['GET', '/api/history'],
+  listFeedIssues: ['GET', '/api/feeds/:channel/issues'],
   getPublicationRevision: ['GET', '/api/publication/:id/history/:revision'],
   listVariants: ['GET', '/api/publication/:id/variants'],
   getVariant: ['GET', '/api/variant/:id'],

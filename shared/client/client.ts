@@ -1,5 +1,6 @@
 import type { AnswerInfo } from './answer-info.js';
 import { Calls } from './calls.js';
+import { FeedCalls } from './feeds.js';
 import { ImportCalls } from './imports.js';
 import { KeyCalls } from './keys.js';
 import { ListingCalls } from './listings.js';
@@ -36,6 +37,8 @@ export class CatalogClient {
   readonly keys: KeyCalls;
   /** Imports: files that a merchant brings into the store. */
   readonly imports: ImportCalls;
+  /** Feeds for marketplaces, advertisers and agents. */
+  readonly feeds: FeedCalls;
   /** Tokens, for requests that your code sends without this client. */
   readonly tokens: TokenCalls;
   private readonly calls: Calls;
@@ -50,6 +53,7 @@ export class CatalogClient {
     this.webhooks = new WebhookCalls(this.calls);
     this.keys = new KeyCalls(this.calls);
     this.imports = new ImportCalls(this.calls);
+    this.feeds = new FeedCalls(this.calls);
     this.tokens = new TokenCalls(this.calls);
   }
 

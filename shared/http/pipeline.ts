@@ -31,6 +31,7 @@ import type {
   Route,
 } from './route';
 import { answerRead, answerWrite, openCall } from './serve-route';
+import type { StreamSlots } from './stream-slots';
 
 /** Returns headers that say how new the documents are. Call it before the read, whose documents are then at least as new. */
 export type FreshnessHeaders = (principal: Principal) => Promise<Reply['headers']>;
@@ -126,9 +127,15 @@ export class Pipeline {
       const serve = new Map([['POST', this.serveAuth(endpoint)]]);
       endpoints.set(path, { methods: ['POST'], serve, bucket: endpoint.name });
     }
-    for (const { path, serve: answer, methods = GET_ONLY } of public_routes) {
-      const serve: Serve = async (exchange, params) =>
-        publicReply(exchange, await answer(exchange.req, params, exchange.request_id));
+    for (const { path, serve: answer, methods = GET_ONLY, slots } of public_routes) {
+      const serve: Serve = async (exchange, params) => {
+        // Without a key, all readers share the slots.
+        const noted = slots?.take(exchange.res, '');
+        return streamed(
+          await publicReply(exchange, await answer(exchange.req, params, exchange.request_id)),
+          noted,
+        );
+      };
       endpoints.set(path, { methods, serve: new Map(methods.map((method) => [method, serve])) });
     }
     return endpoints;
@@ -161,9 +168,7 @@ export class Pipeline {
       const fresh = await freshness?.(principal);
       const reply = await replyToRead(exchange, await answerRead(call));
       Object.assign(exchange.headers, fresh);
-      const { body } = reply;
-      const is_stream = typeof body === 'object' && !Buffer.isBuffer(body);
-      return noted && is_stream ? { ...reply, body: noted(body) } : reply;
+      return streamed(reply, noted);
     };
   }
 
@@ -238,6 +243,13 @@ async function replyToRead(exchange: Exchange, answer: Answer): Promise<Reply> {
   if (answer.file) return fileReply(exchange, answer.file);
   const rendered = await renderRead(answer);
   return notModified(exchange, rendered.headers) ?? encode(exchange.req.headers['accept-encoding'], rendered);
+}
+
+/** Returns the reply with a stream whose progress its slot notes. */
+function streamed(reply: Reply, noted: ReturnType<StreamSlots['take']> | undefined): Reply {
+  const { body } = reply;
+  const is_stream = typeof body === 'object' && !Buffer.isBuffer(body);
+  return noted && is_stream ? { ...reply, body: noted(body) } : reply;
 }
 
 /** Returns the reply of a public route. */

@@ -165,6 +165,8 @@ export interface PublicRoute {
   readonly path: string;
   /** Default: GET. A GET also answers HEAD. The route reads bodies itself. */
   readonly methods?: readonly Method[];
+  /** For an answer that is a stream: limits how many run at the same time. */
+  readonly slots?: StreamSlots;
   readonly serve: (
     req: HttpRequest,
     params: Readonly<Record<string, string>>,

@@ -39,6 +39,11 @@ const USES: Readonly<Record<string, string>> = {
   'store.fullHistory': `
     const { data, meta } = await client.store.fullHistory({ resource: ['variant'], cursor: 'x' }).page();
     for await (const { title } of client.store.fullHistory()) console.log(title, data, meta.next_cursor);`,
+  'feeds.issues': `
+    const { data, meta } = await client.feeds.issues('google', { severity: 'error', cursor: 'x' }).page();
+    const issues: FeedIssue[] = data;
+    for await (const { field, variant_ids } of client.feeds.issues('acp')) console.log(field, variant_ids[0]);
+    console.log(issues, meta.next_cursor);`,
   'listings.list': `
     const { data, meta } = await client.listings.list({ page: 2, order: 'asc' }).page();
     const listings: Listing[] = data;
@@ -300,7 +305,7 @@ const USES: Readonly<Record<string, string>> = {
 };
 
 const TYPES = `AnswerInfo, AnswerOf, Batch, Change, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
-  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FetchOptions, Import, ImportFields, ImportRow, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaUse, MediaVariant,
+  DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FeedIssue, FetchOptions, Import, ImportFields, ImportRow, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaUse, MediaVariant,
   NewKey, NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
   QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch, Webhook`;
 

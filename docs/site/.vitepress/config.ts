@@ -38,6 +38,7 @@ const SIDEBAR: Item[] = [
     items: [
       page('Storefront', '/storefront'),
       page('Import and export', '/import'),
+      page('Feeds', '/feeds'),
       page('Webhooks', '/webhooks'),
       page('Feed of changes', '/interface/changes'),
       page('Console', '/console'),

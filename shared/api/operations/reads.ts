@@ -7,6 +7,7 @@ import {
   deliveriesSchema,
   existingListingsSchema,
   exportSchema,
+  feedIssuesSchema,
   historySchema,
   importRowsSchema,
   importsSchema,
@@ -298,6 +299,16 @@ export const reads = withIds({
     query: storeHistorySchema,
     answer: answers.HistoryPage,
     refusals: ['offset_of_other_log'],
+  }),
+  listFeedIssues: read({
+    ...publications,
+    path: '/api/feeds/:channel/issues',
+    summary: 'List what a channel would refuse',
+    description:
+      'Checks the products of the feed of a channel, the oldest first. An answer has all issues of a product, so it may have more than `limit`. It ends after 5,000 variants, so it may have fewer, or none, and a `next_cursor`. Requires a secret key.',
+    query: feedIssuesSchema,
+    answer: answers.FeedIssuePage,
+    not_found: 'path_not_found',
   }),
   getPublicationRevision: read({
     ...publications,

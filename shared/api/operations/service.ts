@@ -69,6 +69,25 @@ export const service = withIds({
       304: { ...NOT_MODIFIED, headers: ['ETag', 'Accept-Ranges'] },
     },
   },
+  getFeed: {
+    ...common,
+    path: '/feeds/:feed',
+    summary: 'Retrieve the feed of a channel',
+    description:
+      'The public products with an active price of the store that the shop of this address shows: for Google Merchant Center, for Meta, or for agents (Agentic Commerce Protocol).',
+    conditions: [
+      ...common.conditions,
+      ...(['path_not_found', 'store_not_found', 'rate_limited', 'unavailable', 'database_timeout'] as const),
+    ],
+    successes: {
+      200: {
+        description: 'All variants of all products.',
+        headers: ['ETag'],
+        content: { 'application/xml': {}, 'text/csv': {}, 'application/x-ndjson': {} },
+      },
+      304: NOT_MODIFIED,
+    },
+  },
   getMetrics: {
     ...common,
     path: '/metrics',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CHANGE_TYPES, CHANGED_RESOURCES, HISTORY_CURSOR, OFFSET } from '../../catalog/changes';
 import { ROW_OUTCOMES, reviewStatusSchema } from '../../catalog/vocabulary';
+import { FEED_CURSOR } from '../responses/envelopes';
 import * as examples from '../responses/examples';
 import {
   anyNames,
@@ -133,6 +134,19 @@ export const storeHistorySchema = historySchema.omit({ before: true, page: true,
     .optional()
     .meta({ description: 'Return only changes until this time.', example: '2026-03-01T00:00:00.000Z' }),
   resource: commaList(CHANGED_RESOURCES, 'Return only changes of these resources.'),
+});
+
+/** Parameters of `GET /api/feeds/:channel/issues`. */
+export const feedIssuesSchema = readSchema.pick({ store_id: true }).extend({
+  limit: paginationSchema.shape.limit,
+  cursor: z.string().optional().meta({
+    description: 'The `next_cursor` of an answer: return the issues of the products after it.',
+    example: FEED_CURSOR,
+  }),
+  severity: z
+    .enum(['error', 'warning'])
+    .optional()
+    .describe('Return only issues with which the channel refuses items, or only the others.'),
 });
 
 /** Parameters of every list (docs/interface/lists.md#pagination). */

@@ -121,6 +121,19 @@ export const historyMetaSchema = z.strictObject({
     .describe('Value of `cursor` for older changes. Missing if there are none.'),
 });
 
+export const FEED_CURSOR =
+  'MjAyNi0wMS0xNVQxMjowMDowMC4wMDBaIDAxOTVkNGEyLThhMDItN2MxZS05ZjMxLTViMGM3YTZlMWQwMw';
+
+/** `meta` of a list that is read by cursor, and whose pages may have more or fewer items than `limit`. */
+export const feedIssuesMetaSchema = z.strictObject({
+  limit,
+  next_cursor: z
+    .string()
+    .optional()
+    .meta({ examples: [FEED_CURSOR] })
+    .describe('Value of `cursor` for the products after these. Missing if there are none.'),
+});
+
 const ratedWith = (rating: number) => count.describe(`Number of reviews with the rating ${rating}.`);
 
 /** Summary of all reviews of the publication, independent of the page (docs/interface/reviews.md). */

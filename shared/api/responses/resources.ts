@@ -456,6 +456,27 @@ export const mediaUseSchema = z.strictObject({
   visibility: visibilitySchema.describe('Whether storefronts show it.'),
 });
 
+/** What a channel would refuse in a product (docs/feeds.md). */
+export const feedIssueSchema = z.strictObject({
+  id: z.string().describe('Names the issue: the publication, the field, the problem and its severity.'),
+  object: typeOf('feed_issue'),
+  publication_id: id,
+  title: z.string().describe('Title of the publication.'),
+  field: z.string().describe('Name of the field in the feed.'),
+  problem: z
+    .enum(['missing', 'too_long', 'too_many', 'invalid'])
+    .describe(
+      'What is wrong: no value, too many characters, too many values, or a value that is not allowed.',
+    ),
+  severity: z
+    .enum(['error', 'warning'])
+    .describe('`error`: the channel refuses the items. `warning`: it shows less of them.'),
+  message: z.string().describe('What is wrong, and what the field is made from.'),
+  variant_count: z.int().min(0).describe('Number of variants that have the problem. 0 without variants.'),
+  variant_ids: z.array(id).describe('The first ten of these variants.'),
+});
+export type FeedIssue = z.infer<typeof feedIssueSchema>;
+
 /** A key of `GET /api/keys` (docs/interface/access.md#keys-of-a-store). */
 export const keySchema = z.strictObject({
   id,

@@ -36,11 +36,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/media': [...SHARED, 'shared/images', 'projections/engine', 'services/command'],
   'services/webhooks': [...SHARED, 'projections/engine', 'services/command', 'services/query'],
   'services/import': [...SHARED, 'projections/engine', 'services/command', 'services/query'],
+  'services/feeds': [...SHARED, 'services/query', 'services/import'],
   'services/demo': [...SHARED, 'projections/engine', 'services/command', 'services/import'],
   'services/operator': [...SHARED, 'projections/maintenance', 'services/command'],
   'services/web': [
     ...SHARED,
-    ...['shared/client', 'projections/maintenance', 'services/command', 'services/import'],
+    ...['shared/client', 'projections/maintenance', 'services/command', 'services/import', 'services/feeds'],
   ],
   'services/ucp': [...SHARED, 'shared/client', 'services/web'],
   'services/boot': [
@@ -54,6 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
       'demo',
       'docs',
       'edge',
+      'feeds',
       'import',
       'media',
       'metrics',
@@ -67,7 +69,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'services/cli': [
     ...SHARED,
     ...['projections/engine', 'projections/maintenance', 'projections/pipeline'],
-    ...['boot', 'command', 'demo', 'import', 'media', 'query'].map((name) => `services/${name}`),
+    ...['boot', 'command', 'demo', 'feeds', 'import', 'media', 'query'].map((name) => `services/${name}`),
   ],
 };
 
