@@ -23,7 +23,8 @@ import { docsRoutes } from '../docs/routes';
 import { startRoute } from '../docs/start-page';
 import { EdgeCache } from '../edge/edge-cache';
 import { Validity } from '../edge/validity';
-import { feedIssuesRoute, feedRoute, type ShownStore } from '../feeds/routes';
+import { discoveryRoutes } from '../feeds/discovery';
+import { feedIssuesRoute, feedRoute, type PublicFeedOptions, type ShownStore } from '../feeds/routes';
 import { ImportJobs } from '../import/jobs';
 import { importRoutes } from '../import/routes';
 import { pictureRoute } from '../media/public-files';
@@ -187,7 +188,7 @@ export function buildQueryApp(
           principalOf: (public_key) => principalOfKey(auth_options, public_key),
           rule: { allow_private: runtime.config.WEBHOOKS === 'private' },
         }),
-        feedRoute({ ...feeds, limits, findStore: (host) => shownStore(auth_options, web, host) }),
+        ...publicFeeds({ ...feeds, limits, findStore: (host) => shownStore(auth_options, web, host) }),
         ...(web.has_console || web.operator_token !== undefined ? consoleFiles() : []),
         ...(web.has_console ? consoleSessionRoutes({ ...auth_options, sessions: web.sessions, limits }) : []),
         ...operatorRoutes({ ...runtime, ...web, ready: options.ready, limits }, web.operator_token),
@@ -198,6 +199,8 @@ export function buildQueryApp(
   const served = [...cached, ...importRoutes(runtime, imports).reads, feedIssuesRoute(feeds)];
   return buildApp({ ...options, routes: served, public_routes, freshness });
 }
+
+const publicFeeds = (options: PublicFeedOptions) => [feedRoute(options), ...discoveryRoutes(options)];
 
 /** Returns the store of the shop's key. Undefined if there is no shop. Throws if the key or its account cannot be used. */
 async function shownStore(

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { minorUnitsOfHundredth } from '../../shared/catalog/input-rules';
 import type { Publication, Variant } from '../../shared/client';
 import { isUuid } from '../../shared/kernel/ids';
-import { productPath } from '../web/shops';
+import { productPath } from '../feeds/addresses';
 import {
   byRelevance,
   matchesProduct,

@@ -1,7 +1,7 @@
 import { minorUnitsOfHundredth } from '../../shared/catalog/input-rules';
 import { queryTokens } from '../../shared/catalog/search/words';
 import type { Publication, Variant } from '../../shared/client';
-import { productPath } from '../web/shops';
+import { productPath } from '../feeds/addresses';
 import type { Filters } from './requests';
 
 /** A product with what its answer needs beside it. */

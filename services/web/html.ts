@@ -8,6 +8,9 @@ export const PAGE_HEADERS = {
   'Referrer-Policy': 'same-origin',
 };
 
+/** Returns JSON that can be written in a `<script>`: no text in it ends the element. */
+export const scriptJson = (data: object): string => JSON.stringify(data).replaceAll('<', '\\u003c');
+
 export const htmlAnswer = (
   body: string,
   status: number,

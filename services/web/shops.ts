@@ -7,13 +7,3 @@ export interface Connection {
 
 /** Returns the connection of the store that a host shows. Undefined if there is none. */
 export type ConnectShop = (host: string | undefined) => Promise<Connection | undefined>;
-
-interface Named {
-  readonly id: string;
-  readonly handle?: string | undefined;
-}
-
-/** Returns the path of the page of a product. */
-export const productPath = ({ handle, id }: Named): string => `/p/${encodeURIComponent(handle ?? id)}`;
-/** Returns the path of the page of a listing. */
-export const listingPath = ({ handle, id }: Named): string => `/c/${encodeURIComponent(handle ?? id)}`;

@@ -353,8 +353,8 @@ function methodsOf(object: object): string[] {
 
 test('the program uses every method of the client', () => {
   const client = new CatalogClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'pk_test_x' });
-  const { store, listings, publications, media, reviews, webhooks, imports, keys, tokens } = client;
-  const resources = { store, listings, publications, media, reviews, webhooks, imports, keys, tokens };
+  const { store, listings, publications, media, reviews, webhooks, imports, feeds, keys, tokens } = client;
+  const resources = { store, listings, publications, media, reviews, webhooks, imports, feeds, keys, tokens };
   const of_resources = Object.entries(resources).flatMap(([name, resource]) =>
     methodsOf(resource).map((method) => `${name}.${method}`),
   );

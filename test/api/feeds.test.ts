@@ -396,6 +396,123 @@ describe('the report of what a channel would refuse', () => {
   });
 });
 
+/** Returns the JSON-LD of a page, by `@type`. */
+async function structuredData(path: string) {
+  const { text } = await open(path, { accept: 'text/html' });
+  const scripts = [...text.matchAll(/<script type="application\/ld\+json">(.*?)<\/script>/gs)];
+  const all = scripts.map(([, json]) => JSON.parse(json!));
+  for (const each of all) expect(each['@context']).toBe('https://schema.org');
+  return { html: text, of: Object.fromEntries(all.map((each) => [each['@type'], each])) };
+}
+
+/** What Google requires of each type (https://developers.google.com/search/docs/appearance/structured-data/product). */
+const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+  ProductGroup: ['name', 'productGroupID', 'variesBy', 'hasVariant', 'url'],
+  Product: ['name', 'image', 'offers', 'url'],
+  Offer: ['price', 'priceCurrency', 'availability', 'url', 'itemCondition'],
+  AggregateRating: ['ratingValue', 'reviewCount'],
+  BreadcrumbList: ['itemListElement'],
+  ListItem: ['position', 'name', 'item'],
+  Brand: ['name'],
+};
+
+/** Returns what required properties of the types in the data are missing. */
+function missingIn(data: unknown): string[] {
+  if (typeof data !== 'object' || data === null) return [];
+  const type = (data as Record<string, string>)['@type'];
+  const required = type === undefined ? [] : (REQUIRED[type] ?? ['a known type']);
+  const missing = required.filter((name) => !(name in data)).map((name) => `${type}.${name}`);
+  return [...missing, ...Object.values(data).flatMap(missingIn)];
+}
+
+describe('the pages of the shop', () => {
+  test('say in the vocabulary of schema.org what is on them', async () => {
+    await merchant.reviews.create(shirt.id, { rating: 4, author_name: 'Rosa', body: 'Linda' });
+    const page = `${service.url}/p/camisa-lino`;
+    const { html, of } = await structuredData('/p/camisa-lino?option.Talla=M&option.Color=Azul');
+    expect(Object.values(of).flatMap(missingIn)).toEqual([]);
+    expect(of.ProductGroup).toMatchObject({
+      ...{ name: 'Camisa <lino>', productGroupID: shirt.id, url: page, brand: { name: 'Taller Rímac' } },
+      variesBy: ['https://schema.org/size', 'https://schema.org/color'],
+      aggregateRating: { ratingValue: 4, reviewCount: 1 },
+    });
+    expect(of.ProductGroup.hasVariant).toHaveLength(3);
+    const [first, second, third] = of.ProductGroup.hasVariant;
+    const link = `${page}?option.Talla=S&option.Color=Azul`;
+    expect(first).toMatchObject({
+      ...{ name: 'Camisa <lino> - S / Azul', gtin: '7750182003834', size: 'S', color: 'Azul', url: link },
+      offers: { price: '89.00', priceCurrency: 'PEN', availability: 'https://schema.org/InStock', url: link },
+    });
+    expect(second.offers.availability).toBe('https://schema.org/OutOfStock');
+    expect(third.offers).toMatchObject({ price: '99.00', availability: 'https://schema.org/InStock' });
+    expect(of.BreadcrumbList.itemListElement.map(({ item }: { item: string }) => item)).toEqual([
+      ...[`${service.url}/`, `${service.url}/c/camisas-blusas`, page],
+    ]);
+    expect(html).toContain(`<link rel="canonical" href="${page}"/>`);
+    expect(html).toContain('<meta property="og:type" content="product"/>');
+    const picture = /<meta property="og:image" content="([^"]+)"/.exec(html)![1]!;
+    expect((await open(picture.slice(service.url.length))).status).toBe(200);
+    expect((await structuredData('/p/mug')).of.Product.offers).toMatchObject({ priceCurrency: 'JPY' });
+    expect((await structuredData('/p/on-request')).of.Product).not.toHaveProperty('offers');
+  });
+
+  test('have one address each: without filters, and searches have none', async () => {
+    const canonicalOf = async (path: string) => {
+      const { text } = await open(path, { accept: 'text/html' });
+      return /<link rel="canonical" href="([^"]+)"/.exec(text)?.[1]?.slice(service.url.length) ?? 'noindex';
+    };
+    const paths = [
+      '/',
+      '/products?tag=x&sort=price.asc',
+      '/c/camisas-blusas?in_stock=true',
+      '/search?q=camisa',
+      '/p/none',
+    ];
+    expect(await Promise.all(paths.map(canonicalOf))).toEqual([
+      ...['/', '/products', '/c/camisas-blusas', 'noindex', 'noindex'],
+    ]);
+    expect((await structuredData('/c/camisas-blusas')).of.BreadcrumbList.itemListElement).toHaveLength(3);
+  });
+
+  test('are in the sitemap, which robots.txt names, with the time of the last change and pictures', async () => {
+    const robots = await open('/robots.txt');
+    const index = /^Sitemap: (.*)$/m.exec(robots.text)![1]!;
+    expect(robots.text).toContain('Disallow: /search\n');
+    const isArray = (name: string) => ['sitemap', 'url', 'image:image'].includes(name);
+    const read = async (address: string) => {
+      const { text, headers } = await open(address.slice(service.url.length));
+      expect(headers.get('content-type')).toContain('application/xml');
+      return new XMLParser({ isArray }).parse(text, true);
+    };
+    const files: { readonly loc: string }[] = (await read(index)).sitemapindex.sitemap;
+    const entries: { loc: string; lastmod?: string; 'image:image'?: unknown[] }[] = [];
+    for (const { loc } of files) entries.push(...(await read(loc)).urlset.url);
+    const paths = entries.map(({ loc }) => loc.slice(service.url.length));
+    expect(paths).toEqual([
+      ...['/', '/products', '/c/camisas-blusas', '/c/ropa', '/p/camisa-lino', '/p/mug', '/p/on-request'],
+    ]);
+    for (const path of paths) expect([path, (await open(path)).status]).toEqual([path, 200]);
+    const [of_shirt] = entries.slice(4);
+    expect(of_shirt!['image:image']).toHaveLength(2);
+    expect(of_shirt!.lastmod).toBe((await merchant.publications.get(shirt.id)).updated_at);
+    expect((await open('/sitemaps/products-2.xml')).text).not.toContain('<url>');
+    expect((await open('/sitemaps/products-0.xml')).status).toBe(404);
+  });
+
+  test('are described for language models, whose links all work', async () => {
+    const { text, headers } = await open('/llms.txt');
+    expect(headers.get('content-type')).toContain('text/markdown');
+    expect(text).toMatch(/^# Shop\n/);
+    expect(text).toContain('[Ropa]');
+    expect(text).not.toContain('Secret plans');
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, address]) =>
+      address!.slice(service.url.length),
+    );
+    expect(links.length).toBeGreaterThan(5);
+    for (const link of links) expect([link, (await open(link)).status]).toEqual([link, 200]);
+  });
+});
+
 test('without a shop, or with another name, there is no feed', async () => {
   expect((await open('/feeds/amazon.xml')).status).toBe(404);
 });

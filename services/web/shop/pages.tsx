@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Listing, Publication, Review, Store, Variant } from '../../../shared/client';
-import { listingPath } from '../shops';
+import { listingPath, OPTION_PARAMETER, optionQuery } from '../../feeds/addresses';
+import { scriptJson } from '../html';
 import {
   Crumbs,
   canBeBought,
@@ -25,11 +26,24 @@ export interface Frame extends Localized {
   readonly query: URLSearchParams;
   /** Milliseconds since 1970, to know which sales run. */
   readonly now: number;
+  /** The address of the shop. */
+  readonly base_url: string;
 }
 
-interface LayoutProps extends Frame {
+/** What search engines and social networks read of a page. */
+export interface Head {
   readonly title: string;
   readonly description?: string | undefined;
+  /** The path under which search engines know the page. They do not list a page without it. */
+  readonly canonical?: string;
+  /** The path of a picture that stands for the page. */
+  readonly picture?: string | undefined;
+  readonly type?: 'product' | 'website';
+  /** JSON-LD. Browsers do not execute it, so the policy of pages allows it. */
+  readonly data?: readonly object[];
+}
+
+interface LayoutProps extends Frame, Head {
   readonly style: string;
   readonly script: string;
   readonly icon: string;
@@ -37,7 +51,7 @@ interface LayoutProps extends Frame {
   readonly children: ComponentChildren;
 }
 
-export function Layout({ t, language, store, listings, query, ...page }: LayoutProps) {
+export function Layout({ t, language, store, listings, query, base_url, ...page }: LayoutProps) {
   const { contact, policies } = store;
   const title = page.title === store.name ? store.name : `${page.title} · ${store.name}`;
   return (
@@ -47,6 +61,19 @@ export function Layout({ t, language, store, listings, query, ...page }: LayoutP
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>{title}</title>
         {page.description && <meta name="description" content={page.description.slice(0, 160)} />}
+        {page.canonical ? (
+          <link rel="canonical" href={base_url + page.canonical} />
+        ) : (
+          <meta name="robots" content="noindex" />
+        )}
+        <OpenGraph {...page} site={store.name} base_url={base_url} />
+        {page.data?.map((each, index) => (
+          <script
+            key={index}
+            type="application/ld+json"
+            dangerouslySetInnerHTML={{ __html: scriptJson(each) }}
+          />
+        ))}
         <link rel="icon" href={page.icon} type="image/svg+xml" />
         <link rel="stylesheet" href={page.style} />
         <script type="module" src={page.script} />
@@ -104,6 +131,38 @@ export function Layout({ t, language, store, listings, query, ...page }: LayoutP
       </body>
     </html>
   );
+}
+
+/** How the page looks where somebody shares its address (https://ogp.me). */
+function OpenGraph({
+  site,
+  base_url,
+  title,
+  description,
+  canonical,
+  picture,
+  type = 'website',
+}: OpenGraphProps) {
+  const values = {
+    'og:type': type,
+    'og:site_name': site,
+    'og:title': title,
+    'og:description': description?.slice(0, 160),
+    'og:url': canonical && base_url + canonical,
+    'og:image': picture && base_url + picture,
+  };
+  return (
+    <>
+      {Object.entries(values).map(
+        ([name, value]) => value && <meta key={name} property={name} content={value} />,
+      )}
+    </>
+  );
+}
+
+interface OpenGraphProps extends Head {
+  readonly site: string;
+  readonly base_url: string;
 }
 
 export function Home({ featured, newest, ...frame }: Frame & Record<'featured' | 'newest', Publication[]>) {
@@ -395,7 +454,7 @@ interface ProductProps extends Frame {
 }
 
 /** The product with the price and the stock of one of its variants, which has the sale price of the product if it has none. */
-function pricedAs(product: Publication, variant: Variant): Publication {
+export function pricedAs(product: Publication, variant: Variant): Publication {
   const { price_range: _, compare_at_amount: __, quantity_available: ___, ...others } = product;
   const { price_amount, compare_at_amount, sale_price_amount = product.sale_price_amount } = variant;
   return {
@@ -408,12 +467,10 @@ function pricedAs(product: Publication, variant: Variant): Publication {
   };
 }
 
-const isAvailable = ({ quantity_available = 1, allow_backorder }: Variant): boolean =>
+export const isAvailable = ({ quantity_available = 1, allow_backorder }: Variant): boolean =>
   quantity_available > 0 || allow_backorder;
 
 type OptionValues = Variant['option_values'];
-
-const PARAMETER = 'option.';
 
 /** Returns the variant with these values; otherwise the first one with the value of `option` that can be bought, if any can. */
 function variantOf(variants: readonly Variant[], wanted: OptionValues, option: string): Variant | undefined {
@@ -428,7 +485,7 @@ function chosenVariant({ options = [], variants }: Publication, query: URLSearch
   const all = variants?.data ?? [];
   const wanted = Object.fromEntries(
     options.flatMap(({ name }) => {
-      const value = query.get(PARAMETER + name);
+      const value = query.get(OPTION_PARAMETER + name);
       return value === null ? [] : [[name, value]];
     }),
   );
@@ -453,14 +510,10 @@ function Options({ product: { options = [], variants }, variant, t }: OptionsPro
             {values.map((value) => {
               const target = variantOf(data, { ...variant.option_values, [name]: value }, name);
               if (!target) return null;
-              const query = Object.entries(target.option_values).map(([key, each]) => [
-                PARAMETER + key,
-                each,
-              ]);
               return (
                 <li key={value}>
                   <a
-                    href={`?${new URLSearchParams(query)}`}
+                    href={optionQuery(target.option_values)}
                     aria-current={variant.option_values[name] === value ? 'true' : undefined}
                     class={isAvailable(target) ? undefined : 'none'}
                     rel="nofollow"

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { formatAmount } from '../../../shared/catalog/amounts';
 import type { Listing, Media, Publication } from '../../../shared/client';
-import { listingPath, productPath } from '../shops';
+import { listingPath, productPath } from '../../feeds/addresses';
 import type { Texts } from './texts';
 
 /** The texts in the language of the visitor, and the language with which numbers and dates are formatted. */
@@ -33,7 +33,10 @@ export function Price({ product, t, language, now }: Localized & { product: Publ
   );
 }
 
-function saleAmount({ sale_price_amount, sale_from, sale_to }: Publication, now: number): number | undefined {
+export function saleAmount(
+  { sale_price_amount, sale_from, sale_to }: Publication,
+  now: number,
+): number | undefined {
   const has_begun = sale_from === undefined || Date.parse(sale_from) <= now;
   const has_ended = sale_to !== undefined && Date.parse(sale_to) <= now;
   return has_begun && !has_ended ? sale_price_amount : undefined;

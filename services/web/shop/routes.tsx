@@ -4,14 +4,16 @@ import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
 import { CatalogApiError, CatalogClient, type Listing, type Publication } from '../../../shared/client';
 import { readAsset } from '../../../shared/http/asset';
-import { type HttpRequest, headerOf } from '../../../shared/http/request';
+import { type HttpRequest, headerOf, ownAddress } from '../../../shared/http/request';
 import { etagOf } from '../../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
 import { isUuid } from '../../../shared/kernel/ids';
+import { listingPath, productPath } from '../../feeds/addresses';
 import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
-import { type ConnectShop, listingPath, productPath } from '../shops';
-import { type Frame, Home, Layout, ListingPage, Message, Product, Products } from './pages';
-import { PRICE_BOUNDS } from './parts';
+import type { ConnectShop } from '../shops';
+import { type Frame, type Head, Home, Layout, ListingPage, Message, Product, Products } from './pages';
+import { PRICE_BOUNDS, pathOf } from './parts';
+import { breadcrumbs, productData } from './structured-data';
 import { ICON, STYLE } from './style';
 import { TEXTS } from './texts';
 
@@ -57,9 +59,7 @@ interface PageRequest {
 }
 
 /** A page without the frame that all pages have. */
-interface PageContent {
-  readonly title: string;
-  readonly description?: string | undefined;
+interface PageContent extends Head {
   /** The id of the listing at the top of the tree that the page belongs to. */
   readonly current?: string | undefined;
   readonly status?: number;
@@ -118,7 +118,8 @@ async function answer(
       client.store.get(),
       client.listings.list({ parent_id: 'none', limit: MENU_MAX }).page(),
     ]);
-    const frame = { t, language, store, listings: listings.data, query, now: Date.now() };
+    const base_url = ownAddress((name) => headerOf(req, name));
+    const frame = { t, language, store, listings: listings.data, query, now: Date.now(), base_url };
     try {
       const content = await page({ client, frame, query, name });
       return 'headers' in content ? content : render(frame, content);
@@ -165,6 +166,7 @@ const homePage: Page = async ({ client, frame }) => {
   return {
     title: frame.store.name,
     description: frame.store.description,
+    canonical: '/',
     body: <Home featured={featured.data} newest={newest.data} {...frame} />,
   };
 };
@@ -180,7 +182,8 @@ async function productsPage({ client, frame, query }: PageRequest, words: string
     : client.store.search(words, parameters).page());
   const title = words === '' ? frame.t.all_products : frame.t.results_for(words);
   const found = { products: data, total: meta.pagination.total_items, meta };
-  return { title, body: <Products heading={title} {...found} {...frame} /> };
+  const canonical = words === '' && { canonical: canonicalOf('/products', meta.pagination.page) };
+  return { title, ...canonical, body: <Products heading={title} {...found} {...frame} /> };
 }
 
 const listingPage: Page = async ({ client, frame, query, name }) => {
@@ -198,6 +201,8 @@ const listingPage: Page = async ({ client, frame, query, name }) => {
     title: listing.seo?.title ?? listing.name,
     description: listing.seo?.description ?? listing.description,
     current: listing.path?.[0]?.id ?? id,
+    canonical: canonicalOf(listingPath(listing), found.meta.pagination.page),
+    data: [breadcrumbs(frame.base_url, crumbsOf(frame, [...(listing.path ?? []), listing]))],
     body: <ListingPage listing={listing} {...found} {...frame} children={children.data} />,
   };
 };
@@ -207,18 +212,34 @@ const productPage: Page = async ({ client, frame, name }) => {
   const product = isUuid(name)
     ? await client.publications.get(name, query)
     : await client.publications.getByHandle(name, query);
-  const moved = movedTo(name, product, productPath(product));
+  const path = productPath(product);
+  const moved = movedTo(name, product, path);
   if (moved) return moved;
   const [reviews, related] = await Promise.all([
     client.publications.reviews(product.id, { limit: 12 }).page(),
     client.publications.related(product.id, { limit: 4, expand: ['media'] }).page(),
   ]);
+  const { listing, media, title } = product;
+  const picture = media.data[0]?.url;
+  const crumbs = [...crumbsOf(frame, listing ? [listing] : []), { name: title, path }];
   return {
     title: product.seo?.title ?? product.title,
     description: product.seo?.description ?? product.description,
+    canonical: path,
+    picture: picture && pathOf(picture),
+    type: 'product',
+    data: [productData(product, frame), breadcrumbs(frame.base_url, crumbs)],
     body: <Product product={product} reviews={reviews.data} related={related.data} {...frame} />,
   };
 };
+
+/** Returns the address of a page of a list, whose filters and order search engines need not know. */
+const canonicalOf = (path: string, page: number): string => (page > 1 ? `${path}?page=${page}` : path);
+
+const crumbsOf = ({ t }: Frame, listings: readonly Pick<Listing, 'id' | 'name' | 'handle'>[]) => [
+  { name: t.home, path: '/' },
+  ...listings.map((listing) => ({ name: listing.name, path: listingPath(listing) })),
+];
 
 /**
  * Redirects to the page of a resource if `name` is an earlier handle of the resource, or the id of a resource that has a

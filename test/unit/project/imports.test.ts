@@ -43,7 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...SHARED,
     ...['shared/client', 'projections/maintenance', 'services/command', 'services/import', 'services/feeds'],
   ],
-  'services/ucp': [...SHARED, 'shared/client', 'services/web'],
+  'services/ucp': [...SHARED, 'shared/client', 'services/feeds', 'services/web'],
   'services/boot': [
     'services/web',
     ...SHARED,

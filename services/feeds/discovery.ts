@@ -1,0 +1,146 @@
+import { service } from '../../shared/api/operations/service';
+import type { PublicationDocument } from '../../shared/catalog/publication/document';
+import type { HttpRequest } from '../../shared/http/request';
+import type { Answer, PublicRoute, TextAnswer } from '../../shared/http/route';
+import { CatalogError } from '../../shared/kernel/errors';
+import { imageOf, readListings } from '../query/export-items';
+import { listingPath, productPath } from './addresses';
+import { CHANNELS, element, escapeXml } from './channels';
+import { publicDocuments, type Shop } from './products';
+import { feedSlots, type OpenedShop, openShop, type PublicFeedOptions, streamAnswer } from './routes';
+
+/*
+ * What crawlers and agents look for: /sitemap.xml, /robots.txt and /llms.txt.
+ */
+
+/** At most 50,000 addresses and 50 MB (https://www.sitemaps.org/protocol.html): these have 25 MB with long addresses. */
+const PRODUCTS_MAX = 10_000;
+const PICTURES_MAX = 10;
+const LISTINGS_MAX = 49_998;
+const XML = 'application/xml; charset=utf-8';
+const XML_BEGIN = '<?xml version="1.0" encoding="UTF-8"?>\n';
+const NAMESPACES =
+  'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"';
+
+/** Returns the routes of the files that name the pages of a shop. */
+export function discoveryRoutes(options: PublicFeedOptions): PublicRoute[] {
+  const slots = feedSlots();
+  const route = (
+    path: string,
+    answer: (
+      opened: OpenedShop,
+      req: HttpRequest,
+      params: Readonly<Record<string, string>>,
+    ) => Promise<Answer | TextAnswer>,
+  ): PublicRoute => ({
+    path,
+    slots,
+    serve: async (req, params) => answer(await openShop(options, req), req, params),
+  });
+  return [
+    route('/sitemap.xml', async (opened) => textAnswer(opened, XML, await sitemapIndex(opened))),
+    route('/sitemaps/:file', async (opened, req, { file = '' }) => {
+      const number = Number(/^products-([1-9]\d{0,5})\.xml$/.exec(file)?.[1]);
+      if (file !== 'pages.xml' && !number) throw new CatalogError('path_not_found');
+      const { shop } = opened;
+      return streamAnswer(req, opened, XML, sitemap(number ? products(shop, number) : pages(shop)));
+    }),
+    route('/robots.txt', async (opened) =>
+      textAnswer(opened, 'text/plain; charset=utf-8', robots(opened.shop)),
+    ),
+    route('/llms.txt', async (opened) =>
+      textAnswer(opened, 'text/markdown; charset=utf-8', await llms(opened)),
+    ),
+  ];
+}
+
+function textAnswer({ etag }: OpenedShop, content_type: string, body: string): TextAnswer {
+  const headers = { 'Cache-Control': 'no-cache', ...(etag && { ETag: etag }) };
+  return { body, content_type, headers };
+}
+
+async function sitemapIndex({ shop, version }: OpenedShop): Promise<string> {
+  const count = await version.count('publications', { store_id: shop.store_id, visibility: 'public' });
+  const numbers = Array.from({ length: Math.ceil(count / PRODUCTS_MAX) }, (_, index) => index + 1);
+  const files = ['pages.xml', ...numbers.map((number) => `products-${number}.xml`)];
+  const entries = files.map(
+    (file) => `<sitemap>${element('loc', `${shop.base_url}/sitemaps/${file}`)}</sitemap>\n`,
+  );
+  return `${XML_BEGIN}<sitemapindex ${NAMESPACES}>\n${entries.join('')}</sitemapindex>\n`;
+}
+
+async function* sitemap(entries: AsyncIterable<string>): AsyncGenerator<string> {
+  yield `${XML_BEGIN}<urlset ${NAMESPACES}>\n`;
+  yield* entries;
+  yield '</urlset>\n';
+}
+
+const entry = (address: string, changed_at?: string, more = ''): string =>
+  `<url>${element('loc', address)}${changed_at ? element('lastmod', changed_at) : ''}${more}</url>\n`;
+
+async function* pages(shop: Shop): AsyncGenerator<string> {
+  yield entry(`${shop.base_url}/`) + entry(`${shop.base_url}/products`);
+  for (const listing of (await publicListings(shop)).slice(0, LISTINGS_MAX))
+    yield entry(shop.base_url + listingPath(listing), listing.updated_at);
+}
+
+async function publicListings(shop: Shop) {
+  return (await readListings(shop)).filter(({ visibility }) => visibility === 'public');
+}
+
+/** Yields the products of a file, of which the first has number 1. */
+async function* products(shop: Shop, number: number): AsyncGenerator<string> {
+  let left = PRODUCTS_MAX;
+  for await (const { document } of publicDocuments(shop, { skip: (number - 1) * PRODUCTS_MAX })) {
+    yield productEntry(shop, document!);
+    if (--left === 0) return;
+  }
+}
+
+function productEntry({ base_url }: Shop, { state, expansions }: PublicationDocument): string {
+  const { id, handle, updated_at } = state.publication!;
+  const pictures = expansions.media.flatMap((media) => imageOf(media, base_url)).slice(0, PICTURES_MAX);
+  const images = pictures.map(
+    ({ url }) => `<image:image><image:loc>${escapeXml(url)}</image:loc></image:image>`,
+  );
+  return entry(base_url + productPath({ id, handle }), updated_at, images.join(''));
+}
+
+/** Keeps crawlers away from what is no page of the shop, and from searches. */
+const robots = ({ base_url }: Shop): string => `User-agent: *
+Disallow: /api/
+Disallow: /auth/
+Disallow: /console
+Disallow: /operator
+Disallow: /search
+
+Sitemap: ${base_url}/sitemap.xml
+`;
+
+/** Returns a page for language models (https://llmstxt.org). */
+async function llms({ shop, version }: OpenedShop): Promise<string> {
+  const { base_url, name, store_id } = shop;
+  const store = (await version.get('stores', store_id))?.document?.body;
+  const description = typeof store?.description === 'string' ? store.description : '';
+  const top = (await publicListings(shop)).filter(({ parent_id }) => parent_id === null).slice(0, TOP_MAX);
+  const link = (title: string, path: string, note = '') =>
+    `- [${oneLine(title)}](${base_url}${path})${note}\n`;
+  const quote = description && `\n> ${oneLine(description)}\n`;
+  return `# ${oneLine(name)}
+${quote}
+## Products
+
+${link('All products', '/products')}${top.map((listing) => link(listing.name, listingPath(listing))).join('')}
+## Data
+
+${link('Sitemap', '/sitemap.xml', ': all pages, with the time of the last change')}${Object.values(CHANNELS)
+  .map(({ file }) =>
+    link(file, service.getFeed.path.replace(':feed', file), ': all variants with price and stock'),
+  )
+  .join('')}${link('Interface', '/openapi.json', ': the OpenAPI document of the service')}`;
+}
+
+/** How many listings at the top of the tree are named. */
+const TOP_MAX = 50;
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
