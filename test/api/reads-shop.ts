@@ -4,6 +4,7 @@ import type { Environment } from '../../shared/catalog/realm';
 import type { BodyOf } from '../../shared/client';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { Harness, Shop } from '../support/harness';
+import { waitFor } from '../support/wait-for';
 
 /** A shop with listings and publications, which were written over HTTP. */
 export interface StockedShop extends Shop {
@@ -72,6 +73,9 @@ async function addPaymentMethodsAndReviews(
     const method = { type: position === 1 ? 'cash' : 'bank_transfer', name, position } as const;
     const request_id = `${context.request_id}-${name}`;
     await addPaymentMethod(deps, { ...context, request_id }, target, method);
+    // Two that are created in the same millisecond are sorted by their ids.
+    const added_ms = Date.now();
+    await waitFor(() => Date.now() > added_ms);
   }
   for (const [rating, day] of [[5, 1] as const, [4, 3] as const, [4, 2] as const]) {
     const review = { publication_id, rating, author_name: 'A buyer', body: `Day ${day}` };
