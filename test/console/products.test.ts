@@ -379,8 +379,15 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     ])
       await page.keyboard.press(key);
     await page.getByText('6 changed cells, 4 products.').waitFor();
+    const batch = new Promise<Route>((resolve) => void page.route('**/publications/batch*', resolve));
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('3 changed cells, 1 product.').waitFor();
+    const held = await batch;
+    await cell('Mug 001', '1250.50').click();
+    await page.keyboard.type('31');
+    await page.keyboard.press('Enter');
+    await held.continue();
+    await page.getByText('4 changed cells, 2 products.').waitFor();
+    await cell('Mug 001', '31').waitFor();
     expect(await Promise.all(ids.map(async (id) => (await read(id)).vendor))).toEqual([
       undefined,
       undefined,

@@ -2,10 +2,11 @@ import type { Publication } from 'catalog-client';
 import { useMemo, useRef, useState } from 'react';
 import { useApi } from '../../lib/api';
 import { isSame } from '../../lib/draft';
-import { useStored } from '../../lib/stored';
+import { messageOf } from '../../lib/errors';
+import { readStored, useStored } from '../../lib/stored';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
-import { ErrorState, ProgressBar, say } from '../../ui/feedback';
+import { ErrorState, ProgressBar, say, sayFailed } from '../../ui/feedback';
 import { Page } from '../../ui/layout';
 import { useSheetColumns } from './columns';
 import { bodyOf, changesOf, type Field, faultOf, fieldValue, parseField, textOf } from './fields';
@@ -24,10 +25,13 @@ type Cells = Readonly<Record<string, Cell>>;
 /** What was typed into the sheet and is not saved. The browser keeps it. */
 export function useSheetDraft() {
   const { store_id } = useApi();
-  const [cells, setCells] = useStored<Cells>(`draft/${store_id}/sheet`, NO_CELLS);
+  const key = `draft/${store_id}/sheet`;
+  const [cells, setCells] = useStored<Cells>(key, NO_CELLS);
   const ids = [...new Set(Object.keys(cells).map((key) => key.split(' ')[0]!))];
   const write = (next: Cells) => setCells(Object.keys(next).length > 0 ? next : undefined);
-  return { cells, ids, write };
+  /** Returns the cells as they are now, also after the component was drawn. */
+  const readNow = () => readStored<Cells>(key) ?? NO_CELLS;
+  return { cells, ids, write, readNow };
 }
 const NO_CELLS: Cells = {};
 
@@ -37,7 +41,7 @@ export function Sheet({ target, onClose }: { readonly target: Target; readonly o
   const locale = useLocale();
   const { client, store_id } = useApi();
   const { products, setProducts, done, error } = useTarget(target);
-  const { cells, ids, write } = useSheetDraft();
+  const { cells, ids, write, readNow } = useSheetDraft();
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
   const history = useRef<Cells[]>([]);
   const columns = useSheetColumns();
@@ -104,7 +108,8 @@ export function Sheet({ target, onClose }: { readonly target: Target; readonly o
       perform(client, changed, decide, following),
     );
     const fresh = new Map((await readProducts(client, changed)).map((product) => [product.id, product]));
-    const next = { ...cells };
+    // Cells may have been typed since the press.
+    const next = { ...readNow() };
     const found: Record<string, string> = {};
     for (const id of changed) {
       const product = fresh.get(id);
@@ -117,12 +122,17 @@ export function Sheet({ target, onClose }: { readonly target: Target; readonly o
           found[key] = t.errors.notFound;
           continue;
         }
-        const parsed = parseField(field, text, product.price_currency, t);
-        if ('value' in parsed && isSame(parsed.value, fieldValue(product, field))) delete next[key];
+        const value = fieldValue(product, field);
+        const isSaved = (typed: string | undefined) => {
+          const parsed = typed !== undefined && parseField(field, typed, product.price_currency, t);
+          return parsed && 'value' in parsed && isSame(parsed.value, value);
+        };
+        if (isSaved(text)) delete next[key];
+        else if (isSaved(cells[key]?.text)) next[key] = { text, base: value };
         else if (elsewhere.has(key)) {
-          next[key] = { text, base: fieldValue(product, field) };
+          next[key] = { text, base: value };
           found[key] = t.products.changedElsewhere(textOf(product, field, t, locale));
-        } else if (failure) {
+        } else if (failure && text === cells[key]?.text) {
           const has_place = fields.some((each) => faultOf(failure.error, each, t));
           const fault = faultOf(failure.error, field, t) ?? (has_place ? undefined : failure.error.message);
           if (fault) found[key] = fault;
@@ -156,7 +166,7 @@ export function Sheet({ target, onClose }: { readonly target: Target; readonly o
             kind="primary"
             isDisabled={count === 0 || !products}
             isPending={is_running}
-            onPress={() => void save()}
+            onPress={() => void save().catch((reason) => sayFailed(messageOf(reason, t)))}
           >
             {t.common.save}
           </Button>
