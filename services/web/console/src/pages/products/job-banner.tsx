@@ -46,7 +46,7 @@ export function JobBanner() {
               {t.common.undo}
             </Button>
           )}
-          <Button kind="quiet" onPress={closeJob}>
+          <Button kind="quiet" onPress={() => closeJob(job)}>
             {t.common.close}
           </Button>
         </>

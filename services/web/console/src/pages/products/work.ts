@@ -223,11 +223,13 @@ export interface Job {
   undo(): void;
 }
 
-let job: Job | undefined;
+/** The last job of each store, by the id of the store. */
+const jobs = new Map<string, Job>();
 const listeners = new Set<() => void>();
 
-function setJob(next: Job | undefined): void {
-  job = next;
+function setJob(store_id: string, job: Job | undefined): void {
+  if (job) jobs.set(store_id, job);
+  else jobs.delete(store_id);
   for (const listener of [...listeners]) listener();
 }
 
@@ -239,14 +241,13 @@ const subscribe = (listener: () => void) => {
 /** The last change of many products of the store. */
 export function useJob(): Job | undefined {
   const { store_id } = useApi();
-  const last = useSyncExternalStore(subscribe, () => job);
-  return last?.store_id === store_id ? last : undefined;
+  return useSyncExternalStore(subscribe, () => jobs.get(store_id));
 }
-export const closeJob = (): void => setJob(undefined);
+export const closeJob = ({ store_id }: Job): void => setJob(store_id, undefined);
 
 type Run = (following: Following & { outcome: Outcome }) => Promise<Outcome>;
 
-/** Starts a change of many products. Resolves with its outcome when it ends. One job runs at a time. */
+/** Starts a change of many products. Resolves with its outcome when it ends. A store runs one job at a time. */
 export async function startJob(
   api: Pick<Api, 'client' | 'store_id'>,
   label: string,
@@ -263,13 +264,18 @@ export async function startJob(
   const stop = () => stopping.abort();
   const warn = (event: Event) => event.preventDefault();
   addEventListener('beforeunload', warn);
-  setJob({ store_id: api.store_id, label, isUndo, state: 'running', done: 0, total, outcome, stop, undo });
+  const { store_id } = api;
+  let job: Job = { store_id, label, isUndo, state: 'running', done: 0, total, outcome, stop, undo };
+  const change = (changes: Partial<Job>) => {
+    job = { ...job, ...changes };
+    setJob(store_id, job);
+  };
+  change({});
   try {
-    const onProgress = (done: number) => setJob({ ...job!, done });
-    await run({ signal: stopping.signal, onProgress, outcome });
-    setJob({ ...job!, state: stopping.signal.aborted ? 'stopped' : 'done' });
+    await run({ signal: stopping.signal, onProgress: (done) => change({ done }), outcome });
+    change({ state: stopping.signal.aborted ? 'stopped' : 'done' });
   } catch (error) {
-    setJob({ ...job!, state: 'stopped', error });
+    change({ state: 'stopped', error });
   }
   removeEventListener('beforeunload', warn);
   return outcome;
