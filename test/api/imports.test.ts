@@ -44,7 +44,7 @@ const previewed = async (content: string | Uint8Array<ArrayBuffer>, fields?: Imp
 const imported = async (found: Import): Promise<Import> => ended(await merchant.imports.start(found.id));
 
 const rowsOf = ({ id }: Import, outcome?: ImportRow['outcome']): Promise<ImportRow[]> =>
-  merchant.imports.rows(id, { outcome }).all();
+  merchant.imports.rows(id, { outcome, limit: 1_000 }).all();
 
 async function products() {
   await harness.settled();

@@ -24,6 +24,10 @@ function wholeNumber(max: number, default_value: number, expected: string) {
     .meta({ type: 'integer', minimum: 1, maximum: max });
 }
 
+/** A `limit` of a list whose pages have at most `max` items. */
+export const limitUpTo = (max: number) =>
+  wholeNumber(max, LIMIT_DEFAULT, `an integer from 1 to ${max}`).describe('Number of items per page.');
+
 /** `page`, `cursor` and `limit` (docs/interface/lists.md#pagination). Values above the maximum are rejected, not reduced. */
 export const paginationSchema = z.object({
   page: wholeNumber(PAGE_MAX, 1, `an integer from 1 to ${PAGE_MAX}`).describe(
@@ -34,9 +38,7 @@ export const paginationSchema = z.object({
       'The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write.',
     example: EXAMPLE_CURSOR,
   }),
-  limit: wholeNumber(LIMIT_MAX, LIMIT_DEFAULT, `an integer from 1 to ${LIMIT_MAX}`).describe(
-    'Number of items per page.',
-  ),
+  limit: limitUpTo(LIMIT_MAX),
 });
 
 export type Pagination = z.infer<typeof paginationSchema>;

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { CHANGE_TYPES, CHANGED_RESOURCES, HISTORY_CURSOR, OFFSET } from '../../catalog/changes';
 import { ROW_OUTCOMES, reviewStatusSchema } from '../../catalog/vocabulary';
-import { FEED_CURSOR } from '../responses/envelopes';
+import { FEED_CURSOR, IMPORT_ROWS_LIMIT_MAX } from '../responses/envelopes';
 import * as examples from '../responses/examples';
 import {
   anyNames,
   commaList,
   flag,
   idList,
+  limitUpTo,
   nameList,
   paginationSchema,
   parameterList,
@@ -418,6 +419,7 @@ export const importsSchema = webhooksSchema.omit({ cursor: true });
 
 /** Parameters of `GET /api/import/:id/rows`. */
 export const importRowsSchema = importsSchema.extend({
+  limit: limitUpTo(IMPORT_ROWS_LIMIT_MAX),
   outcome: z
     .enum(ROW_OUTCOMES)
     .optional()

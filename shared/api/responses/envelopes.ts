@@ -16,10 +16,12 @@ const status = z.literal('OK').describe('Always `OK` in a successful response.')
 
 const count = z.int().min(0);
 const page = z.int().min(1).describe('Number of this page, starting at 1.');
+/** Each page reads the file of rows from its start, so a whole report of 50,000 rows must not take many pages. */
+export const IMPORT_ROWS_LIMIT_MAX = 1_000;
 const limit = z
   .int()
   .min(1)
-  .max(50)
+  .max(IMPORT_ROWS_LIMIT_MAX)
   .describe('Maximum number of items on a page: the `limit` that was used.');
 const total_items = count.describe('Number of items on all pages.');
 

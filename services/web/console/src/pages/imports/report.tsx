@@ -27,6 +27,8 @@ const TONES: Readonly<Record<Outcome, Tone>> = {
   kept: 'neutral',
 };
 const PAGE_SIZE = 50;
+/** Rows that one request of a download reads: the most that the service returns. */
+const DOWNLOAD_SIZE = 1_000;
 /** The most rows of an outcome that the service lists. */
 const LISTED_MAX = 10_000;
 
@@ -258,7 +260,9 @@ function DownloadReport({ of, outcome }: Pick<RowsProps, 'of' | 'outcome'>) {
   const { client } = useApi();
   const { mutate, isPending } = useMutation({
     mutationFn: async () => {
-      const rows = await client.imports.rows(of.id, outcome && { outcome }).all();
+      const rows = await client.imports
+        .rows(of.id, { limit: DOWNLOAD_SIZE, ...(outcome && { outcome }) })
+        .all();
       const { line, outcome: result, product, details, price, currencyColumn } = t.imports;
       const header = [line, result, t.product.externalId, product, price, currencyColumn, details];
       const lines = rows.map((row) => [
