@@ -205,10 +205,7 @@ export class ImportJobs {
   ): Promise<ImportJob> {
     if (this.closing.signal.aborted) throw new CatalogError('unavailable');
     const { store_id } = owner;
-    const { viewStores, log } = this.deps;
-    const views = viewStores[owner.environment];
-    const lease = await takeLease(views, `import:${store_id}`, leaseOwner(), LEASE_MS, log);
-    if (!lease) throw refused('Another import of the store runs; try again when it has ended');
+    const lease = await this.takeLease(owner);
     try {
       const before = await this.get(store_id, run);
       if (!before) throw new CatalogError('import_not_found');
@@ -230,12 +227,24 @@ export class ImportJobs {
     }
   }
 
-  /** Removes an import. Throws `import_not_found`, and `import_refused` if it runs. */
-  async delete(store_id: StoreId, run: string): Promise<void> {
-    const job = await this.get(store_id, run);
-    if (!job) throw new CatalogError('import_not_found');
-    if (job.status === 'running') throw refused('The import runs; delete it when it has ended');
-    await this.remove(store_id, run);
+  /** Removes an import. Throws `import_not_found`, and `import_refused` if a step of the store runs. */
+  async delete(owner: ImportOwner, run: string): Promise<void> {
+    // So that nobody starts a step with the file meanwhile.
+    const lease = await this.takeLease(owner);
+    try {
+      if (!(await this.get(owner.store_id, run))) throw new CatalogError('import_not_found');
+      await this.remove(owner.store_id, run);
+    } finally {
+      await lease.release();
+    }
+  }
+
+  private async takeLease({ environment, store_id }: ImportOwner): Promise<HeldLease> {
+    const { viewStores, log } = this.deps;
+    const name = `import:${store_id}`;
+    const lease = await takeLease(viewStores[environment], name, leaseOwner(), LEASE_MS, log);
+    if (!lease) throw refused('An import of the store runs; try again when it has ended');
+    return lease;
   }
 
   /** Returns the rows of the last report from `skip` on, sorted by line, of one outcome or of all. */
@@ -437,11 +446,13 @@ export class ImportJobs {
 
 const refused = (message: string): CatalogError => new CatalogError('import_refused', { message });
 
-/** Throws `import_refused` for an import without a preview, and an undo without an import. */
+/** Throws `import_refused` for an import without a preview that came to its end, and an undo without an import. */
 function assertStart(step: ImportStep, { report, was_imported }: ImportJob): void {
   if (step === 'undo' && !was_imported)
     throw refused('The file was not imported, so there is nothing to undo');
-  if (step === 'import' && !report) throw refused('The file has no preview; start one before the import');
+  const has_preview = report && (report.complete || !report.dry_run);
+  if (step === 'import' && !has_preview)
+    throw refused('The file has no complete preview; start one before the import');
 }
 
 /** The beginning of the rows with an outcome in the file of rows. */

@@ -88,7 +88,7 @@ export function importRoutes(
 
   const remove: Route['handler'] = async (request) => {
     const { owner, job } = await find(request);
-    await jobs.delete(owner.store_id, job.run);
+    await jobs.delete(owner, job.run);
     return { data: { id: job.run, object: 'import', deleted: true } };
   };
 

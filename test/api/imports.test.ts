@@ -327,6 +327,7 @@ test('of two windows, one step runs at a time, and the other window is told so',
       merchant.imports.start(other.id),
       merchant.imports.preview(other.id),
       merchant.imports.delete(one.id),
+      merchant.imports.delete(other.id),
     ])
       await expect(refused).rejects.toMatchObject({
         status: 409,
@@ -335,7 +336,6 @@ test('of two windows, one step runs at a time, and the other window is told so',
       });
     const waiting = await merchant.imports.create(fileOf(PRODUCTS));
     expect(waiting).toMatchObject({ step: 'preview', status: 'stopped' });
-    await merchant.imports.delete(other.id);
   } finally {
     goOn();
     spy.mockRestore();
@@ -371,6 +371,13 @@ test('an import that was stopped or killed goes on when it is started again, or 
   const repeated = await jobs.receive(Readable.from([Buffer.from('x')]), 'large.csv');
   expect((await jobs.create(owner, repeated, settings, run)).status).toBe('done');
 
+  const state = join(folder, store_id, `${run}.json`);
+  const previewed = (await jobs.get(store_id, run))!;
+  const half = { ...previewed, status: 'stopped', report: { ...previewed.report, complete: false } };
+  await replaceJsonFile(state, half);
+  await expect(jobs.startStep(owner, run, 'import')).rejects.toThrow('no complete preview');
+  await replaceJsonFile(state, previewed);
+
   const other = new ImportJobs(runtime, folder);
   // The service stops in the middle of the import.
   const { live } = runtime.events;
@@ -391,7 +398,6 @@ test('an import that was stopped or killed goes on when it is started again, or 
   expect(await count()).toBeGreaterThan(0);
 
   // A process that is killed leaves a state that says it runs, and that nobody writes any more.
-  const state = join(folder, store_id, `${run}.json`);
   await replaceJsonFile(state, { ...stopped, status: 'running' });
   utimesSync(state, 0, 0);
   jobs = new ImportJobs(runtime, folder);
