@@ -932,7 +932,6 @@ export const en = {
     emptyHint: 'Every change of the catalog will be here: who made it, when, and what was before.',
     noMatch: 'No change matches these filters',
     clearFilters: 'Show everything',
-    more: 'Load older changes',
     actionsOf: (title: string) => `Go back: ${title}`,
     returnToBefore: 'Return to how it was before this change',
     returnToAfter: 'Return to how it was after this change',

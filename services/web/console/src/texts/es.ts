@@ -949,7 +949,6 @@ export const es: Texts = {
     emptyHint: 'Aquí verás cada cambio del catálogo: quién lo hizo, cuándo y cómo estaba antes.',
     noMatch: 'Ningún cambio coincide con estos filtros',
     clearFilters: 'Mostrar todo',
-    more: 'Cargar cambios anteriores',
     actionsOf: (title) => `Volver atrás: ${title}`,
     returnToBefore: 'Volver a como estaba antes de este cambio',
     returnToAfter: 'Volver a como estaba después de este cambio',

@@ -1,6 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { Change } from 'catalog-client';
-import { useEffect, useRef } from 'react';
 import { useSearchParams } from 'wouter';
 import { useApi } from '../../lib/api';
 import { useTexts } from '../../texts/texts';
@@ -8,6 +7,7 @@ import { Button, LinkButton } from '../../ui/button';
 import { EmptyState, ErrorState, Loading } from '../../ui/feedback';
 import { DateTimeField, Select } from '../../ui/fields';
 import { Card, Page } from '../../ui/layout';
+import { LoadMore } from '../../ui/load-more';
 import { ALL_PERMISSIONS } from '../keys/permissions';
 import { ChangeList } from './change-list';
 import { isOfPeople } from './recent';
@@ -97,36 +97,10 @@ export default function HistoryPage() {
       ) : (
         <Card>
           <ChangeList changes={changes} canReturn />
-          {hasNextPage && <More isPending={isFetching} onMore={() => void fetchNextPage()} />}
+          {hasNextPage && <LoadMore onReach={() => !isFetching && fetchNextPage()} />}
         </Card>
       )}
     </Page>
-  );
-}
-
-/**
- * Loads more while it is in sight. Looks again after each answer: an answer may bring no change and still a place for the next
- * request, and a change of the store cancels a request for older changes.
- */
-function More({ isPending, onMore }: { readonly isPending: boolean; readonly onMore: () => void }) {
-  const t = useTexts();
-  const ref = useRef<HTMLDivElement>(null);
-  const latest = useRef(onMore);
-  latest.current = onMore;
-  useEffect(() => {
-    if (isPending) return undefined;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && latest.current(), {
-      rootMargin: '600px',
-    });
-    observer.observe(ref.current!);
-    return () => observer.disconnect();
-  }, [isPending]);
-  return (
-    <div ref={ref} className="row">
-      <Button kind="quiet" onPress={onMore} isPending={isPending}>
-        {t.history.more}
-      </Button>
-    </div>
   );
 }
 
