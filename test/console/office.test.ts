@@ -189,7 +189,11 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
   test('store: opening hours by day, beside a change of somebody else', async () => {
     const holidays = { day: 'Feriados', hours: 'Con cita' };
     await merchant.store.update({
-      businessHours: [{ day: 'lunes a viernes', hours: '10:00–19:00' }, holidays],
+      businessHours: [
+        { day: 'lunes a viernes', hours: '10:00–19:00' },
+        { day: 'domingo', hours: 'Cerrado' },
+        holidays,
+      ],
       contact: { phone: '+51 1 555 0100' },
     });
     const page = await open('/store');
@@ -199,6 +203,9 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     await closes.getByRole('spinbutton', { name: /hour/ }).fill('8');
     await page.getByText('Saturday', { exact: true }).click();
     await page.getByRole('button', { name: 'Saturday: add hours' }).click();
+    await page.getByRole('button', { name: 'Add a line' }).click();
+    await page.getByLabel('When').last().fill('Viernes');
+    await page.getByLabel('Hours', { exact: true }).last().pressSequentially('9-13');
     await page.getByLabel('E-mail').fill('hola@shop');
     await page.getByRole('button', { name: 'No currency Currency' }).click();
     await page.keyboard.type('PEN');
@@ -220,7 +227,9 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
         { day: 'Lunes', hours: '10:00–20:00' },
         { day: 'Martes a jueves', hours: '10:00–19:00' },
         { day: 'Sábado', hours: '10:00–19:00, 19:00–19:00' },
+        { day: 'Domingo', hours: 'Cerrado' },
         holidays,
+        { day: 'Viernes', hours: '9-13' },
       ],
     });
   });

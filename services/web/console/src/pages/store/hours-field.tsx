@@ -1,5 +1,7 @@
 import { parseTime } from '@internationalized/date';
+import { useState } from 'react';
 import { DateInput, DateSegment, TimeField } from 'react-aria-components';
+import { isSame } from '../../lib/draft';
 import { useLanguage, useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
 import { Switch, TextField } from '../../ui/fields';
@@ -17,8 +19,15 @@ export function HoursField({ value, onChange }: HoursFieldProps) {
   const t = useTexts();
   const locale = useLocale();
   const [language] = useLanguage();
-  const week = readWeek(value, language);
-  const change = (next: Partial<Week>) => onChange(linesOf({ ...week, ...next }));
+  const [typed, setTyped] = useState<{ readonly lines: Line[]; readonly week: Week }>();
+  // A line that is typed stays a line, also while its beginning reads like the hours of a day.
+  const week = typed && isSame(typed.lines, value) ? typed.week : readWeek(value, language);
+  const change = (changes: Partial<Week>) => {
+    const next = { ...week, ...changes };
+    const lines = linesOf(next);
+    setTyped({ lines, week: next });
+    onChange(lines);
+  };
   const setDay = (day: number, intervals: readonly Interval[]) =>
     change({ days: week.days.with(day, intervals) });
   const setOther = (index: number, line: Line) => change({ others: week.others.with(index, line) });

@@ -18,6 +18,8 @@ export interface Week {
   readonly language: Language;
   /** The hours of Monday to Sunday; empty on a day without. */
   readonly days: readonly (readonly Interval[])[];
+  /** What a line says of a day without hours, such as `Closed`; undefined for a day that no line names. */
+  readonly closed: readonly (string | undefined)[];
   /** Lines that are not about days of the week, such as `Holidays`, or that have other hours than times. */
   readonly others: readonly Line[];
 }
@@ -89,31 +91,37 @@ function readHours(text: string): Interval[] | undefined {
 /** Reads the lines in both languages. `preferred`: the language of a week that has none yet. */
 export function readWeek(lines: readonly Line[], preferred: Language): Week {
   const days: Interval[][] = Array.from({ length: 7 }, () => []);
+  const closed: (string | undefined)[] = days.map(() => undefined);
   const others: Line[] = [];
   let language: Language | undefined;
   for (const line of lines) {
     const named = readDays(line.day);
     const hours = readHours(line.hours);
-    const is_week = named && hours && named.every((day) => days[day]!.length === 0);
+    const is_week =
+      named && hours && named.every((day) => days[day]!.length === 0 && closed[day] === undefined);
     if (!is_week) others.push(line);
     else {
       language ??= DAYS.get(plain(line.day).split(/[\s,\-–]/)[0]!)?.language;
-      for (const day of named) days[day] = hours;
+      for (const day of named) {
+        days[day] = hours;
+        if (hours.length === 0) closed[day] = line.hours;
+      }
     }
   }
-  return { language: language ?? preferred, days, others };
+  return { language: language ?? preferred, days, closed, others };
 }
 
 const hoursOf = (intervals: readonly Interval[]): string =>
   intervals.map(({ from, to }) => `${from}–${to}`).join(', ');
 
 /** Returns the lines of a week: one for days in a row with the same hours. */
-export function linesOf({ language, days, others }: Week): Line[] {
+export function linesOf({ language, days, closed, others }: Week): Line[] {
   const lines: Line[] = [];
+  const texts = days.map((intervals, day) => hoursOf(intervals) || (closed[day] ?? ''));
   for (let first = 0; first < days.length; ) {
-    const hours = hoursOf(days[first]!);
+    const hours = texts[first]!;
     let last = first;
-    while (last + 1 < days.length && hoursOf(days[last + 1]!) === hours) last += 1;
+    while (last + 1 < days.length && texts[last + 1] === hours) last += 1;
     const [from, to] = [dayName(first, language), dayName(last, language)];
     const name = language === 'es' ? to.toLowerCase() : to;
     if (hours !== '')
