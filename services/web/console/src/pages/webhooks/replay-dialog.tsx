@@ -21,9 +21,16 @@ export function ReplayDialog({
   const { client } = useApi();
   const queries = useQueryClient();
   const [since, setSince] = useState<string | null>(null);
+  const [stopping] = useState(() => new AbortController());
+  const cancel = () => {
+    stopping.abort();
+    onClose();
+  };
   const replay = useMutation({
-    mutationFn: async () =>
-      client.webhooks.replay(webhook.id, { from: await lastChangeBefore(client, since!) }),
+    mutationFn: async () => {
+      const from = await lastChangeBefore(client, since!, stopping.signal);
+      return client.webhooks.replay(webhook.id, { from });
+    },
     onSuccess: () => {
       say(t.webhooks.isReplayed);
       onClose();
@@ -34,10 +41,10 @@ export function ReplayDialog({
     <Dialog
       title={t.webhooks.replayTitle}
       isOpen
-      onClose={onClose}
+      onClose={cancel}
       footer={
         <>
-          <Button onPress={onClose}>{t.common.cancel}</Button>
+          <Button onPress={cancel}>{t.common.cancel}</Button>
           <Button
             kind="primary"
             isDisabled={since === null}
@@ -56,8 +63,8 @@ export function ReplayDialog({
   );
 }
 
-/** Returns the id of the last change before a time, `-1` if there is none. */
-async function lastChangeBefore(client: CatalogClient, until: string): Promise<string> {
-  for await (const { id } of client.store.fullHistory({ until, limit: 1 })) return id;
+/** Returns the id of the last change before a time, `-1` if there is none. Reads the log from its end, which can take long. */
+async function lastChangeBefore(client: CatalogClient, until: string, signal: AbortSignal): Promise<string> {
+  for await (const { id } of client.store.fullHistory({ until, limit: 1 }, { signal })) return id;
   return '-1';
 }
