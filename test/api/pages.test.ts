@@ -261,6 +261,16 @@ describeWithProgram('chromium', 'in a browser', () => {
     }
   });
 
+  test('the variant that was chosen last is shown, however fast the buttons are pressed', async () => {
+    const page = await newPage();
+    await page.goto('/p/pantuflas-fieltro');
+    await page.route(/Talla=37/, () => {});
+    await page.getByRole('link', { name: '37' }).click();
+    await page.getByRole('link', { name: '38' }).click();
+    await page.waitForURL(/Talla=38/);
+    await page.locator('[aria-current]', { hasText: '38' }).waitFor();
+  });
+
   test('a product page loads little, and nothing moves while it loads', async () => {
     const page = await newPage();
     await page.addInitScript(`

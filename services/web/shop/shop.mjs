@@ -9,20 +9,21 @@ let shown = input.value;
 let typing;
 let request = new AbortController();
 
-/** Replaces the content of the page. Returns whether the page was loaded. */
+/** Replaces the content of the page. Returns whether the page was loaded, or undefined if another page was asked for meanwhile. */
 async function showPage(path) {
   request.abort();
   request = new AbortController();
+  const { signal } = request;
   try {
-    const answer = await fetch(path, { signal: request.signal });
+    const answer = await fetch(path, { signal });
     if (!answer.ok) return false;
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     document.querySelector('main').replaceWith(page.querySelector('main'));
     document.title = page.title;
     return true;
   } catch {
-    // Another page is asked for already, or the network has failed: the form and the links still work.
-    return false;
+    // If the network has failed, the form and the links still work.
+    return signal.aborted ? undefined : false;
   }
 }
 
@@ -45,7 +46,9 @@ addEventListener('click', async (event) => {
   if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
   const { href, textContent } = link;
-  if (!(await showPage(href))) return void location.assign(href);
+  const is_shown = await showPage(href);
+  if (is_shown === false) location.assign(href);
+  if (!is_shown) return;
   history.replaceState(null, '', href);
   const links = [...document.querySelectorAll('a[data-in-place][aria-current]')];
   links.find((each) => each.textContent === textContent)?.focus();
