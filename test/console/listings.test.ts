@@ -74,13 +74,26 @@ describeWithProgram('chromium', 'the listings of a merchant', () => {
     await page.keyboard.type('Cups and s');
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.type('bowl');
-    await page.screenshot({ path: '/tmp/w/pictures/catalogue/x2.png' });
     await page.keyboard.press('Enter');
     await page.getByText('Renamed to Cups and bowls').waitFor();
     expect(await find('Cups and bowls')).toMatchObject({ stats: { publication_count: 1 } });
 
-    await row(page, 'Drinks').getByRole('button', { name: 'Actions for Drinks' }).click();
-    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    const remove = async (name: string) => {
+      await row(page, name)
+        .getByRole('button', { name: `Actions for ${name}` })
+        .click();
+      await page.getByRole('menuitem', { name: 'Delete' }).click();
+    };
+    await page.route(`**/api/listing/${drinks}*`, (route) => route.fulfill({ status: 403, json: {} }), {
+      times: 1,
+    });
+    await remove('Drinks');
+    await page.getByText('Deleted 3 listings').waitFor();
+    browser().expectProblem('403');
+    await page.getByText('42 listings').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).first().click();
+    await page.getByText('45 listings').waitFor();
+    await remove('Drinks');
     await page.getByText('Deleted Drinks and 3 listings below it').waitFor();
     await page.getByText('41 listings').waitFor();
     await page.getByRole('button', { name: 'Undo' }).first().click();
@@ -140,18 +153,25 @@ describeWithProgram('chromium', 'the listings of a merchant', () => {
     await page.getByRole('textbox', { name: 'Name' }).fill('台所用品');
     await page.getByRole('textbox', { name: 'Description', exact: true }).fill('Pots and pans');
     await page.reload();
-    const choosing = page.waitForEvent('filechooser');
-    await page.getByRole('button', { name: 'Add pictures' }).click();
     const picture = await flatPicture('png', { width: 300, height: 200 });
-    await (await choosing).setFiles({ name: 'pots.png', mimeType: 'image/png', buffer: picture });
-    await page.getByRole('row', { name: 'Picture 1' }).waitFor();
+    const addPicture = async (name: string) => {
+      const choosing = page.waitForEvent('filechooser');
+      await page.getByRole('button', { name: 'Add pictures' }).click();
+      await (await choosing).setFiles({ name, mimeType: 'image/png', buffer: picture });
+      await page.getByRole('row', { name: 'Picture 1' }).waitFor();
+    };
+    await addPicture('pots.png');
+    await page.getByRole('row', { name: 'Picture 1' }).getByRole('button', { name: 'Remove' }).click();
+    await addPicture('pans.png');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('row', { name: 'Picture 2' }).waitFor();
     await page.keyboard.press('Control+s');
     await page.getByRole('heading', { name: '台所用品', level: 1 }).waitFor();
     const made = (await find('台所用品'))!;
     expect(made).toMatchObject({
       parent_id: parent,
       description: 'Pots and pans',
-      stats: { media_count: 1 },
+      stats: { media_count: 2 },
     });
 
     await page.getByRole('textbox', { name: 'Name' }).fill('Cookware');

@@ -528,7 +528,6 @@ export const en = {
     empty: 'No listings yet',
     emptyHint:
       'A listing is a category of products, such as Tea or Summer sale. A listing can contain others.',
-    noneDeleted: 'Nothing was deleted in the last 30 days',
     noMatch: (text: string) => `No listing matches “${text}”`,
     expandAll: 'Expand all',
     collapseAll: 'Collapse all',
@@ -551,6 +550,7 @@ export const en = {
       below === 0
         ? `Deleted ${name}`
         : `Deleted ${name} and ${plural(below, '# listing', '# listings')} below it`,
+    deletedCount: (count: number) => plural(count, 'Deleted # listing', 'Deleted # listings'),
     restored: (name: string) => `Restored ${name}`,
     deletedTab: 'Deleted',
     noDeleted: 'No deleted listings',

@@ -533,7 +533,6 @@ export const es: Texts = {
     empty: 'Aún no hay listados',
     emptyHint:
       'Un listado es una categoría de productos, como Té o Ofertas. Un listado puede contener otros.',
-    noneDeleted: 'No se eliminó nada en los últimos 30 días',
     noMatch: (text) => `Ningún listado coincide con «${text}»`,
     expandAll: 'Desplegar todo',
     collapseAll: 'Plegar todo',
@@ -556,6 +555,7 @@ export const es: Texts = {
       below === 0
         ? `${name} se eliminó`
         : `${name} y ${plural(below, '# listado', '# listados')} debajo se eliminaron`,
+    deletedCount: (count) => plural(count, '# listado se eliminó', '# listados se eliminaron'),
     restored: (name) => `${name} se restauró`,
     deletedTab: 'Eliminados',
     noDeleted: 'No hay listados eliminados',

@@ -50,24 +50,45 @@ export function useListingActions() {
       say(t.listings.moved(node.listing.name, parent?.listing.name), () => to(before));
   }
 
-  /** Deletes the listing and the listings below it. Their products stay. */
+  /** Deletes the listing and the listings below it, the lowest first. Their products stay. */
   async function remove(node: ListingNode): Promise<boolean> {
     const ids = withDescendants(node).map(({ id }) => id);
+    const deleted: string[] = [];
     const is_done = await tryTo(
       (all) => all.filter(({ id }) => !ids.includes(id)),
       async () => {
-        for (const id of ids.toReversed()) await client.listings.delete(id);
+        for (const id of ids.toReversed()) {
+          await client.listings.delete(id);
+          deleted.unshift(id);
+        }
       },
     );
-    const restore = () =>
-      tryTo(
-        (all) => all,
-        async () => {
-          for (const id of ids) await client.listings.restore(id);
-        },
-      );
-    if (is_done) say(t.listings.deleted(node.listing.name, ids.length - 1), restore);
+    const below = ids.length - 1;
+    sayDeleted(is_done ? t.listings.deleted(node.listing.name, below) : undefined, deleted);
     return is_done;
+  }
+
+  /** `ids` are the deleted listings, a parent before those below it. If the undo fails, the others can still be restored. */
+  function sayDeleted(text: string | undefined, ids: readonly string[]): void {
+    if (ids.length > 0)
+      say(text ?? t.listings.deletedCount(ids.length), async () =>
+        sayDeleted(undefined, await restoreAll(ids)),
+      );
+  }
+
+  /** Restores listings, a parent before those below it. Returns the listings that are still deleted because one failed. */
+  async function restoreAll(ids: readonly string[]): Promise<readonly string[]> {
+    const left = [...ids];
+    await tryTo(
+      (all) => all,
+      async () => {
+        for (const id of ids) {
+          await client.listings.restore(id);
+          left.shift();
+        }
+      },
+    );
+    return left;
   }
 
   /** Restores a listing. The listings that contain it are restored first, if they are among the deleted ones. */
@@ -78,13 +99,8 @@ export function useListingActions() {
       const { parent_id }: Listing = each;
       each = deleted.find(({ id }) => id === parent_id);
     }
-    const is_done = await tryTo(
-      (all) => all,
-      async () => {
-        for (const id of ids) await client.listings.restore(id);
-      },
-    );
-    if (is_done) say(t.listings.restored(listing.name));
+    const left = await restoreAll(ids);
+    if (left.length === 0) say(t.listings.restored(listing.name));
   }
 
   return { rename, move, remove, restore };

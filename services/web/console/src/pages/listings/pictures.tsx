@@ -45,9 +45,11 @@ export function ListingPictures({ ids, known, fault, onChange }: ListingPictures
     onRootDrop: ({ items }) => void filesOf(items).then(send),
   });
   const remove = (id: string) => {
-    const before = ids;
+    const place = ids.indexOf(id);
     onChange((now) => now.filter((each) => each !== id));
-    say(t.product.pictureRemoved, () => onChange(() => before));
+    say(t.product.pictureRemoved, () =>
+      onChange((now) => (now.includes(id) ? now : now.toSpliced(place, 0, id))),
+    );
   };
   return (
     <Card
