@@ -7,7 +7,7 @@ import { useApi } from '../../lib/api';
 import { formatMoney } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton, LinkButton } from '../../ui/button';
-import { Badge, EmptyState, Loading } from '../../ui/feedback';
+import { Badge, EmptyState, ErrorState, Loading } from '../../ui/feedback';
 import { SearchField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
 import { Card } from '../../ui/layout';
@@ -28,8 +28,8 @@ export function ListingProducts({ listing }: { readonly listing: SavedListing })
   const [is_adding, setAdding] = useState(false);
   const q = text.trim();
   const may_write = may('write:publications');
-  const { featured, arrange } = useFeatured(id);
-  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
+  const { featured, arrange, ...reading } = useFeatured(id);
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ['publications', 'of-listing', id, q],
     placeholderData: keepPreviousData,
     initialPageParam: 1,
@@ -65,11 +65,13 @@ export function ListingProducts({ listing }: { readonly listing: SavedListing })
         </>
       }
     >
+      {reading.error && <ErrorState error={reading.error} onRetry={reading.refetch} />}
       {featured && featured.length > 0 && (
         <Featured listing_id={id} products={featured} onArrange={arrange} isDisabled={!may_write} />
       )}
       <SearchField label={t.listings.searchProducts} value={text} onChange={setText} />
-      {!others && <Loading />}
+      {error && <ErrorState error={error} onRetry={refetch} />}
+      {!others && !error && <Loading />}
       {others?.length === 0 && !hasNextPage && q !== '' && <p className="muted">{t.listings.noProduct}</p>}
       {others?.length === 0 && !hasNextPage && q === '' && featured?.length === 0 && (
         <EmptyState icon="product" title={t.listings.noProducts} />
@@ -247,7 +249,7 @@ function AddProducts({ listing_id, onClose }: { readonly listing_id: string; rea
   const { add } = useMembership(listing_id);
   const [text, setText] = useState('');
   const q = text.trim();
-  const { data } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['publications', 'to-add', q],
     placeholderData: keepPreviousData,
     queryFn: async () => {
@@ -270,7 +272,8 @@ function AddProducts({ listing_id, onClose }: { readonly listing_id: string; rea
       }
     >
       <SearchField label={t.common.search} value={text} onChange={setText} autoFocus />
-      {!data && <Loading />}
+      {error && <ErrorState error={error} onRetry={refetch} />}
+      {!data && !error && <Loading />}
       {data?.length === 0 && <p className="muted">{t.listings.noProduct}</p>}
       <ul className="list">
         {data?.map((product) => (

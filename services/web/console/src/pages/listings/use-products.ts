@@ -13,7 +13,11 @@ export function useFeatured(listing_id: string) {
   const queries = useQueryClient();
   const last = useRef<Promise<unknown>>(Promise.resolve());
   const key = ['publications', 'featured', listing_id];
-  const { data: featured } = useQuery({
+  const {
+    data: featured,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: key,
     queryFn: () =>
       client.listings
@@ -39,7 +43,7 @@ export function useFeatured(listing_id: string) {
     if (last.current === own) await queries.invalidateQueries({ queryKey: ['publications'] });
   }
 
-  return { featured, arrange };
+  return { featured, error, refetch, arrange };
 }
 
 /** Adds products to a listing and removes them, with an undo. */

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { useApi } from '../../lib/api';
 import { messageOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
-import { Loading, say, sayFailed } from '../../ui/feedback';
+import { ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
 import { Confirm } from '../../ui/overlay';
 
 const NAMED_MAX = 10;
@@ -22,7 +22,11 @@ export function DeleteMedia({ media, onClose, onDeleted }: DeleteMediaProps) {
   const queries = useQueryClient();
   const [is_pending, setPending] = useState(false);
   const ids = media.map(({ id }) => id);
-  const { data: uses } = useQuery({
+  const {
+    data: uses,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: ['media', 'uses', ids],
     // A deleted picture has no uses to read.
     enabled: !is_pending,
@@ -52,7 +56,8 @@ export function DeleteMedia({ media, onClose, onDeleted }: DeleteMediaProps) {
       onClose={onClose}
       onConfirm={() => void remove()}
     >
-      {!uses && <Loading lines={2} />}
+      {error && <ErrorState error={error} onRetry={refetch} />}
+      {!uses && !error && <Loading lines={2} />}
       {uses?.length === 0 && <p>{t.media.deleteUnused}</p>}
       {uses && uses.length > 0 && (
         <div>

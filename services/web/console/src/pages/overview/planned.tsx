@@ -5,7 +5,7 @@ import { useApi } from '../../lib/api';
 import { formatTime } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { LinkButton } from '../../ui/button';
-import { Loading } from '../../ui/feedback';
+import { ErrorState, Loading } from '../../ui/feedback';
 import { Card } from '../../ui/layout';
 
 /** The interface does not sort by time, so more are read than shown. */
@@ -17,7 +17,7 @@ export function Planned({ count }: { readonly count: number }) {
   const t = useTexts();
   const locale = useLocale();
   const { client } = useApi();
-  const { data } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['publications', 'planned'],
     enabled: count > 0,
     queryFn: async () =>
@@ -35,11 +35,10 @@ export function Planned({ count }: { readonly count: number }) {
         )
       }
     >
-      {count === 0 ? (
-        <p className="muted">{t.overview.nothingPlanned}</p>
-      ) : !data ? (
-        <Loading lines={3} />
-      ) : (
+      {count === 0 && <p className="muted">{t.overview.nothingPlanned}</p>}
+      {error && <ErrorState error={error} onRetry={refetch} />}
+      {count > 0 && !data && !error && <Loading lines={3} />}
+      {count > 0 && data && (
         <ul className="list stack">
           {events.slice(0, SHOWN).map(({ id, title, at, is_start }) => (
             <li key={`${id} ${at}`}>
