@@ -117,5 +117,39 @@ export function rowsAfter(
     .map(({ row }) => row);
 }
 
+type Matrix = { readonly options: readonly DraftOption[]; readonly rows: readonly Row[] };
+
+/** Returns the items of `now`, with those back at their places that `before` has and `after` has not. */
+function withRemoved<Item>(
+  now: readonly Item[],
+  before: readonly Item[],
+  after: readonly Item[],
+  idOf: (item: Item) => string,
+): Item[] {
+  const known = new Set([...now, ...after].map(idOf));
+  const result = [...now];
+  for (const [place, item] of before.entries()) if (!known.has(idOf(item))) result.splice(place, 0, item);
+  return result;
+}
+
+/**
+ * Undoes a removal that made `after` of `before`: returns `now` with the removed options, values and variants. Keeps what was
+ * changed since. Variants that a removed option distinguished have their values of it again.
+ */
+export function undoRemoval(before: Matrix, after: Matrix, now: Matrix): Matrix {
+  const byId = (options: readonly DraftOption[], id: string) => options.find((each) => each.id === id);
+  const options = withRemoved(now.options, before.options, after.options, ({ id }) => id).map((option) => {
+    const had = byId(before.options, option.id)?.values ?? [];
+    const kept = byId(after.options, option.id)?.values ?? [];
+    return { ...option, values: withRemoved(option.values, had, kept, ({ id }) => id) };
+  });
+  const old = new Map(before.rows.map(({ key, of }) => [key, of]));
+  const rows = withRemoved(now.rows, before.rows, after.rows, ({ key }) => key).map(({ key, of }) => ({
+    key,
+    of: { ...old.get(key), ...of },
+  }));
+  return { options, rows: rowsAfter(options, options, rows) ?? rows };
+}
+
 const newKey = (of: Row['of'], options: readonly DraftOption[]): string =>
   `+${options.map(({ id }) => of[id]).join('|')}`;

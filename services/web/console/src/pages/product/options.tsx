@@ -13,6 +13,7 @@ import {
   OPTIONS_MAX,
   type OptionValue,
   rowsAfter,
+  undoRemoval,
   usedOptions,
   VARIANTS_MAX,
 } from './matrix';
@@ -33,7 +34,9 @@ export function Options() {
   const replace = (option: DraftOption) =>
     apply(options.map((each) => (each.id === option.id ? option : each)));
   const undoable = (text: string, after: readonly DraftOption[]) => {
-    if (apply(after)) say(text, () => change({ options, rows }));
+    if (!apply(after)) return;
+    const left = { options: after, rows: rowsAfter(options, after, rows) ?? [] };
+    say(text, () => change((now) => undoRemoval({ options, rows }, left, now)));
   };
   const shift = (index: number, by: -1 | 1) => {
     const after = [...options];

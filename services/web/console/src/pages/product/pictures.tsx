@@ -92,9 +92,13 @@ export function Pictures() {
     onRootDrop: ({ items }) => void filesOf(items).then(send),
   });
   const remove = (id: string) => {
-    const before = values.media_ids;
-    change({ media_ids: before.filter((each) => each !== id) });
-    say(t.product.pictureRemoved, () => change({ media_ids: before }));
+    const place = ids.indexOf(id);
+    change(({ media_ids }) => ({ media_ids: media_ids.filter((each) => each !== id) }));
+    say(t.product.pictureRemoved, () =>
+      change(({ media_ids }) => ({
+        media_ids: media_ids.includes(id) ? media_ids : media_ids.toSpliced(place, 0, id),
+      })),
+    );
   };
   const shift = (id: string, by: -1 | 1) =>
     change(({ media_ids }) => {

@@ -19,7 +19,7 @@ import { Thumb } from '../../ui/thumb';
 import { BulkDialog } from './bulk-dialog';
 import { type Editing, useEditing } from './editing';
 import { cellChange, cellField, type Fields } from './fields';
-import { type DraftOption, isNew, type Row, rowName, usedOptions } from './matrix';
+import { type DraftOption, isNew, type Row, rowName, undoRemoval, usedOptions } from './matrix';
 import { type CellKind, COLUMNS, parseCell, shownCell, type VariantColumn } from './variant-columns';
 import { VariantDialog } from './variant-dialog';
 
@@ -151,9 +151,12 @@ export function Variants() {
     });
   const chosen = rows.filter(({ key }) => selected.has(key));
   const remove = (keys: ReadonlySet<string>) => {
+    const left = rows.filter(({ key }) => !keys.has(key));
     change((now) => ({ rows: now.rows.filter(({ key }) => !keys.has(key)) }));
     setSelected(new Set());
-    say(t.product.variantsRemoved(keys.size), () => change({ rows }));
+    say(t.product.variantsRemoved(keys.size), () =>
+      change((now) => undoRemoval(values, { options: values.options, rows: left }, now)),
+    );
   };
   const columns = is_phone ? COLUMNS.filter(({ isInCard }) => isInCard) : COLUMNS;
   if (rows.length === 0) return null;
