@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { revokeApiKey } from '../../services/command/api-key';
 import type { CatalogClient } from '../../shared/client';
 import type { ApiKeyId } from '../../shared/kernel/ids';
@@ -100,6 +100,36 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     const prices = variants?.data.map((each) => [each.option_values.Size, each.price_amount]);
     expect(prices?.filter(([size]) => size === 'S').every(([, price]) => price === 2450)).toBe(true);
     expect(prices?.filter(([size]) => size !== 'S').every(([, price]) => price === 2990)).toBe(true);
+  });
+
+  test('a product is created when its attributes can be saved, and once, whatever fails afterwards', async () => {
+    const page = await open('/products/new');
+    await page.getByRole('combobox', { name: 'Currency' }).fill('EU');
+    await page.getByLabel('Title', { exact: true }).fill('Once');
+    expect(await page.getByRole('combobox', { name: 'Currency' }).inputValue()).toBe('USD');
+    await page.getByRole('textbox', { name: 'Price', exact: true }).fill('10');
+    const attribute = (place: number) => page.getByRole('group', { name: `Attribute ${place}` });
+    await page.getByRole('button', { name: 'Add an attribute' }).click();
+    await page.getByRole('button', { name: 'Add an attribute' }).click();
+    await attribute(1).getByLabel('Value').fill('wool');
+    await attribute(2).getByLabel('Value').fill('silk');
+    await attribute(2).getByLabel('Name').fill('fabric');
+    await attribute(1).getByLabel('Name').fill('fabric');
+    await page.getByRole('button', { name: /^Save/ }).click();
+    await page.getByText('1 field was refused').waitFor();
+    await page.getByRole('group', { name: 'fabric' }).last().getByLabel('Name').fill('lining');
+    const refuse = (route: Route) =>
+      route.request().method() === 'GET' ? route.fulfill({ status: 403, json: {} }) : route.fallback();
+    await page.route(/\/publication\/[^/?]+\?/, refuse);
+    await page.getByRole('button', { name: /^Save/ }).click();
+    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    browser().expectProblem('403');
+    await page.unroute(/\/publication\/[^/?]+\?/, refuse);
+    await page.goto('/console/products/new');
+    expect(await page.getByLabel('Title', { exact: true }).inputValue()).toBe('');
+    const { data } = await client.publications.list({ visibility: 'all' }).page();
+    const created = data.filter(({ title }) => title === 'Once');
+    expect(created.map(({ attributes }) => attributes)).toEqual([{ fabric: 'wool', lining: 'silk' }]);
   });
 
   test('a launch is scheduled for tomorrow', async () => {
@@ -212,6 +242,18 @@ describeWithProgram('chromium', 'the editor of a product', () => {
       [expect.any(String), expect.stringContaining('Blue'), undefined],
       [expect.any(String), expect.stringContaining('Blue'), 'FREE'],
     ]);
+    await page.getByRole('button', { name: 'Blue', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Remove Blue' }).click();
+    await page.getByLabel('Values').first().fill('Green,');
+    await page.getByText('2 × 2 → 4 variants').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('3 × 2 → 6 variants').waitFor();
+    await save(page);
+    const after = await readAgain(id);
+    expect(after.options?.[0]?.values).toEqual(['Red', 'Blue', 'Green']);
+    expect(after.variants?.data.slice(0, 4).map((each) => each.id)).toEqual(
+      variants?.data.map((each) => each.id),
+    );
   });
 
   test('2,048 variants can be worked with', async () => {
@@ -322,11 +364,16 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     await actions(2).click();
     await page.getByRole('menuitem', { name: 'Remove from the product' }).click();
     await actions(2).waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Undo' }).click();
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Add pictures' }).click();
+    const buffer = await flatPicture('png', { width: 300, height: 200 }, '#0022aa');
+    await (await chooser).setFiles({ name: 'blue.png', mimeType: 'image/png', buffer });
     await actions(2).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await actions(3).waitFor();
     await save(page);
     const { media_ids, variants } = await readAgain(id);
-    expect(media_ids).toEqual([second, first]);
+    expect(media_ids).toEqual([second, first, expect.any(String)]);
     expect(variants?.data[1]?.media_id).toBe(second);
     expect((await client.media.get(second!)).alt).toBe('A green box');
   });

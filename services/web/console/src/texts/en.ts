@@ -392,6 +392,7 @@ export const en = {
     attributeTypes: { text: 'Text', number: 'Number', boolean: 'Yes or no', list: 'List' },
     addAttribute: 'Add an attribute',
     noDecimal: 'Type a number such as 12.5',
+    nameTwice: 'Two attributes have this name',
 
     seo: 'Search engines',
     seoHint: 'Without texts of its own, the result shows the title and the description.',

@@ -399,6 +399,7 @@ export const es: Texts = {
     attributeTypes: { text: 'Texto', number: 'Número', boolean: 'Sí o no', list: 'Lista' },
     addAttribute: 'Agregar un atributo',
     noDecimal: 'Escribe un número como 12.5',
+    nameTwice: 'Dos atributos tienen este nombre',
 
     seo: 'Buscadores',
     seoHint: 'Sin textos propios, el resultado muestra el título y la descripción.',

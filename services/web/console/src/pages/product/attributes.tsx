@@ -1,7 +1,7 @@
 import { useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
 import { Select, TagsField, TextField } from '../../ui/fields';
-import type { DraftAttribute } from './fields';
+import { attributeFault, type DraftAttribute } from './fields';
 
 const TYPES = ['text', 'number', 'boolean', 'list'] as const;
 const EMPTY_VALUES = { text: '', number: '', boolean: 'true', list: [] } as const;
@@ -31,6 +31,7 @@ export function Attributes({ value, onChange, fault }: AttributesProps) {
             hideLabel={index > 0}
             value={attribute.name}
             maxLength={60}
+            fault={attributeFault(attribute, value) === 'nameTwice' ? t.product.nameTwice : undefined}
             onChange={(name) => replace(index, { ...attribute, name })}
           />
           <Select
@@ -77,8 +78,9 @@ interface AttributeValueProps {
   readonly onChange: (value: DraftAttribute['value']) => void;
 }
 
-function AttributeValue({ attribute: { type, value }, hideLabel, onChange }: AttributeValueProps) {
+function AttributeValue({ attribute, hideLabel, onChange }: AttributeValueProps) {
   const t = useTexts();
+  const { type, value } = attribute;
   const named = { label: t.product.attributeValue, hideLabel };
   if (type === 'list') return <TagsField {...named} value={value as string[]} onChange={onChange} />;
   if (type === 'boolean')
@@ -93,14 +95,12 @@ function AttributeValue({ attribute: { type, value }, hideLabel, onChange }: Att
         onChange={onChange}
       />
     );
-  const text = String(value);
-  const is_number = type === 'text' || text === '' || Number.isFinite(Number(text.replace(',', '.')));
   return (
     <TextField
       {...named}
-      value={text}
+      value={String(value)}
       maxLength={255}
-      fault={is_number ? undefined : t.product.noDecimal}
+      fault={attributeFault(attribute, []) ? t.product.noDecimal : undefined}
       {...(type === 'number' && { inputMode: 'decimal' as const })}
       onChange={onChange}
     />

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Link } from 'wouter';
 import { useApi } from '../../lib/api';
 import { formatMoney } from '../../lib/format';
@@ -72,7 +72,7 @@ export function Texts() {
 export function Price() {
   const t = useTexts();
   const locale = useLocale();
-  const { values, change, faults, set } = useField();
+  const { values, faults, set } = useField();
   const { price_currency: currency, rows } = values;
   const prices = rows.map(
     ({ key }) => (values[cellField(key, 'price_amount')] ?? values.price_amount ?? 0) as number,
@@ -111,13 +111,7 @@ export function Price() {
             fault={faults.quantity_available}
           />
         )}
-        <ComboBox
-          label={t.product.currency}
-          value={currency}
-          onChange={(typed) => change({ price_currency: typed.toUpperCase().slice(0, 3) })}
-          fault={faults.price_currency}
-          options={CURRENCIES}
-        />
+        <CurrencyField />
       </div>
       <div className="sale">
         <MoneyField label={t.product.cells.sale_price_amount} {...money('sale_price_amount')} />
@@ -147,6 +141,30 @@ export function Price() {
 }
 
 const CURRENCIES = Intl.supportedValuesOf('currency').map((id) => ({ id, label: id }));
+
+/** The currency. A code that is not complete is not kept: amounts cannot be shown in it. */
+function CurrencyField() {
+  const t = useTexts();
+  const { values, faults, set } = useField();
+  const [typed, setTyped] = useState<string>();
+  const type = (text: string) => {
+    const code = text.toUpperCase().slice(0, 3);
+    setTyped(code);
+    if (CURRENCIES.some(({ id }) => id === code)) set('price_currency')(code);
+  };
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: The focus belongs to the input inside.
+    <div onBlur={() => setTyped(undefined)}>
+      <ComboBox
+        label={t.product.currency}
+        value={typed ?? values.price_currency}
+        onChange={type}
+        fault={faults.price_currency}
+        options={CURRENCIES}
+      />
+    </div>
+  );
+}
 
 /** Nine in the morning of tomorrow, in the time zone of the browser. */
 function tomorrow(now = new Date()): string {

@@ -187,12 +187,33 @@ const draftAttributes = (attributes: Attributes = {}): DraftAttribute[] =>
     return { name, type: typeof value as 'number' | 'boolean', value: String(value) };
   });
 
-/** Leaves out attributes without a name or a value. A number that is none is sent as it was typed, and refused. */
+const decimalOf = (value: DraftAttribute['value']): number => Number(String(value).replace(',', '.'));
+
+/** Returns why an attribute cannot be saved: its name is taken by another one, or its value is not a number. */
+export function attributeFault(
+  { name, type, value }: DraftAttribute,
+  all: readonly DraftAttribute[],
+): 'nameTwice' | 'noDecimal' | undefined {
+  const trimmed = name.trim();
+  if (trimmed !== '' && all.filter((each) => each.name.trim() === trimmed).length > 1) return 'nameTwice';
+  return type === 'number' && !Number.isFinite(decimalOf(value)) ? 'noDecimal' : undefined;
+}
+
+/** Returns the changed lists of attributes that cannot be saved, each with the first reason. */
+export const attributeFaults = (changed: Partial<Fields>): [string, 'nameTwice' | 'noDecimal'][] =>
+  Object.entries(changed).flatMap(([field, value]) => {
+    if (!/(^|\/)attributes$/.test(field)) return [];
+    const all = value as readonly DraftAttribute[];
+    const fault = all.map((each) => attributeFault(each, all)).find((each) => each !== undefined);
+    return fault ? [[field, fault]] : [];
+  });
+
+/** Returns the attributes to send. Leaves out those without a name or a value. */
 function attributesOf(attributes: readonly DraftAttribute[]): Attributes {
   const valueOfAttribute = ({ type, value }: DraftAttribute): Attributes[string] => {
     if (Array.isArray(value)) return [...value];
     if (type === 'boolean') return value === 'true';
-    return type === 'number' ? Number(String(value).replace(',', '.')) : String(value);
+    return type === 'number' ? decimalOf(value) : String(value);
   };
   return Object.fromEntries(
     attributes

@@ -26,7 +26,15 @@ import {
   Visibility,
 } from './details';
 import { type Editing, EditingContext } from './editing';
-import { bodyOf, type Fields, faultsOf, newBodyOf, newProduct, type Product } from './fields';
+import {
+  attributeFaults,
+  bodyOf,
+  type Fields,
+  faultsOf,
+  newBodyOf,
+  newProduct,
+  type Product,
+} from './fields';
 import { HistoryPanel } from './history-panel';
 import { Options } from './options';
 import { Pictures, roomFor, usePictures } from './pictures';
@@ -138,23 +146,28 @@ function Editor({ id, product, onDelete }: EditorProps) {
     },
     [changeDraft],
   );
-  const reload = async (of = id): Promise<Product> => {
-    const read = await readProduct(client, of, queries.getQueryData(keyOf(of)));
-    queries.setQueryData(keyOf(of), read);
+  const reload = async (): Promise<Product> => {
+    const read = await readProduct(client, id, queries.getQueryData(keyOf(id)));
+    queries.setQueryData(keyOf(id), read);
     return read;
   };
-  /** Saves what was changed. Returns the id, undefined if somebody else's changes contradict. */
+  /** Saves what was changed. Returns the id, undefined if a change cannot be saved as it is. */
   const saveDraft = async (): Promise<string | undefined> => {
     await uploads.settled();
     let current = product;
     for (let attempt = 1; ; attempt++) {
       const { values, changed, conflicts } = draft.read(current.fields);
       if (conflicts.length > 0) return undefined;
+      const refused = attributeFaults(changed).map(([field, fault]) => [field, t.product[fault]]);
+      if (refused.length > 0) {
+        setFaults(Object.fromEntries(refused));
+        return undefined;
+      }
       try {
         const saved_id = await write(current, values, changed);
-        const after = await reload(saved_id);
+        // From here on, nothing may fail before the draft is empty: the next save would create a second product.
         if (is_new) draft.discard();
-        else draft.settle(changed, after.fields);
+        else draft.settle(changed, (await reload()).fields);
         return saved_id;
       } catch (error) {
         const is_outdated = error instanceof CatalogApiError && error.status === 412;
@@ -171,15 +184,13 @@ function Editor({ id, product, onDelete }: EditorProps) {
       string,
       string | null,
     ][];
-    let saved_id = id;
-    if (is_new) saved_id = (await client.publications.create(newBodyOf(values, changed))).id;
-    else {
-      const body = bodyOf(values, changed);
-      if (Object.keys(body).length > 0)
-        await client.publications.update(id, body, { ...(current.etag && { ifMatch: current.etag }) });
-    }
+    // Before the product, because a repeated save can repeat these.
     for (const [field, alt] of alts) await client.media.update(field.slice('alt/'.length), { alt });
-    return saved_id;
+    if (is_new) return (await client.publications.create(newBodyOf(values, changed))).id;
+    const body = bodyOf(values, changed);
+    if (Object.keys(body).length > 0)
+      await client.publications.update(id, body, { ...(current.etag && { ifMatch: current.etag }) });
+    return id;
   };
   const save = useMutation({
     mutationFn: saveDraft,
@@ -235,8 +246,12 @@ function Editor({ id, product, onDelete }: EditorProps) {
   const refused = Object.keys(faults).length;
   const refusal = refused > 0 ? t.product.refused(refused) : undefined;
   const fault = conflicts.length > 0 && !is_saving ? t.product.decideFirst : refusal;
+  // What becomes of a new product or variant is known after the save.
+  const is_inert = is_saving && (is_new || draft.changed.rows !== undefined);
   const sendFiles = useRef((_: readonly File[]) => {});
-  sendFiles.current = (files) => uploads.send(files, roomFor(values.media_ids, uploads.uploads));
+  sendFiles.current = (files) => {
+    if (!is_inert) uploads.send(files, roomFor(values.media_ids, uploads.uploads));
+  };
   useEffect(() => {
     // A file that misses the pictures would replace the page.
     const onDrag = (event: DragEvent) => {
@@ -318,8 +333,7 @@ function Editor({ id, product, onDelete }: EditorProps) {
         {conflicts.length > 0 && !is_saving && (
           <Conflicts conflicts={conflicts} onMine={draft.keepMine} onTheirs={draft.takeTheirs} />
         )}
-        {/* What becomes of a new product or variant is known after the save. */}
-        <div className="stack" inert={is_saving && (is_new || draft.changed.rows !== undefined)}>
+        <div className="stack" inert={is_inert}>
           <Columns
             side={
               <>
