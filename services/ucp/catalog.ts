@@ -1,22 +1,21 @@
 import { unescape as decodePercents } from 'node:querystring';
 import { z } from 'zod';
 import { minorUnitsOfHundredth } from '../../shared/catalog/input-rules';
-import type { Publication, Variant } from '../../shared/client';
+import type { Publication } from '../../shared/client';
 import { isUuid } from '../../shared/kernel/ids';
 import { productPath } from '../feeds/addresses';
 import {
   byRelevance,
   matchesProduct,
   matchesVariant,
-  productOf,
+  present,
   SEPARATOR,
   type SelectedOption,
-  SHOWN_MAX,
   type Source,
   type UcpVariant,
-  variantsOf,
+  unlessEmpty,
 } from './product';
-import { failure, invalid, type Message, metadata } from './protocol';
+import { type Capability, failure, invalid, type Message, metadata } from './protocol';
 import type { Reader } from './reader';
 import {
   assertSearchable,
@@ -31,6 +30,7 @@ import {
   productRequest,
   type SearchRequest,
   searchRequest,
+  type Values,
 } from './requests';
 import { availabilityMap, matching, relaxed } from './selection';
 
@@ -42,38 +42,42 @@ export interface Visit {
   readonly now: number;
 }
 
-/** An operation of the protocol: its name by MCP, its path by REST, its capability. */
+const operation = <Request>(
+  name: string,
+  path: string,
+  capability: Capability,
+  description: string,
+  request: z.ZodType<Request>,
+  answer: (visit: Visit, request: Request) => Promise<object>,
+) => ({
+  ...{ name, path, capability, description, request },
+  run: async (visit: Visit, body: unknown) => answer(visit, parseRequest(request, body)),
+});
+
+/** The operations of the protocol, with their name by MCP and their path by REST. */
 export const OPERATIONS = [
-  {
-    name: 'search_catalog',
-    path: '/search',
-    capability: 'search',
-    description: 'Search for products with words and filters.',
-    request: searchRequest,
-    run: (visit: Visit, body: unknown) => search(visit, parseRequest(searchRequest, body)),
-  },
-  {
-    name: 'lookup_catalog',
-    path: '/lookup',
-    capability: 'lookup',
-    description: 'Look up products or variants by id, SKU, barcode, handle or address.',
-    request: lookupRequest,
-    run: (visit: Visit, body: unknown) => lookup(visit, parseRequest(lookupRequest, body)),
-  },
-  {
-    name: 'get_product',
-    path: '/product',
-    capability: 'lookup',
-    description: 'Get all details of a product, and its variants by selected options.',
-    request: productRequest,
-    run: (visit: Visit, body: unknown) => getProduct(visit, parseRequest(productRequest, body)),
-  },
+  operation(
+    ...(['search_catalog', '/search', 'search', 'Search for products by words and filters.'] as const),
+    ...([searchRequest, search] as const),
+  ),
+  operation(
+    ...(['lookup_catalog', '/lookup', 'lookup'] as const),
+    'Look up products or variants by id, SKU, barcode, handle or address.',
+    ...([lookupRequest, lookup] as const),
+  ),
+  operation(
+    ...(['get_product', '/product', 'lookup'] as const),
+    'Get a product with all details, and its variants by selected options.',
+    ...([productRequest, getProduct] as const),
+  ),
 ] as const;
 
-const EXPAND = ['media', 'variants'] as const;
+const EXPAND = ['media', 'variants'] as ('media' | 'variants')[];
 /** The most products of a page. */
 const LIMIT_MAX = 50;
 const LIMIT_DEFAULT = 10;
+/** How many variants of a product a search shows. `get_product` has the others. */
+const SHOWN_MAX = 10;
 /** The most characters of a search, and of a value of a filter. */
 const QUERY_MAX = 200;
 const VALUE_MAX = 255;
@@ -92,20 +96,16 @@ async function sourcesOf(
 ): Promise<Source[]> {
   const shown = publications.filter(({ price_active }) => price_active);
   const ids = [...new Set(shown.flatMap(listingsOf))];
-  const listings = await Promise.all(ids.map((id) => reader.find('getListing', {}, { id })));
-  const paths = new Map(
-    listings.flatMap((listing) => {
-      if (!listing) return [];
-      const names = (listing.path ?? []).map(({ name }) => name);
-      return [[listing.id, [...names, listing.name]]];
-    }),
-  );
+  const categories = new Map<string, string>();
+  const readCategory = async (id: string): Promise<void> => {
+    const listing = await reader.find('getListing', {}, { id });
+    if (listing)
+      categories.set(id, [...(listing.path ?? []), listing].map(({ name }) => name).join(SEPARATOR));
+  };
+  await Promise.all(ids.map(readCategory));
   return shown.map((publication) => ({
     ...{ ...visit, publication, variants: publication.variants?.data ?? [] },
-    paths: listingsOf(publication).flatMap((id) => {
-      const path = paths.get(id);
-      return path ? [path] : [];
-    }),
+    categories: listingsOf(publication).flatMap((id) => categories.get(id) ?? []),
   }));
 }
 
@@ -116,8 +116,9 @@ async function withAllVariants({ reader }: Visit, source: Source): Promise<Sourc
   const pages = Array.from({ length: Math.ceil(variant_count / LIMIT_MAX) }, (_, index) =>
     reader.read('listVariants', { page: index + 1, limit: LIMIT_MAX }, { id }),
   );
-  const variants: Variant[] = (await Promise.all(pages)).flatMap(({ data }) => data);
-  return { ...source, variants };
+  const variants = (await Promise.all(pages)).flatMap(({ data }) => data);
+  // Their number may have changed since the publication was read.
+  return { ...source, variants, publication: { ...source.publication, variant_count: variants.length } };
 }
 
 // --- Filters ---
@@ -130,13 +131,10 @@ interface Applied {
   readonly messages: readonly Message[];
 }
 
-/**
- * Returns the filters to apply. A price in another currency than that of the store is not converted: it is left out, and a
- * message says so.
- */
+/** Returns the filters to apply. A price filter in another currency than that of the store is ignored: none is converted. */
 async function filtersOf(
   { reader }: Visit,
-  { filters = {}, context }: LookupRequest | SearchRequest | ProductRequest,
+  { filters = {}, context: { currency: asked } = {} }: Pick<SearchRequest, 'filters' | 'context'>,
 ): Promise<Applied> {
   const unknown = Object.keys(filters).filter((name) => !FILTER_NAMES.includes(name));
   const messages: Message[] = unknown.map((name) => ({
@@ -144,36 +142,31 @@ async function filtersOf(
     code: 'filter_ignored',
     content: `The filter ${name} is not supported.`,
   }));
-  if (!filters.price) return { filters, currency: undefined, messages };
-  const { currency } = (await reader.read('getStore', {})).data;
-  const asked = context?.currency;
-  if (currency === undefined || asked === undefined || asked === currency)
-    return { filters, currency: currency ?? asked, messages };
+  const { currency = asked } = filters.price ? (await reader.read('getStore', {})).data : {};
+  if (!filters.price || asked === undefined || asked === currency) return { filters, currency, messages };
   const content = `The price filter was ignored: prices are in ${currency} and are not converted from ${asked}.`;
-  return {
-    filters: { ...filters, price: undefined },
-    currency,
-    messages: [...messages, { type: 'warning', code: 'price_filter_ignored', content }],
-  };
+  messages.push({ type: 'warning', code: 'price_filter_ignored', content });
+  return { filters: { ...filters, price: undefined }, currency, messages };
 }
 
+const listed = (value: Values | undefined) => (value === undefined ? undefined : [value].flat());
+
 /** Returns the parameters of `/api` for the filters. The bounds of a price become hundredths. */
-function parametersOf({ filters: { price, option = {}, attributes = {}, ...filters }, currency }: Applied) {
-  const hundredths = (amount: number): number => amount / (currency ? minorUnitsOfHundredth(currency) : 1);
-  const named = (prefix: string, record: Filters['attributes'] = {}) =>
-    Object.fromEntries(Object.entries(record).map(([name, value]) => [`${prefix}.${name}`, [value].flat()]));
-  const { vendor, product_type, tag, sku, barcode, in_stock } = filters;
-  const labels = Object.entries({ vendor, product_type, tag, sku, barcode }).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, [value].flat()]],
-  );
+function parametersOf({ filters, currency }: Applied) {
+  const { price, option = {}, attributes = {}, in_stock, vendor, product_type, tag, sku, barcode } = filters;
+  const hundredth = currency ? minorUnitsOfHundredth(currency) : 1;
+  const named = [
+    ...Object.entries(option).map(([name, value]) => [`option.${name}`, listed(value)]),
+    ...Object.entries(attributes).map(([name, value]) => [`attributes.${name}`, listed(value)]),
+  ];
   return {
     has_price: true,
-    ...(price?.min !== undefined && { min_price: Math.ceil(hundredths(price.min)) }),
-    ...(price?.max !== undefined && { max_price: Math.floor(hundredths(price.max)) }),
-    ...(in_stock !== undefined && { in_stock }),
-    ...Object.fromEntries(labels),
-    ...named('option', option),
-    ...named('attributes', attributes),
+    min_price: price?.min === undefined ? undefined : Math.ceil(price.min / hundredth),
+    max_price: price?.max === undefined ? undefined : Math.floor(price.max / hundredth),
+    in_stock,
+    ...{ vendor: listed(vendor), product_type: listed(product_type), tag: listed(tag) },
+    ...{ sku: listed(sku), barcode: listed(barcode) },
+    ...Object.fromEntries(named),
   };
 }
 
@@ -215,8 +208,6 @@ const placeSchema = z.object({
 });
 type Place = z.infer<typeof placeSchema>;
 
-const cursorOf = (place: Place): string => Buffer.from(JSON.stringify(place)).toString('base64url');
-
 function placeOf({ pagination: { cursor, limit = LIMIT_DEFAULT } = {} }: SearchRequest): Place {
   if (cursor === undefined) return { part: 0, limit: Math.min(limit, LIMIT_MAX), page: 1 };
   try {
@@ -232,33 +223,27 @@ async function search(visit: Visit, request: SearchRequest) {
   const words = [...(request.query?.trim() ?? '')].slice(0, QUERY_MAX).join('');
   const { categories } = applied.filters;
   const listing_ids = categories ? await listingsNamed(visit, categories) : [undefined];
-  let place: Place | undefined = placeOf(request);
-  let found: SearchPage = { products: [], next: undefined, total: 0 };
+  let next: Place | undefined = placeOf(request);
+  let found: SearchPage = { products: [], next: undefined, total_count: 0 };
   // A page without products is not sent while there are others.
-  while (place && found.products.length === 0 && place.part < listing_ids.length) {
-    found = await searchPage(visit, applied, words, listing_ids, place);
-    place = found.next;
+  while (next && found.products.length === 0 && next.part < listing_ids.length) {
+    found = await searchPage(visit, applied, words, listing_ids, next);
+    next = found.next;
   }
-  const { products, next, total } = found;
+  const cursor = next && Buffer.from(JSON.stringify(next)).toString('base64url');
   return {
     ucp: metadata('search'),
-    products,
-    pagination: {
-      has_next_page: next !== undefined,
-      ...(next && { cursor: cursorOf(next) }),
-      ...(total !== undefined && { total_count: total }),
-    },
-    ...messagesOf(applied.messages),
+    products: found.products,
+    pagination: { has_next_page: next !== undefined, cursor, total_count: found.total_count },
+    messages: unlessEmpty(applied.messages),
   };
 }
 
-const messagesOf = (messages: readonly Message[]) => (messages.length > 0 ? { messages } : {});
-
 interface SearchPage {
-  readonly products: readonly ReturnType<typeof productOf>[];
+  readonly products: readonly object[];
   readonly next: Place | undefined;
   /** Undefined if it is not known. */
-  readonly total: number | undefined;
+  readonly total_count: number | undefined;
 }
 
 /** Reads a page of the products in one of the listings, without those that are also in a listing before it. */
@@ -269,20 +254,15 @@ async function searchPage(
   listing_ids: readonly (string | undefined)[],
   { part, limit, page, cursor }: Place,
 ): Promise<SearchPage> {
-  const listing_id = listing_ids[part];
-  const query = {
-    ...{ ...parametersOf(applied), expand: [...EXPAND], limit },
-    ...(listing_id !== undefined && { listing_id }),
-    ...(cursor === undefined ? { page } : { cursor }),
-  };
+  const start = cursor === undefined ? { page } : { cursor };
+  const query = { ...parametersOf(applied), ...start, limit, expand: EXPAND, listing_id: listing_ids[part] };
   const { data, meta } = await (words === ''
     ? visit.reader.read('listPublications', query)
     : visit.reader.read('searchStore', { ...query, q: words }));
   const { next_cursor, total_pages, total_items } = meta.pagination;
   const earlier = listing_ids.slice(0, part);
-  const isNew = (publication: Publication): boolean =>
-    !listingsOf(publication).some((id) => earlier.includes(id));
-  const sources = await sourcesOf(visit, data.filter(isNew));
+  const fresh = data.filter((publication) => !listingsOf(publication).some((id) => earlier.includes(id)));
+  const sources = await sourcesOf(visit, fresh);
   const products = await Promise.all(sources.map((source) => searched(visit, source, applied, words)));
   const has_more = words === '' ? next_cursor !== undefined : page < total_pages;
   const further = has_more ? { part, limit, page: page + 1, cursor: next_cursor } : undefined;
@@ -291,21 +271,22 @@ async function searchPage(
   return {
     products: products.flat(),
     next: further ?? next_part,
-    total: is_counted ? total_items : undefined,
+    total_count: is_counted ? total_items : undefined,
   };
 }
 
 /** Returns the product with the variants that the filters select, the most relevant first. None if no variant is left. */
-async function searched(visit: Visit, found: Source, { filters, currency }: Applied, words: string) {
-  const select = (source: Source) => {
-    const all = variantsOf(source);
-    return { all, source, selected: all.filter((variant) => matchesVariant(variant, filters, currency)) };
-  };
-  const first = select(found);
-  const { all, source, selected } =
-    first.selected.length > 0 ? first : select(await withAllVariants(visit, found));
-  if (selected.length === 0) return [];
-  return [productOf(source, all, byRelevance(selected, words).slice(0, SHOWN_MAX))];
+async function searched(
+  visit: Visit,
+  source: Source,
+  { filters, currency }: Omit<Applied, 'messages'>,
+  words: string,
+): Promise<object[]> {
+  const { all, show } = present(source);
+  const selected = all.filter((variant) => matchesVariant(variant, filters, currency));
+  if (selected.length > 0) return [show(byRelevance(selected, words).slice(0, SHOWN_MAX))];
+  const complete = await withAllVariants(visit, source);
+  return complete === source ? [] : searched(visit, complete, { filters, currency }, words);
 }
 
 // --- Look-ups ---
@@ -338,7 +319,7 @@ async function idsNamed({ reader }: Visit, name: string): Promise<readonly strin
 
 async function publicationsWith({ reader }: Visit, ids: readonly string[]): Promise<readonly Publication[]> {
   if (ids.length === 0) return [];
-  return (await reader.read('listPublications', { ids: [...ids], expand: [...EXPAND] })).data;
+  return (await reader.read('listPublications', { ids: [...ids], expand: EXPAND })).data;
 }
 
 async function lookup(visit: Visit, request: LookupRequest) {
@@ -369,7 +350,7 @@ async function lookup(visit: Visit, request: LookupRequest) {
   return {
     ucp: metadata('lookup'),
     products: products.flat(),
-    ...messagesOf([...applied.messages, ...not_found]),
+    messages: unlessEmpty([...applied.messages, ...not_found]),
   };
 }
 
@@ -380,8 +361,8 @@ interface Input {
 }
 
 /** Whether a variant has this id, SKU or barcode. */
-const isNamed = ({ id, sku, barcodes = [] }: UcpVariant, name: string): boolean =>
-  [id, sku, ...barcodes.map(({ value }) => value)].includes(name);
+const isNamed = ({ id, sku, barcodes }: UcpVariant, name: string): boolean =>
+  [id, sku, barcodes?.[0]?.value].includes(name);
 
 /**
  * Returns the product with the variants that the inputs name. For an input that names the product, this is its most relevant
@@ -397,7 +378,7 @@ async function lookedUp(
   const namesProduct = ({ name }: Input): boolean =>
     [found.publication.id, found.publication.handle].includes(name);
   const source = inputs.every(namesProduct) ? found : await withAllVariants(visit, found);
-  const all = variantsOf(source);
+  const { all, show } = present(source);
   const selected = byRelevance(all.filter((variant) => matchesVariant(variant, filters, currency)));
   const matches = inputs.flatMap(({ id, name }) => {
     const exact = all.filter((variant) => isNamed(variant, name));
@@ -411,7 +392,7 @@ async function lookedUp(
     const own = matches.filter((match) => match.variant === variant).map(({ input }) => input);
     return own.length > 0 ? [{ ...variant, inputs: own }] : [];
   });
-  return shown.length > 0 ? [productOf(source, all, shown)] : [];
+  return shown.length > 0 ? [show(shown)] : [];
 }
 
 async function getProduct(visit: Visit, request: ProductRequest) {
@@ -425,7 +406,7 @@ async function getProduct(visit: Visit, request: ProductRequest) {
     return failure('lookup', { code: 'not_found', content, severity: 'unrecoverable' });
   }
   const source = await withAllVariants(visit, first);
-  const all = variantsOf(source);
+  const { all, show } = present(source);
   const requested = all.find((variant) => isNamed(variant, name));
   const selected = selectionOf(all, requested, request);
   const { filters, currency } = applied;
@@ -438,21 +419,19 @@ async function getProduct(visit: Visit, request: ProductRequest) {
   }
   const ranked = byRelevance(candidates);
   const shown = requested ? [requested, ...ranked.filter((variant) => variant !== requested)] : ranked;
-  const { options = [] } = source.publication;
+  const { options } = source.publication;
+  const detail = options && { selected, options: availabilityMap(source.publication, all, selected) };
   return {
     ucp: metadata('lookup'),
-    product: {
-      ...productOf(source, all, shown),
-      ...(options.length > 0 && { selected, options: availabilityMap(source.publication, all, selected) }),
-    },
-    ...messagesOf(applied.messages),
+    product: { ...show(shown), ...detail },
+    messages: unlessEmpty(applied.messages),
   };
 }
 
 /** Reads a publication, which counts as a view of it. */
 async function viewed({ reader }: Visit, id: string | undefined): Promise<Publication | undefined> {
   if (id === undefined || !isUuid(id)) return undefined;
-  return reader.find('getPublication', { expand: [...EXPAND] }, { id }, 'GET');
+  return reader.find('getPublication', { expand: EXPAND }, { id }, 'GET');
 }
 
 /** Returns the options that the answer is about: those of the requested variant, those of the request, or those of the most relevant variant. */

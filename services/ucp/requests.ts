@@ -23,6 +23,7 @@ const filters = z.looseObject({
   attributes: z.record(z.string(), values).optional(),
   in_stock: z.boolean().optional(),
 });
+export type Values = z.infer<typeof values>;
 export type Filters = z.infer<typeof filters>;
 export const FILTER_NAMES = Object.keys(filters.shape);
 
