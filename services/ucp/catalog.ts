@@ -76,6 +76,8 @@ const EXPAND = ['media', 'variants'] as ('media' | 'variants')[];
 /** The most products of a page. */
 const LIMIT_MAX = 50;
 const LIMIT_DEFAULT = 10;
+/** How many pages a search reads until one has products. */
+const PAGES_READ_MAX = 5;
 /** How many variants of a product a search shows. `get_product` has the others. */
 const SHOWN_MAX = 10;
 /** The most characters of a search, and of a value of a filter. */
@@ -223,13 +225,13 @@ async function search(visit: Visit, request: SearchRequest) {
   const words = [...(request.query?.trim() ?? '')].slice(0, QUERY_MAX).join('');
   const { categories } = applied.filters;
   const listing_ids = categories ? await listingsNamed(visit, categories) : [undefined];
-  let next: Place | undefined = placeOf(request);
-  let found: SearchPage = { products: [], next: undefined, total_count: 0 };
-  // A page without products is not sent while there are others.
-  while (next && found.products.length === 0 && next.part < listing_ids.length) {
-    found = await searchPage(visit, applied, words, listing_ids, next);
-    next = found.next;
-  }
+  const place = placeOf(request);
+  const start = place.part < listing_ids.length ? place : undefined;
+  let found: SearchPage = { products: [], next: start, total_count: 0 };
+  // Filters by category and currency can leave nothing of a page.
+  for (let read = 0; read < PAGES_READ_MAX && found.next && found.products.length === 0; read++)
+    found = await searchPage(visit, applied, words, listing_ids, found.next);
+  const { next } = found;
   const cursor = next && Buffer.from(JSON.stringify(next)).toString('base64url');
   return {
     ucp: metadata('search'),

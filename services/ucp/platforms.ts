@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import { type AddressRule, requestAllowed } from '../../shared/http/outgoing';
 import { LRUCache } from '../../shared/kernel/cache';
@@ -20,7 +19,7 @@ const PROFILES_MAX = 1_000;
 /** How many profiles are requested at the same time. Others have to wait. */
 const REQUESTS_MAX = 8;
 /** How long a profile, or a failure, is kept. The protocol requires at least 60 s. */
-const KEPT_MS = { min: 60_000, max: 3_600_000 };
+const KEPT_MS = 60_000;
 const RETRY_AFTER_S = 2;
 
 /**
@@ -28,7 +27,7 @@ const RETRY_AFTER_S = 2;
  * that the platform has the same version. Profiles and failures are kept, so anybody can cause only few requests.
  */
 export class Platforms {
-  private readonly kept = new LRUCache<string, Promise<Profile>>({ max: PROFILES_MAX, ttl: KEPT_MS.min });
+  private readonly kept = new LRUCache<string, Promise<Profile>>({ max: PROFILES_MAX, ttl: KEPT_MS });
   private requests = 0;
 
   constructor(private readonly rule: AddressRule) {}
@@ -63,23 +62,29 @@ export class Platforms {
   }
 
   private async readProfile(url: URL): Promise<Profile> {
-    let text = '';
+    const text = await this.readText(url).catch((error: Error) => {
+      const content = `The profile of the platform cannot be read: ${error.message}`;
+      throw new TransportError(424, 'profile_unreachable', content);
+    });
     try {
-      const options = { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(TIMEOUT_MS) };
-      const response = await requestAllowed(url, this.rule, options);
-      text = await textOf(response);
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new TransportError(
-        424,
-        'profile_unreachable',
-        `The profile of the platform cannot be read: ${reason}`,
-      );
-    }
-    const { success, data } = profileSchema.safeParse(jsonOf(text));
-    if (!success)
+      return profileSchema.parse(JSON.parse(text));
+    } catch {
       throw new TransportError(422, 'profile_malformed', 'The profile of the platform is malformed');
-    return data;
+    }
+  }
+
+  private async readText(url: URL): Promise<string> {
+    const options = { headers: { accept: 'application/json' }, signal: AbortSignal.timeout(TIMEOUT_MS) };
+    const response = await requestAllowed(url, this.rule, options);
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > BYTES_MAX) throw new Error(`more than ${BYTES_MAX} bytes`);
+      chunks.push(chunk);
+    }
+    if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+    return Buffer.concat(chunks).toString();
   }
 }
 
@@ -92,27 +97,4 @@ function urlOf(address: unknown, { allow_private }: AddressRule): URL {
     'invalid_profile_url',
     'The platform must name its profile by an https URL: UCP-Agent: profile="https://…", or meta.ucp-agent.profile',
   );
-}
-
-async function textOf(response: IncomingMessage): Promise<string> {
-  if (response.statusCode !== 200) {
-    response.destroy();
-    throw new Error(`status ${response.statusCode}`);
-  }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > BYTES_MAX) throw new Error(`more than ${BYTES_MAX} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
