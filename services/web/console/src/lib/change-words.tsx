@@ -14,7 +14,7 @@ export interface ChangeWordsProps {
   readonly subject?: ReactNode;
 }
 
-/** Stands in a phrase for the subject: a character that no text of people has. */
+/** Placeholder for the subject in a phrase. U+FFFC occurs in no text that people type. */
 const SUBJECT = '\uFFFC';
 
 /** Says in words and money what a change did: "Ana changed the price from $29.90 to $19.90". */

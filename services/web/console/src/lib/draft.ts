@@ -2,10 +2,10 @@ import { useMemo, useRef } from 'react';
 import { useApi } from './api';
 import { readStored, useStored, writeStored } from './stored';
 
-/** What was typed into a form and is not saved: the changed fields, and the values that the form had shown. */
+/** What was typed into a form and is not saved. */
 export interface Draft<Fields extends object> {
   readonly changed: Partial<Fields>;
-  /** The saved values of the changed fields when they were changed first. */
+  /** What the server had in each changed field when the merchant first changed it. */
   readonly base: Partial<Fields>;
 }
 
@@ -74,7 +74,7 @@ export function useDraft<Fields extends object>(form: string, saved: Fields) {
       change,
       /** Returns the newest state, compared with the given saved values. */
       read: (saved: Fields) => compare(read(), saved),
-      /** Forgets what was typed, because the merchant does not want it. Returns what brings it back. */
+      /** Forgets what was typed. Returns a function that restores the draft. */
       discard: () => {
         const discarded = read();
         write(EMPTY);

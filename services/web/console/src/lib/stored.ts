@@ -28,8 +28,8 @@ function parse(text: string | null): unknown {
 }
 
 /**
- * Writes a value; undefined removes it. Keeps the value in memory if the browser's storage is full. `isDrawn`: whether the
- * page shows it now. Otherwise, the next write does.
+ * Writes a value; undefined removes it. Keeps the value in memory if the browser's storage is full. With `isDrawn` false, the
+ * page shows the value only after the next write that is drawn.
  */
 export function writeStored(key: string, value: unknown, isDrawn = true): void {
   unstored.delete(key);

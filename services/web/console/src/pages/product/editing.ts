@@ -7,7 +7,7 @@ import type { Fields, Product } from './fields';
 export interface Editing {
   readonly product: Product;
   readonly values: Fields;
-  /** `isDrawn`: false while a draft is typed that the input shows by itself. */
+  /** Changes the draft. `isDrawn`: false if the input itself shows what is typed, and the page need not be drawn at each key. */
   readonly change: (values: Partial<Fields> | ((now: Fields) => Partial<Fields>), isDrawn?: boolean) => void;
   /** Why fields were refused, by name. */
   readonly faults: Readonly<Record<string, string>>;

@@ -60,9 +60,13 @@ const combinationOf = (of: Row['of'], options: readonly DraftOption[]): string =
   JSON.stringify(options.map(({ id }) => of[id]));
 
 /**
- * Returns the variants after the options have changed, in the order of the options. Variants keep their values; those with a
- * removed value are removed. In a new option, they have its first value. A new value makes a variant for each combination of
- * the other options that has one. Returns undefined if they would be more than `VARIANTS_MAX`.
+ * Returns the variants after the options have changed, in the order of the options. Returns undefined if the variants would be
+ * more than `VARIANTS_MAX`. With the variants S and M of `Size`:
+ *
+ * - Without the value S, the variant S is removed.
+ * - A new value L makes a variant L.
+ * - A new option `Colour` with Red and Blue gives S and M its first value, Red, and makes the variants S/Blue and M/Blue.
+ * - If all Blue variants were removed, a new value L makes L/Red only.
  */
 export function rowsAfter(
   before: readonly DraftOption[],

@@ -7,7 +7,7 @@ import { Dialog } from '../../ui/overlay';
 import { Thumb } from '../../ui/thumb';
 import { useEditing } from './editing';
 import { cellsOf } from './fields';
-import { usedOptions } from './matrix';
+import { type Row, usedOptions } from './matrix';
 import { thumbOf } from './pictures';
 import './rich-text.css';
 
@@ -19,7 +19,9 @@ export function Preview({ onClose }: { readonly onClose: () => void }) {
   const options = usedOptions(values.options);
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>(values.rows[0]?.of ?? {});
   const [shown_id, setShown] = useState(values.media_ids[0]);
-  const row = values.rows.find(({ of }) => options.every(({ id }) => of[id] === chosen[id]));
+  const rowOf = (of: Row['of']) =>
+    values.rows.find((each) => options.every(({ id }) => each.of[id] === of[id]));
+  const row = rowOf(chosen);
   const cells = row && cellsOf(values, row.key);
   const price = cells?.price_amount ?? values.price_amount;
   const sale = isOnSale(values.sale_from, values.sale_to)
@@ -32,8 +34,8 @@ export function Preview({ onClose }: { readonly onClose: () => void }) {
   const choose = (option: string, value: string) => {
     const of = { ...chosen, [option]: value };
     setChosen(of);
-    const media_id = values.rows.find((each) => options.every(({ id }) => each.of[id] === of[id]));
-    const picture = media_id && cellsOf(values, media_id.key).media_id;
+    const chosen_row = rowOf(of);
+    const picture = chosen_row && cellsOf(values, chosen_row.key).media_id;
     if (picture) setShown(picture);
   };
   return (
