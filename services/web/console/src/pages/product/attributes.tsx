@@ -1,11 +1,15 @@
-import { useTexts } from '../../texts/texts';
+import { formatNumber } from '../../lib/format';
+import { type Texts, useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
 import { Select, TagsField, TextField } from '../../ui/fields';
-import { attributeFault, type DraftAttribute } from './fields';
+import { type AttributeFault, attributeFault, type DraftAttribute } from './fields';
 
 const TYPES = ['text', 'number', 'boolean', 'list'] as const;
 const EMPTY_VALUES = { text: '', number: '', boolean: 'true', list: [] } as const;
 const ATTRIBUTES_MAX = 50;
+
+export const faultText = (fault: AttributeFault, t: Texts, locale: string): string =>
+  fault === 'nameTwice' ? t.product.nameTwice : t.product.noDecimal(formatNumber(12.5, locale));
 
 interface AttributesProps {
   readonly value: readonly DraftAttribute[];
@@ -80,7 +84,9 @@ interface AttributeValueProps {
 
 function AttributeValue({ attribute, hideLabel, onChange }: AttributeValueProps) {
   const t = useTexts();
+  const locale = useLocale();
   const { type, value } = attribute;
+  const fault = attributeFault(attribute, []);
   const named = { label: t.product.attributeValue, hideLabel };
   if (type === 'list') return <TagsField {...named} value={value as string[]} onChange={onChange} />;
   if (type === 'boolean')
@@ -100,7 +106,7 @@ function AttributeValue({ attribute, hideLabel, onChange }: AttributeValueProps)
       {...named}
       value={String(value)}
       maxLength={255}
-      fault={attributeFault(attribute, []) ? t.product.noDecimal : undefined}
+      fault={fault && faultText(fault, t, locale)}
       {...(type === 'number' && { inputMode: 'decimal' as const })}
       onChange={onChange}
     />

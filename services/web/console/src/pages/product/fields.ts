@@ -33,7 +33,7 @@ export interface Cells {
   readonly attributes: readonly DraftAttribute[];
 }
 
-const CELLS = [
+export const CELLS = [
   'sku',
   'external_id',
   'barcode',
@@ -189,24 +189,27 @@ const draftAttributes = (attributes: Attributes = {}): DraftAttribute[] =>
 
 const decimalOf = (value: DraftAttribute['value']): number => Number(String(value).replace(',', '.'));
 
+export type AttributeFault = 'nameTwice' | 'noDecimal';
+
 /** Returns why an attribute cannot be saved: its name is taken by another one, or its value is not a number. */
 export function attributeFault(
   { name, type, value }: DraftAttribute,
   all: readonly DraftAttribute[],
-): 'nameTwice' | 'noDecimal' | undefined {
+): AttributeFault | undefined {
   const trimmed = name.trim();
   if (trimmed !== '' && all.filter((each) => each.name.trim() === trimmed).length > 1) return 'nameTwice';
   return type === 'number' && !Number.isFinite(decimalOf(value)) ? 'noDecimal' : undefined;
 }
 
-/** Returns the changed lists of attributes that cannot be saved, each with the first reason. */
-export const attributeFaults = (changed: Partial<Fields>): [string, 'nameTwice' | 'noDecimal'][] =>
-  Object.entries(changed).flatMap(([field, value]) => {
-    if (!/(^|\/)attributes$/.test(field)) return [];
-    const all = value as readonly DraftAttribute[];
+/** Returns the changed fields whose attributes cannot be saved, each with the first reason. */
+export function attributeFaults(values: Fields, changed: Partial<Fields>): [string, AttributeFault][] {
+  const fields = ['attributes', ...values.rows.map(({ key }) => cellField(key, 'attributes'))] as const;
+  return fields.flatMap((field) => {
+    const all = (changed[field as 'attributes'] ?? []) as readonly DraftAttribute[];
     const fault = all.map((each) => attributeFault(each, all)).find((each) => each !== undefined);
     return fault ? [[field, fault]] : [];
   });
+}
 
 /** Returns the attributes to send. Leaves out those without a name or a value. */
 function attributesOf(attributes: readonly DraftAttribute[]): Attributes {

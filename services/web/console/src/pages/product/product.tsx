@@ -14,6 +14,7 @@ import { Badge, EmptyState, ErrorState, Loading, say, sayFailed } from '../../ui
 import { Card, Columns, Page } from '../../ui/layout';
 import { Menu } from '../../ui/overlay';
 import { SaveBar } from '../../ui/save-bar';
+import { faultText } from './attributes';
 import { Conflicts } from './conflicts';
 import {
   AttributesCard,
@@ -158,7 +159,10 @@ function Editor({ id, product, onDelete }: EditorProps) {
     for (let attempt = 1; ; attempt++) {
       const { values, changed, conflicts } = draft.read(current.fields);
       if (conflicts.length > 0) return undefined;
-      const refused = attributeFaults(changed).map(([field, fault]) => [field, t.product[fault]]);
+      const refused = attributeFaults(values, changed).map(([field, fault]) => [
+        field,
+        faultText(fault, t, locale),
+      ]);
       if (refused.length > 0) {
         setFaults(Object.fromEntries(refused));
         return undefined;
