@@ -9,6 +9,7 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react';
+import { isSame } from '../../lib/draft';
 import { formatMoney, formatNumber } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
@@ -16,9 +17,10 @@ import { say } from '../../ui/feedback';
 import { Checkbox, SearchField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
 import { Thumb } from '../../ui/thumb';
+import { parseBlock } from '../products/block';
 import { BulkDialog } from './bulk-dialog';
 import { type Editing, useEditing } from './editing';
-import { cellChange, cellField, type Fields } from './fields';
+import { CELLS, cellChange, cellField, type Fields } from './fields';
 import { type DraftOption, isNew, type Row, rowName, undoRemoval, usedOptions } from './matrix';
 import { type CellKind, COLUMNS, parseCell, shownCell, type VariantColumn } from './variant-columns';
 import { VariantDialog } from './variant-dialog';
@@ -113,17 +115,18 @@ export function Variants() {
     focusCell(next, place.cell);
   };
   const onPaste = (event: ClipboardEvent) => {
-    const text = event.clipboardData.getData('text').replace(/\r?\n$/, '');
+    const block = parseBlock(event.clipboardData.getData('text'));
     const place = placeOf(event.target, lines);
-    if (!place || !/[\n\t]/.test(text)) return;
+    const is_one_cell = block.length === 1 && block[0]!.length === 1;
+    if (!place || is_one_cell) return;
     event.preventDefault();
     const column = COLUMNS.findIndex(({ cell }) => cell === place.cell);
     const below = lines.slice(place.index).filter((line) => line.type === 'row');
     const given: Record<string, unknown> = {};
     let refused = 0;
-    const pasted = text.split(/\r?\n/).slice(0, below.length);
+    const pasted = block.slice(0, below.length);
     for (const [index, line] of pasted.entries())
-      for (const [offset, value] of line.split('\t').entries()) {
+      for (const [offset, value] of line.entries()) {
         const target = COLUMNS[column + offset];
         if (!target) continue;
         const parsed = parseCell(target.kind, value, currency);
@@ -135,13 +138,18 @@ export function Variants() {
       `${t.product.pasted(pasted.length)}${refused ? ` ${t.product.notUnderstood(refused)}` : ''}`,
     );
   };
-  /** Changes many cells, with an undo. */
+  /** Changes many cells. The undo keeps cells that were changed again. */
   const changeCells = (given: Record<string, unknown>, text: string) => {
     const before = Object.fromEntries(
       Object.keys(given).map((field) => [field, values[field as keyof Fields] ?? null]),
     );
     change(given as Partial<Fields>);
-    say(text, () => change(before as Partial<Fields>));
+    say(text, () =>
+      change((now) => {
+        const kept = Object.keys(given).filter((field) => isSame(now[field as keyof Fields], given[field]));
+        return Object.fromEntries(kept.map((field) => [field, before[field]])) as Partial<Fields>;
+      }),
+    );
   };
   const select = (keys: readonly string[], is_selected: boolean) =>
     setSelected((now) => {
@@ -261,7 +269,7 @@ export function Variants() {
                   </tr>
                 );
               }
-              const row_faults = COLUMNS.flatMap(({ cell }) => {
+              const row_faults = CELLS.flatMap((cell) => {
                 const fault = faults[cellField(line.key, cell)];
                 return fault ? [`${t.product.cells[cell]}: ${fault}`] : [];
               });
