@@ -4,7 +4,7 @@ import type { Page, Route } from 'playwright-core';
 import { revokeApiKey } from '../../services/command/api-key';
 import type { CatalogClient } from '../../shared/client';
 import type { ApiKeyId } from '../../shared/kernel/ids';
-import { useBrowser } from '../support/browser';
+import { FRAMES, useBrowser } from '../support/browser';
 import { openConsole, signIn } from '../support/console';
 import { type Harness, type Shop, startHarness } from '../support/harness';
 import { flatPicture } from '../support/pictures';
@@ -179,8 +179,11 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     await page.getByLabel('Title', { exact: true }).fill('Green tea');
     await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    // With another key, the page is loaded again.
+    const loaded = page.waitForEvent('load');
     await signIn(page, shop.secret.key);
-    await page.getByRole('region', { name: 'Unsaved changes' }).waitFor({ state: 'detached' });
+    await loaded;
+    await save(page);
     expect(await readAgain(id)).toMatchObject({ title: 'Green tea', description: 'Long text' });
     browser().expectProblem('401');
   });
@@ -311,7 +314,10 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     await save(page);
     const [one, two, three] = (await readAgain(idOf(page))).media_ids;
     await page.getByRole('row', { name: 'Picture 1' }).focus();
-    for (const key of ['End', 'Tab', 'Enter', 'ArrowUp', 'ArrowUp', 'Enter']) await page.keyboard.press(key);
+    for (const key of ['End', 'Tab', 'Enter', 'ArrowUp', 'ArrowUp', 'Enter']) {
+      await page.keyboard.press(key);
+      await page.evaluate(FRAMES);
+    }
     await save(page);
     expect((await readAgain(idOf(page))).media_ids).toEqual([three, one, two]);
     await page
