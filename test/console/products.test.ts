@@ -152,7 +152,15 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     await panel.getByText('glaze').click();
     await panel.getByText('matt').click();
     await page.getByText('3 products', { exact: true }).waitFor();
+    const entries = () => page.evaluate(() => history.length);
+    const entries_before = await entries();
+    await panel.getByText('Price', { exact: true }).first().click();
+    await panel.getByLabel('From', { exact: true }).fill('30');
     await page.keyboard.press('Escape');
+    await page.getByText('0 products', { exact: true }).waitFor();
+    expect(await entries()).toBe(entries_before);
+    await page.getByRole('button', { name: /^Remove From: .*30.00/ }).click();
+    await page.getByText('3 products', { exact: true }).waitFor();
 
     await page.getByRole('button', { name: 'Save view' }).click();
     await page.getByLabel('Name of the view').fill('Matt of Ñ');

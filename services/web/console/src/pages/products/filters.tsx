@@ -5,6 +5,7 @@ import { Dialog, DialogTrigger, Popover } from 'react-aria-components';
 import { useApi } from '../../lib/api';
 import { formatMoney, formatNumber } from '../../lib/format';
 import { pathText, useListings, withDescendants } from '../../lib/listings';
+import { useTyping } from '../../lib/typing';
 import { type Texts, useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
 import { Loading } from '../../ui/feedback';
@@ -12,7 +13,7 @@ import { Checkbox, MoneyField, Select, TextField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
 import { type Filters, FLAGS, isFilter, isOwnFilter, LABELS, listOf } from './query';
 
-type SetValues = (name: string, values: readonly string[]) => void;
+type SetValues = (name: string, values: readonly string[], options?: { readonly replace?: boolean }) => void;
 
 /** Facets that one request may have. */
 const FACETS_MAX = 10;
@@ -87,21 +88,40 @@ const labelOf = (name: string, t: Texts): string =>
     ? name.slice(name.indexOf('.') + 1)
     : (t.products.filterNames[name as keyof typeof t.products.filterNames] ?? name);
 
+const BOUNDS = ['min_price', 'max_price'] as const;
+type Bounds = Readonly<Record<(typeof BOUNDS)[number], ReturnType<typeof useBound>>>;
+
+/** A bound of the price, in hundredths, and a function that writes it into the address when the typing pauses. */
+const useBound = (name: (typeof BOUNDS)[number], { params, setValues }: FiltersProps) =>
+  useTyping(params.has(name) ? Number(params.get(name)) : null, (typed) =>
+    setValues(name, typed === null ? [] : [String(typed)], { replace: true }),
+  );
+
 export function FilterButton(props: FiltersProps) {
   const t = useTexts();
+  // Here, because the panel may close before the typing pauses.
+  const bounds = { min_price: useBound('min_price', props), max_price: useBound('max_price', props) };
   return (
     <DialogTrigger>
       <Button icon="filter">{t.products.filter}</Button>
       <Popover className="popover filters" placement="bottom start">
         <Dialog aria-label={t.products.filter} className="filter-panel">
-          <FilterPanel {...props} />
+          <FilterPanel {...props} bounds={bounds} />
         </Dialog>
       </Popover>
     </DialogTrigger>
   );
 }
 
-function FilterPanel({ params, filters, setValues, own, listings, currency }: FiltersProps) {
+function FilterPanel({
+  params,
+  filters,
+  setValues,
+  own,
+  listings,
+  currency,
+  bounds,
+}: FiltersProps & { readonly bounds: Bounds }) {
   const t = useTexts();
   const locale = useLocale();
   const names = [...LABELS, ...own];
@@ -126,14 +146,6 @@ function FilterPanel({ params, filters, setValues, own, listings, currency }: Fi
           return { id, label: `${label} (${formatNumber(count ?? 0, locale)})` };
         }),
       ]}
-    />
-  );
-  const price = (name: 'min_price' | 'max_price') => (
-    <MoneyField
-      label={labelOf(name, t)}
-      currency={currency}
-      value={params.has(name) ? Number(params.get(name)) : null}
-      onChange={(amount) => setValues(name, amount === null ? [] : [String(amount)])}
     />
   );
   if (!facets && !error) return <Loading lines={8} />;
@@ -178,8 +190,15 @@ function FilterPanel({ params, filters, setValues, own, listings, currency }: Fi
         count={params.has('min_price') || params.has('max_price') ? 1 : 0}
       >
         <div className="field-row">
-          {price('min_price')}
-          {price('max_price')}
+          {BOUNDS.map((name) => (
+            <MoneyField
+              key={name}
+              label={labelOf(name, t)}
+              currency={currency}
+              value={bounds[name][0]}
+              onChange={bounds[name][1]}
+            />
+          ))}
         </div>
         <ul className="list">
           {intervals.map(({ value, count, query }) => {

@@ -7,6 +7,7 @@ import { useApi } from '../../lib/api';
 import { messageOf } from '../../lib/errors';
 import { formatNumber } from '../../lib/format';
 import { useStored } from '../../lib/stored';
+import { useTyping } from '../../lib/typing';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton, LinkButton } from '../../ui/button';
 import { Banner, EmptyState, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
@@ -35,7 +36,6 @@ import { Views } from './views';
 import { perform, takeBack, useJob } from './work';
 import './products.css';
 
-const TYPING_PAUSE_MS = 150;
 const PHONE = matchMedia('(max-width: 600px)');
 
 const usePhone = (): boolean =>
@@ -350,21 +350,7 @@ function useInlineEdits(refresh: () => Promise<unknown>) {
 /** The search. Only the field is drawn while somebody types. */
 function Search({ q, setValues }: { readonly q: string; readonly setValues: SetValues }) {
   const t = useTexts();
-  const [text, setText] = useState(q);
-  const written = useRef(q);
-  useEffect(() => {
-    if (q === written.current) return;
-    written.current = q;
-    setText(q);
-  }, [q]);
-  useEffect(() => {
-    if (text === written.current) return;
-    const timer = setTimeout(() => {
-      written.current = text;
-      setValues('q', [text], { replace: true });
-    }, TYPING_PAUSE_MS);
-    return () => clearTimeout(timer);
-  }, [text, setValues]);
+  const [text, setText] = useTyping(q, (typed) => setValues('q', [typed], { replace: true }));
   return (
     <SearchField
       label={t.products.search}
