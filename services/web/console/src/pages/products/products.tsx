@@ -234,6 +234,13 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
             <IconButton label={t.products.unselect} icon="close" onPress={() => setSelection(NOTHING)} />
           </div>
         )}
+        {error && count > 0 && (
+          <Banner
+            tone="bad"
+            title={messageOf(error, t)}
+            actions={<Button onPress={retry}>{t.common.tryAgain}</Button>}
+          />
+        )}
         {error && !isLoading && count === 0 ? (
           <ErrorState error={error} onRetry={retry} />
         ) : isLoading ? (

@@ -30,13 +30,16 @@ export function useProducts(filters: Filters, { first, last }: Range) {
     const { data } = (page === 1 ? start : others[pages.indexOf(page)]) ?? {};
     return data?.data[index % PAGE_SIZE];
   };
+  const failed = [start, ...others].filter(({ error }) => error);
   return {
     itemAt,
     count: start.data?.meta.item_count ?? 0,
     isLoading: start.isPending,
     isStale: start.isPlaceholderData,
-    error: start.error ?? others.find(({ error }) => error)?.error,
-    retry: start.refetch,
+    error: failed[0]?.error,
+    retry: () => {
+      for (const { refetch } of failed) void refetch();
+    },
     /** The first products that match: examples of what the store's products have. */
     examples: start.data?.data ?? [],
   };
