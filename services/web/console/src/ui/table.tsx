@@ -4,13 +4,9 @@ import {
   Table as AriaTable,
   Cell,
   Row,
-  type Selection,
-  type SortDescriptor,
   TableBody,
   TableHeader,
 } from 'react-aria-components';
-import { Checkbox } from './fields';
-import { Icon } from './icon';
 import './table.css';
 
 export interface Column<Item> {
@@ -19,7 +15,6 @@ export interface Column<Item> {
   readonly cell: (item: Item) => ReactNode;
   /** Right-aligned, in tabular figures. */
   readonly isNumber?: boolean;
-  readonly isSortable?: boolean;
   /** Only screen readers read the label. */
   readonly hideLabel?: boolean;
 }
@@ -32,49 +27,25 @@ interface TableProps<Item extends { readonly id: string }> {
   readonly nameOf: (item: Item) => string;
   readonly hrefOf?: (item: Item) => string;
   readonly onAction?: (item: Item) => void;
-  readonly sort?: SortDescriptor;
-  readonly onSort?: (sort: SortDescriptor) => void;
-  readonly selected?: Selection;
-  readonly onSelect?: (selected: Selection) => void;
   readonly empty?: ReactNode;
 }
 
 /** A table with the keys of a grid (arrows, Home, End, letters). On a phone, each row is a card. For up to some hundred rows. */
 export function Table<Item extends { readonly id: string }>(props: TableProps<Item>) {
-  const { label, columns, items, nameOf, hrefOf, onAction, sort, onSort, selected, onSelect, empty } = props;
-  const is_selectable = selected !== undefined;
+  const { label, columns, items, nameOf, hrefOf, onAction, empty } = props;
   return (
     <div className="table-frame">
-      <AriaTable
-        aria-label={label}
-        className="table"
-        selectionMode={is_selectable ? 'multiple' : 'none'}
-        {...(selected && { selectedKeys: selected })}
-        {...(onSelect && { onSelectionChange: onSelect })}
-        {...(sort && { sortDescriptor: sort })}
-        {...(onSort && { onSortChange: onSort })}
-      >
+      <AriaTable aria-label={label} className="table">
         <TableHeader>
-          {is_selectable && (
-            <AriaColumn className="check-cell">
-              <Checkbox slot="selection" />
-            </AriaColumn>
-          )}
           {columns.map((column, index) => (
             <AriaColumn
               key={column.id}
               id={column.id}
               isRowHeader={index === 0}
-              allowsSorting={column.isSortable ?? false}
               className={column.isNumber ? 'number' : ''}
               textValue={column.label}
             >
-              {({ sortDirection }) => (
-                <span className={column.hideLabel ? 'visually-hidden' : 'row column-label'}>
-                  {column.label}
-                  {sortDirection && <Icon name="chevronDown" size={12} />}
-                </span>
-              )}
+              <span className={column.hideLabel ? 'visually-hidden' : ''}>{column.label}</span>
             </AriaColumn>
           ))}
         </TableHeader>
@@ -87,11 +58,6 @@ export function Table<Item extends { readonly id: string }>(props: TableProps<It
               {...(onAction && { onAction: () => onAction(item) })}
               className={hrefOf || onAction ? 'clickable' : ''}
             >
-              {is_selectable && (
-                <Cell className="check-cell">
-                  <Checkbox slot="selection" />
-                </Cell>
-              )}
               {columns.map((column) => {
                 const content = column.cell(item);
                 return (
