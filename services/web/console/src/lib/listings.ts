@@ -22,7 +22,8 @@ async function readAll(client: CatalogClient): Promise<Listing[]> {
   // A listing that moves to another page meanwhile is kept once.
   const byId = new Map(data.map((each) => [each.id, each]));
   for (let next = 2; next <= meta.pagination.total_pages; next += PAGES_AT_ONCE) {
-    const numbers = Array.from({ length: PAGES_AT_ONCE }, (_, n) => next + n);
+    const last = Math.min(next + PAGES_AT_ONCE - 1, meta.pagination.total_pages);
+    const numbers = Array.from({ length: last - next + 1 }, (_, n) => next + n);
     for (const { data } of await Promise.all(numbers.map((number) => pages.page(number))))
       for (const each of data) byId.set(each.id, each);
   }
@@ -30,10 +31,14 @@ async function readAll(client: CatalogClient): Promise<Listing[]> {
 }
 
 /** All listings of the store, public and private, as a tree. */
-export function useListings() {
+export function useListings({ isEnabled = true } = {}) {
   const { client } = useApi();
   const locale = useLocale();
-  const { data, error, refetch } = useQuery({ queryKey: LISTINGS_KEY, queryFn: () => readAll(client) });
+  const { data, error, refetch } = useQuery({
+    queryKey: LISTINGS_KEY,
+    enabled: isEnabled,
+    queryFn: () => readAll(client),
+  });
   const tree = useMemo(() => data && treeOf(data, locale), [data, locale]);
   return { tree, error, refetch };
 }

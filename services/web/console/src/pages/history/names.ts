@@ -1,6 +1,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import type { Change, Publication } from 'catalog-client';
 import { useApi } from '../../lib/api';
+import { useListings } from '../../lib/listings';
 
 /** Products that one request reads. */
 const IDS_MAX = 50;
@@ -24,10 +25,8 @@ export function useNames(changes: readonly Change[]) {
         (await client.publications.list({ ids: part, visibility: 'all', expand: ['variants'] }).page()).data,
     })),
   }).flatMap(({ data = [] }) => data);
-  const { data: listings = [] } = useQuery({
-    queryKey: ['listings', 'all'],
-    enabled: changes.some(({ changed }) => LISTING_FIELDS.some((field) => field in changed)),
-    queryFn: () => client.listings.list({ visibility: 'all' }).all(),
+  const { tree } = useListings({
+    isEnabled: changes.some(({ changed }) => LISTING_FIELDS.some((field) => field in changed)),
   });
   const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
   // The creation of a product that is deleted now has its currency, too.
@@ -39,7 +38,7 @@ export function useNames(changes: readonly Change[]) {
     ...products.map(({ id, price_currency }) => [id, price_currency] as const),
   ]);
   const names = new Map([
-    ...listings.map(({ id, name }) => [id, name] as const),
+    ...[...(tree?.byId.values() ?? [])].map(({ id, listing }) => [id, listing.name] as const),
     ...products.flatMap(variantNames),
   ]);
   return {
