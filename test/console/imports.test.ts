@@ -1,6 +1,6 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import type { CatalogClient } from '../../shared/client';
 import { useBrowser } from '../support/browser';
 import { openConsole } from '../support/console';
@@ -216,6 +216,20 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     await choose(page, `${LONG}.csv`, `Handle,Title,Variant Price,${LONG}\n`);
     await alert.getByText('has no rows after the header').waitFor();
     expect(await browser().look(page, 'import-failed')).toEqual([]);
+
+    await page.goto('/console/imports');
+    const sent = new Promise<Route>((resolve) => {
+      const hold = (route: Route) =>
+        route.request().method() === 'POST' ? resolve(route) : route.continue();
+      void page.route('**/api/imports*', hold);
+    });
+    await choose(page, 'lost.csv', 'Handle,Title\nmug,Mug\n');
+    const upload = await sent;
+    await page.getByRole('link', { name: 'Products' }).first().click();
+    await page.getByRole('heading', { name: 'Products', level: 1 }).waitFor();
+    await upload.fulfill({ status: 413 });
+    await page.getByText('lost.csv cannot be imported: ').waitFor();
+    browser().expectProblem('/api/imports');
   });
 
   test('go back out as JSON Lines, and as CSV for Excel', async () => {

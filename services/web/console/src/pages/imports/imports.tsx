@@ -1,6 +1,6 @@
 import { useMutation, useMutationState, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Import } from 'catalog-client';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { DropZone, FileTrigger, isFileDropItem } from 'react-aria-components';
 import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
@@ -8,7 +8,7 @@ import { messageOf } from '../../lib/errors';
 import { formatAgo, formatBytes, formatTime } from '../../lib/format';
 import { type Texts, useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
-import { Banner, EmptyState, ErrorState, Loading, ProgressBar } from '../../ui/feedback';
+import { Banner, EmptyState, ErrorState, Loading, ProgressBar, sayFailed } from '../../ui/feedback';
 import { Icon } from '../../ui/icon';
 import { Card, Page } from '../../ui/layout';
 import { Table } from '../../ui/table';
@@ -67,9 +67,23 @@ function UploadZone({ children }: { readonly children: ReactNode }) {
   const queries = useQueryClient();
   const [, navigate] = useLocation();
   const [refused, setRefused] = useState<readonly [name: string, reason: string]>();
+  // An upload goes on when the page is left.
+  const is_shown = useRef(true);
+  useEffect(() => {
+    is_shown.current = true;
+    return () => {
+      is_shown.current = false;
+    };
+  }, []);
   const { mutate } = useMutation({
     mutationKey: UPLOAD_KEY,
     mutationFn: ({ file, stop }: Upload) => client.imports.create(file, {}, { signal: stop.signal }),
+    onError: (error, { file, stop }) => {
+      if (stop.signal.aborted) return;
+      const reason = messageOf(error, t);
+      if (is_shown.current) setRefused([file.name, reason]);
+      else sayFailed(`${t.imports.refused(file.name)}: ${reason}`);
+    },
     onSettled: () => queries.invalidateQueries({ queryKey: ['imports'] }),
   });
   const [running] = useMutationState({
@@ -81,13 +95,7 @@ function UploadZone({ children }: { readonly children: ReactNode }) {
     const fault = await faultOf(file);
     if (fault) return setRefused([file.name, t.imports.faults[fault]]);
     const stop = new AbortController();
-    mutate(
-      { file, stop },
-      {
-        onSuccess: ({ id }) => navigate(`/imports/${id}`),
-        onError: (error) => !stop.signal.aborted && setRefused([file.name, messageOf(error, t)]),
-      },
-    );
+    mutate({ file, stop }, { onSuccess: ({ id }) => navigate(`/imports/${id}`) });
   };
   return (
     <DropZone
