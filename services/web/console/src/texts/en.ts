@@ -156,7 +156,7 @@ export const en = {
       private: 'Private',
       scheduled: 'Scheduled',
       soldOut: 'Sold out',
-      discount: 'Reduced',
+      discount: 'On sale',
       deleted: 'Deleted',
     },
     saveView: 'Save view',
@@ -191,7 +191,7 @@ export const en = {
     },
     flags: {
       in_stock: { true: 'In stock', false: 'Sold out' },
-      has_discount: { true: 'Reduced', false: 'Not reduced' },
+      has_discount: { true: 'On sale', false: 'Not on sale' },
       has_media: { true: 'With pictures', false: 'Without picture' },
       has_price: { true: 'With a price', false: 'Without price' },
       scheduled: { true: 'Scheduled', false: 'Not scheduled' },
@@ -706,7 +706,7 @@ export const en = {
       tooLarge: 'The file is larger than 50 MB. Divide it, or ask the operator to import it.',
       empty: 'The file is empty.',
       workbook:
-        'This is a workbook. In your spreadsheet, save the sheet as “CSV UTF-8”, and choose that file.',
+        'This is an Excel workbook (.xlsx). In your spreadsheet, save the sheet as “CSV UTF-8”, and choose that file.',
       encoding:
         'The file is not UTF-8 text. In your spreadsheet, save it as “CSV UTF-8”, and choose that file.',
       unreadable: 'The browser cannot read the file. Is it a folder, or was it moved?',
