@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core';
 import type { CatalogClient, Review } from '../../shared/client';
 import { useBrowser } from '../support/browser';
 import { openConsole } from '../support/console';
@@ -82,5 +83,32 @@ describeWithProgram('chromium', 'the reviews of a merchant', () => {
     await item('Ana').getByText('Wonderful').waitFor();
     await item('Ana').getByText('Verified purchase').waitFor();
     await statusesBecome({ Ana: 'pending' });
+
+    const refuse = (route: Route) => route.fulfill({ status: 403, json: {} });
+    const idOf = async (name: string) =>
+      (await client.reviews.list({ status: 'all' }).all()).find(({ author_name }) => author_name === name)
+        ?.id;
+    for (const name of ['Bot 2', 'Bot']) await item(name).getByRole('checkbox').press('Space');
+    // The second deletion fails, and then the first attempt to undo the first one.
+    await page.route(`**/api/review/${await idOf('Bot')}*`, refuse, { times: 1 });
+    await page.route(`**/api/publication/${id}/reviews*`, refuse, { times: 1 });
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('tab', { name: 'All 4' }).waitFor();
+    await item('Bot').waitFor();
+    await undo.click();
+    await waitFor(() => browser().problems.length === 2, { what: 'both refusals' });
+    await undo.click();
+    await page.getByRole('tab', { name: 'All 5' }).waitFor();
+    await statusesBecome({ 'Bot 2': 'rejected' });
+    browser().expectProblem('403');
+
+    await client.publications.delete(id);
+    await page.reload();
+    await item('Ana').getByText('Deleted product').waitFor();
+    await item('Ana').getByRole('button', { name: 'Actions for the review by Ana' }).click();
+    await page.getByRole('menuitem', { name: 'Delete' }).click();
+    const question = page.getByRole('dialog', { name: 'Delete the review?' });
+    await question.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('tab', { name: 'All 4' }).waitFor();
   });
 });

@@ -688,6 +688,8 @@ export const en = {
       published: (count: number) => plural(count, 'Published the review', 'Published # reviews'),
       rejected: (count: number) => plural(count, 'Rejected the review', 'Rejected # reviews'),
     },
+    deleteTitle: (count: number) => plural(count, 'Delete the review?', 'Delete # reviews?'),
+    deleteNote: 'Reviews of deleted products cannot be restored. This cannot be undone.',
     deleted: (count: number) => plural(count, 'Deleted the review', 'Deleted # reviews'),
   },
 

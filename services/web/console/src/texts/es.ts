@@ -678,7 +678,7 @@ export const es: Texts = {
       ['J', 'K', 'mover'],
       ['P', 'publicar'],
       ['R', 'rechazar'],
-      ['X', 'elegir'],
+      ['X', 'seleccionar'],
       ['U', 'deshacer'],
     ],
     publish: 'Publicar',
@@ -697,6 +697,8 @@ export const es: Texts = {
       published: (count) => plural(count, 'La reseña se publicó', 'Se publicaron # reseñas'),
       rejected: (count) => plural(count, 'La reseña se rechazó', 'Se rechazaron # reseñas'),
     },
+    deleteTitle: (count) => plural(count, '¿Eliminar la reseña?', '¿Eliminar # reseñas?'),
+    deleteNote: 'Las reseñas de productos eliminados no se pueden restaurar. Esto no se puede deshacer.',
     deleted: (count) => plural(count, 'La reseña se eliminó', 'Se eliminaron # reseñas'),
   },
 

@@ -22,12 +22,13 @@ export function useReviewActions() {
 
   /**
    * Changes the lists that are shown, then sends the requests after those of earlier decisions. Lists are read again when no
-   * decision is on its way.
+   * decision is on its way. A failure is said, and ends the requests. Returns how many of them succeeded.
    */
   async function run(
     next: (shown: Review, list: string) => Review | undefined,
     requests: readonly (() => Promise<unknown>)[],
-  ): Promise<boolean> {
+  ): Promise<number> {
+    let done = 0;
     running.current++;
     await queries.cancelQueries({ queryKey: ['reviews'] });
     for (const [key] of queries.getQueriesData({ queryKey: ['reviews', 'list'] }))
@@ -37,32 +38,42 @@ export function useReviewActions() {
         return lists && { ...lists, pages: lists.pages.map((page) => ({ ...page, data: shown(page) })) };
       });
     const sent = last.current.then(async () => {
-      for (const request of requests) await request();
+      for (const request of requests) {
+        await request();
+        done++;
+      }
     });
     last.current = sent.catch(() => {});
     try {
       await sent;
-      return true;
     } catch (error) {
       sayFailed(messageOf(error, t));
-      return false;
-    } finally {
-      running.current--;
-      if (running.current === 0) void queries.invalidateQueries({ queryKey: ['reviews'] });
     }
+    running.current--;
+    if (running.current === 0) void queries.invalidateQueries({ queryKey: ['reviews'] });
+    return done;
   }
 
-  function tell(text: string, undo: () => Promise<unknown>): void {
+  /** `undo` returns how many of the reviews are as before. The others can be undone again. */
+  function tell(
+    textOf: (count: number) => string,
+    reviews: readonly Review[],
+    undo: (reviews: readonly Review[]) => Promise<number>,
+  ): void {
+    if (reviews.length === 0) return;
     const once = async () => {
       undos.current = undos.current.filter((each) => each !== once);
-      await undo();
+      const done = await undo(reviews);
+      tell(textOf, reviews.slice(done), undo);
     };
     undos.current.push(once);
-    say(text, once, 'reviews');
+    say(textOf(reviews.length), once, 'reviews');
   }
 
-  const set = (statuses: ReadonlyMap<string, Status>) =>
-    run(
+  /** Writes the status that `statusOf` returns for each review. */
+  const set = (reviews: readonly Review[], statusOf: (review: Review) => Status) => {
+    const statuses = new Map(reviews.map((each) => [each.id, statusOf(each)]));
+    return run(
       (review, list) => {
         const status = statuses.get(review.id);
         if (!status) return review;
@@ -74,19 +85,21 @@ export function useReviewActions() {
             client.reviews.update(id, { status }),
       ),
     );
+  };
 
   async function decide(reviews: readonly Review[], status: Status): Promise<void> {
     const changed = reviews.filter((each) => each.status !== status);
-    if (changed.length === 0) return;
-    const before = new Map(changed.map(({ id, status }) => [id, status!]));
-    if (await set(new Map(changed.map(({ id }) => [id, status]))))
-      tell(t.reviews.decided[status](changed.length), () => set(before));
+    const done = await set(changed, () => status);
+    tell(t.reviews.decided[status], changed.slice(0, done), (left) => set(left, (each) => each.status!));
   }
 
-  /** The undo writes the same reviews again, because the interface does not restore them. */
-  async function remove(reviews: readonly Review[]): Promise<void> {
+  /**
+   * The undo writes the same reviews again, because the interface does not restore them. It does not take reviews of a deleted
+   * product, so without `has_undo` the deletion is final.
+   */
+  async function remove(reviews: readonly Review[], has_undo: boolean): Promise<void> {
     const ids = new Set(reviews.map(({ id }) => id));
-    const is_done = await run(
+    const done = await run(
       (review) => (ids.has(review.id) ? undefined : review),
       reviews.map(
         ({ id }) =>
@@ -94,13 +107,20 @@ export function useReviewActions() {
             client.reviews.delete(id),
       ),
     );
-    const createAgain = reviews.map((review) => () => {
-      const { publication_id, rating, author_name, title, body, verified, created_at, status } = review;
-      const fields = { rating, author_name, title, body, verified_purchase: verified, created_at, status };
-      return client.reviews.create(publication_id, fields);
-    });
-    if (is_done) tell(t.reviews.deleted(reviews.length), () => run((review) => review, createAgain));
+    const deleted = reviews.slice(0, done);
+    if (has_undo) tell(t.reviews.deleted, deleted, createAgain);
+    else if (done > 0) say(t.reviews.deleted(done));
   }
+
+  const createAgain = (reviews: readonly Review[]) =>
+    run(
+      (review) => review,
+      reviews.map((review) => () => {
+        const { publication_id, rating, author_name, title, body, verified, created_at, status } = review;
+        const fields = { rating, author_name, title, body, verified_purchase: verified, created_at, status };
+        return client.reviews.create(publication_id, fields);
+      }),
+    );
 
   const undo = () => undos.current.at(-1)?.();
 

@@ -10,7 +10,7 @@ import { Badge, EmptyState, ErrorState, Loading } from '../../ui/feedback';
 import { Checkbox } from '../../ui/fields';
 import { Card, Page, Tabs } from '../../ui/layout';
 import { LoadMore } from '../../ui/load-more';
-import { Menu } from '../../ui/overlay';
+import { Confirm, Menu } from '../../ui/overlay';
 import { Thumb } from '../../ui/thumb';
 import { type Status, useReviewActions } from './actions';
 import './reviews.css';
@@ -82,12 +82,13 @@ function Reviews({ tab }: { readonly tab: Tab }) {
   const products = new Map(data?.pages.flatMap((page) => page.products.map((each) => [each.id, each])));
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [current, setCurrent] = useState<string>();
+  const [asked, setAsked] = useState<readonly Review[]>();
   const chosen = reviews.filter(({ id }) => selected.has(id));
 
   const focusOn = (id: string | undefined) => {
     setCurrent(id);
-    // A review that a decision moves away takes the focus along.
-    setTimeout(() => id && document.getElementById(id)?.focus());
+    // Now, because a review that a decision moves away would take the focus along.
+    if (id) document.getElementById(id)?.focus();
   };
   const next = (step: number) => {
     const index = reviews.findIndex(({ id }) => id === current);
@@ -99,6 +100,11 @@ function Reviews({ tab }: { readonly tab: Tab }) {
       focusOn((reviews[index + 1] ?? reviews[index - 1])?.id);
     }
     void decide([each], status);
+  };
+  /** Asks before the deletion of reviews of deleted products, because these reviews cannot be written again. */
+  const removeOrAsk = (all: readonly Review[]) => {
+    if (all.every((each) => products.has(each.publication_id))) void remove(all, true);
+    else setAsked(all);
   };
   const toggle = (id: string) => {
     const changed = new Set(selected);
@@ -156,7 +162,7 @@ function Reviews({ tab }: { readonly tab: Tab }) {
             <>
               <Button onPress={bulk((all) => decide(all, 'published'))}>{t.reviews.publish}</Button>
               <Button onPress={bulk((all) => decide(all, 'rejected'))}>{t.reviews.reject}</Button>
-              <Button kind="danger" onPress={bulk(remove)}>
+              <Button kind="danger" onPress={bulk(removeOrAsk)}>
                 {t.common.delete}
               </Button>
             </>
@@ -178,12 +184,26 @@ function Reviews({ tab }: { readonly tab: Tab }) {
               onFocus={() => setCurrent(review.id)}
               onToggle={() => toggle(review.id)}
               onDecide={(status) => decideOn(review, status)}
-              onRemove={() => void remove([review])}
+              onRemove={() => removeOrAsk([review])}
             />
           ))}
         </ul>
         {hasNextPage && <LoadMore onReach={() => !isFetchingNextPage && fetchNextPage()} />}
       </Card>
+      {asked && (
+        <Confirm
+          title={t.reviews.deleteTitle(asked.length)}
+          action={t.common.delete}
+          isOpen
+          onClose={() => setAsked(undefined)}
+          onConfirm={() => {
+            setAsked(undefined);
+            void remove(asked, false);
+          }}
+        >
+          <p>{t.reviews.deleteNote}</p>
+        </Confirm>
+      )}
     </>
   );
 }
