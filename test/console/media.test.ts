@@ -91,8 +91,19 @@ describeWithProgram('chromium', 'the media of a merchant', () => {
     const downloading = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Download' }).click();
     expect((await downloading).url()).toBe(address);
+    await client.media.update(used, { alt: 'Leaves' });
+    await page.getByRole('button', { name: 'Theirs: Leaves' }).waitFor();
+    await page.getByRole('button', { name: 'Mine: 緑茶の葉' }).click();
+    // What is typed during the save is kept.
+    const saving = page.waitForRequest((request) => request.method() === 'PATCH');
+    await page.route(`**/api/media/${used}*`, async (route) => {
+      if (route.request().method() === 'PATCH') await typed;
+      await route.continue();
+    });
+    const typed = saving.then(() => page.getByRole('textbox', { name: 'Alternative text' }).fill('お茶'));
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
+    await expect(page.getByRole('textbox', { name: 'Alternative text' }).inputValue()).resolves.toBe('お茶');
     expect(await client.media.get(used)).toMatchObject({
       alt: '緑茶の葉',
       focal_point: { x: 0.26, y: 0.25 },

@@ -634,6 +634,7 @@ export const en = {
     altHint: 'What the picture shows, for people who cannot see it, and for search engines.',
     noAlt: 'No alt text',
     focalPoint: (x: number, y: number) => `Focal point: ${x} % from the left, ${y} % from the top`,
+    focalName: 'Focal point',
     focalHint: 'Click what must stay in sight when the picture is cropped.',
     focalReset: 'Back to the centre',
     uses: 'Where it is used',
@@ -647,9 +648,11 @@ export const en = {
     copied: 'Copied the address',
     download: 'Download',
     deleteTitle: (count: number) => plural(count, 'Delete the picture?', 'Delete # pictures?'),
-    deleteUnused: 'It is used nowhere. This cannot be undone.',
-    deleteUsed: (count: number) =>
-      `${plural(count, 'It disappears from this page', 'It disappears from these # pages')}. This cannot be undone.`,
+    deleteUnused: (count: number) =>
+      `${plural(count, 'It is used nowhere', 'They are used nowhere')}. This cannot be undone.`,
+    /** `places`: the products and listings that show them. */
+    deleteUsed: (count: number, places: number) =>
+      `${plural(count, 'It disappears', 'They disappear')} from ${plural(places, '# product or listing', '# products and listings')}. This cannot be undone.`,
     deleted: (count: number) => plural(count, 'Deleted the picture', 'Deleted # pictures'),
   },
 

@@ -636,13 +636,14 @@ export const es: Texts = {
       unused: 'Todas las imágenes están en uso',
     },
     emptyHint: 'Suelta imágenes aquí o súbelas. JPEG, PNG, WebP, GIF y AVIF de hasta 10 MB.',
-    selected: (count) => plural(count, '# elegida', '# elegidas'),
-    selectAll: 'Elegir todas las que se ven',
+    selected: (count) => plural(count, '# seleccionada', '# seleccionadas'),
+    selectAll: 'Seleccionar todas las que se ven',
     clear: 'Quitar la selección',
     alt: 'Texto alternativo',
     altHint: 'Lo que muestra la imagen, para quien no puede verla y para los buscadores.',
     noAlt: 'Sin texto alt.',
     focalPoint: (x, y) => `Punto focal: ${x} % desde la izquierda, ${y} % desde arriba`,
+    focalName: 'Punto focal',
     focalHint: 'Haz clic en lo que debe quedar a la vista cuando la imagen se recorta.',
     focalReset: 'Volver al centro',
     uses: 'Dónde se usa',
@@ -656,9 +657,10 @@ export const es: Texts = {
     copied: 'Dirección copiada',
     download: 'Descargar',
     deleteTitle: (count) => plural(count, '¿Eliminar la imagen?', '¿Eliminar # imágenes?'),
-    deleteUnused: 'No se usa en ninguna parte. Esto no se puede deshacer.',
-    deleteUsed: (count) =>
-      `${plural(count, 'Desaparece de esta página', 'Desaparece de estas # páginas')}. Esto no se puede deshacer.`,
+    deleteUnused: (count) =>
+      `${plural(count, 'No se usa', 'No se usan')} en ninguna parte. Esto no se puede deshacer.`,
+    deleteUsed: (count, places) =>
+      `${plural(count, 'Desaparece', 'Desaparecen')} de ${plural(places, '# producto o listado', '# productos y listados')}. Esto no se puede deshacer.`,
     deleted: (count) => plural(count, 'La imagen se eliminó', 'Se eliminaron # imágenes'),
   },
 

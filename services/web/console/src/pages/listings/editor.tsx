@@ -1,9 +1,10 @@
 import { useState } from 'react';
+import { shortened } from '../../lib/change-words';
 import { formatTime } from '../../lib/format';
 import { pathText, useListings } from '../../lib/listings';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
-import { Banner } from '../../ui/feedback';
+import { Conflicts } from '../../ui/conflicts';
 import { DateTimeField, Select, TextField } from '../../ui/fields';
 import { Card } from '../../ui/layout';
 import type { Fields } from './fields';
@@ -142,8 +143,7 @@ export function SearchEngines({ editor }: PartProps) {
   );
 }
 
-/** The fields that were changed here and by somebody else. Each waits for a decision. */
-export function Conflicts({ editor }: PartProps) {
+export function ListingConflicts({ editor }: PartProps) {
   const t = useTexts();
   const locale = useLocale();
   const { tree } = useListings();
@@ -154,22 +154,7 @@ export function Conflicts({ editor }: PartProps) {
     if (field === 'default_sort_mode') return t.listings.sortModes[value as Fields['default_sort_mode']];
     if (field === 'publish_at' || field === 'unpublish_at') return formatTime(String(value), locale);
     const parent = field === 'parent_id' && tree?.byId.get(String(value));
-    return parent ? pathText(parent) : String(value);
+    return parent ? pathText(parent) : shortened(String(value));
   };
-  return (
-    <Banner tone="warn" title={t.product.conflict}>
-      <p>{t.product.conflictNote}</p>
-      <ul className="list stack tight">
-        {editor.conflicts.map(({ field, mine, theirs }) => (
-          <li key={field} className="row" aria-label={t.listings.fieldNames[field]}>
-            <strong>{t.listings.fieldNames[field]}</strong>
-            <Button onPress={() => editor.keepMine(field)}>{t.product.keepMine(words(field, mine))}</Button>
-            <Button onPress={() => editor.takeTheirs(field)}>
-              {t.product.takeTheirs(words(field, theirs))}
-            </Button>
-          </li>
-        ))}
-      </ul>
-    </Banner>
-  );
+  return <Conflicts draft={editor} labelOf={(field) => t.listings.fieldNames[field]} wordsOf={words} />;
 }

@@ -10,7 +10,7 @@ import { Columns, Page } from '../../ui/layout';
 import { Menu } from '../../ui/overlay';
 import { SaveBar } from '../../ui/save-bar';
 import { useListingActions } from './actions';
-import { Conflicts, Placement, SearchEngines, Texts, Visibility } from './editor';
+import { ListingConflicts, Placement, SearchEngines, Texts, Visibility } from './editor';
 import { ListingPictures } from './pictures';
 import { ListingProducts } from './products';
 import { type SavedListing, useEditor } from './use-editor';
@@ -63,25 +63,28 @@ function Editor({ listing, parent_id }: EditorProps) {
       }
       actions={listing && <Actions listing={listing} />}
     >
-      {conflicts.length > 0 && <Conflicts editor={editor} />}
-      <Columns
-        side={
-          <>
-            <Visibility editor={editor} />
-            <Placement editor={editor} listing={listing} />
-            <SearchEngines editor={editor} />
-          </>
-        }
-      >
-        <Texts editor={editor} />
-        <ListingPictures
-          ids={values.media_ids}
-          known={listing?.media.data ?? []}
-          fault={editor.faults.media_ids}
-          onChange={(next) => editor.change((now) => ({ media_ids: next(now.media_ids) }))}
-        />
-        {listing && <ListingProducts listing={listing} />}
-      </Columns>
+      <ListingConflicts editor={editor} />
+      {/* What is typed while a new listing is created would belong to no listing. */}
+      <div inert={is_pending && !listing}>
+        <Columns
+          side={
+            <>
+              <Visibility editor={editor} />
+              <Placement editor={editor} listing={listing} />
+              <SearchEngines editor={editor} />
+            </>
+          }
+        >
+          <Texts editor={editor} />
+          <ListingPictures
+            ids={values.media_ids}
+            known={listing?.media.data ?? []}
+            fault={editor.faults.media_ids}
+            onChange={(next) => editor.change((now) => ({ media_ids: next(now.media_ids) }))}
+          />
+          {listing && <ListingProducts listing={listing} />}
+        </Columns>
+      </div>
       <SaveBar
         isChanged={is_changed && may('write:listings')}
         isPending={is_pending}

@@ -58,10 +58,10 @@ export function DeleteMedia({ media, onClose, onDeleted }: DeleteMediaProps) {
     >
       {error && <ErrorState error={error} onRetry={refetch} />}
       {!uses && !error && <Loading lines={2} />}
-      {uses?.length === 0 && <p>{t.media.deleteUnused}</p>}
+      {uses?.length === 0 && <p>{t.media.deleteUnused(ids.length)}</p>}
       {uses && uses.length > 0 && (
         <div>
-          <p>{t.media.deleteUsed(uses.length)}</p>
+          <p>{t.media.deleteUsed(ids.length, uses.length)}</p>
           <ul className="media-uses">
             {uses.slice(0, NAMED_MAX).map(({ id, title }) => (
               <li key={id} dir="auto">

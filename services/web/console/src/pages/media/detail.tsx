@@ -3,11 +3,13 @@ import type { Media } from 'catalog-client';
 import { type KeyboardEvent, type MouseEvent, useState } from 'react';
 import { Link } from 'wouter';
 import { useApi } from '../../lib/api';
+import { shortened } from '../../lib/change-words';
 import { useDraft } from '../../lib/draft';
 import { fieldErrorsOf, messageOf } from '../../lib/errors';
 import { formatBytes, formatNumber, formatTime } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, LinkButton } from '../../ui/button';
+import { Conflicts } from '../../ui/conflicts';
 import { Badge, Loading, say, sayFailed } from '../../ui/feedback';
 import { TextField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
@@ -36,7 +38,8 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
   const t = useTexts();
   const { client, may } = useApi();
   const queries = useQueryClient();
-  const { values, changed, is_changed, change, discard } = useDraft(`media/${media.id}`, fieldsOf(media));
+  const draft = useDraft(`media/${media.id}`, fieldsOf(media));
+  const { values, is_changed, conflicts, change } = draft;
   const [is_pending, setPending] = useState(false);
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
   const may_write = may('write:media');
@@ -44,19 +47,34 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
     await client.media.update(media.id, fields);
     await queries.invalidateQueries({ queryKey: ['media'] });
   };
+  /** Saves what was changed, unless somebody else has changed one of these fields meanwhile. */
+  const saveChanged = async () => {
+    const now = await client.media.get(media.id);
+    const before = fieldsOf(now);
+    const { changed, conflicts } = draft.read(before);
+    if (conflicts.length > 0) return queries.invalidateQueries({ queryKey: ['media'] });
+    await write(changed);
+    draft.settle(changed, { ...before, ...changed });
+    const names = Object.keys(changed) as (keyof Fields)[];
+    say(t.common.saved, () => write(Object.fromEntries(names.map((name) => [name, before[name]]))));
+  };
   const save = async () => {
     setPending(true);
     setFaults({});
-    const before = fieldsOf(media);
     try {
-      await write(changed);
-      discard();
-      say(t.common.saved, () => write(before));
+      await saveChanged();
     } catch (error) {
       setFaults(fieldErrorsOf(error, t));
       sayFailed(messageOf(error, t));
     }
     setPending(false);
+  };
+  const labels = { alt: t.media.alt, focal_point: t.media.focalName };
+  const words = (value: unknown): string => {
+    if (value === null) return t.common.none;
+    if (typeof value === 'string') return shortened(value);
+    const { x, y } = value as Point;
+    return t.media.focalPoint(Math.round(x * 100), Math.round(y * 100));
   };
   const copy = () =>
     navigator.clipboard.writeText(media.url!).then(
@@ -77,7 +95,7 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
             </Button>
             <span className="media-footer-space" />
             {is_changed && (
-              <Button onPress={discard} isDisabled={is_pending}>
+              <Button onPress={draft.discard} isDisabled={is_pending}>
                 {t.common.discard}
               </Button>
             )}
@@ -85,7 +103,7 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
               kind="primary"
               onPress={() => void save()}
               isPending={is_pending}
-              isDisabled={!is_changed}
+              isDisabled={!is_changed || conflicts.length > 0}
             >
               {t.common.save}
             </Button>
@@ -93,6 +111,9 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
         )
       }
     >
+      {!is_pending && (
+        <Conflicts draft={draft} labelOf={(field) => labels[field]} wordsOf={(_, value) => words(value)} />
+      )}
       <div className="media-detail">
         <div className="stack">
           {media.status === 'failed' && <Badge tone="bad">{t.media.failed}</Badge>}

@@ -6,7 +6,7 @@ import { shortened } from '../../lib/change-words';
 import { useDraft } from '../../lib/draft';
 import { fieldErrorsOf, messageOf } from '../../lib/errors';
 import { useLocale, useTexts } from '../../texts/texts';
-import { Button } from '../../ui/button';
+import { Conflicts } from '../../ui/conflicts';
 import { Badge, Banner, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
 import { Select, Switch, TextField } from '../../ui/fields';
 import { Card, Columns, Facts, Page } from '../../ui/layout';
@@ -72,7 +72,7 @@ function Editor({ store }: { readonly store: Store }) {
   const { client, may } = useApi();
   const queries = useQueryClient();
   const draft = useDraft('store', fieldsOf(store));
-  const { values, conflicts } = draft;
+  const { values } = draft;
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
   const save = useMutation({
     mutationFn: async () => {
@@ -111,21 +111,12 @@ function Editor({ store }: { readonly store: Store }) {
       state={store.status !== 'active' && <Badge tone="warn">{t.store.statuses[store.status]}</Badge>}
     >
       {is_disabled && <Banner>{t.store.readOnly}</Banner>}
-      {conflicts.length > 0 && !save.isPending && (
-        <Banner tone="warn" title={t.product.conflict}>
-          <p>{t.product.conflictNote}</p>
-          {conflicts.map(({ field, mine, theirs }) => (
-            <div key={field} className="row store-conflict">
-              <strong>{t.store.fields[field as keyof Fields]}</strong>
-              <Button onPress={() => draft.keepMine(field as keyof Fields)}>
-                {t.product.keepMine(shown(mine))}
-              </Button>
-              <Button onPress={() => draft.takeTheirs(field as keyof Fields)}>
-                {t.product.takeTheirs(shown(theirs))}
-              </Button>
-            </div>
-          ))}
-        </Banner>
+      {!save.isPending && (
+        <Conflicts
+          draft={draft}
+          labelOf={(field) => t.store.fields[field]}
+          wordsOf={(_, value) => shown(value)}
+        />
       )}
       <Columns
         side={
