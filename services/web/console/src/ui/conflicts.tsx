@@ -1,18 +1,23 @@
-import type { useDraft } from '../lib/draft';
+import type { Conflict } from '../lib/draft';
 import { useTexts } from '../texts/texts';
 import { Button } from './button';
 import { Banner } from './feedback';
 import './conflicts.css';
 
 interface ConflictsProps<Fields extends object> {
-  readonly draft: Pick<ReturnType<typeof useDraft<Fields>>, 'conflicts' | 'keepMine' | 'takeTheirs'>;
+  /** Of `useDraft`. */
+  readonly draft: {
+    readonly conflicts: readonly Conflict<Fields>[];
+    readonly keepMine: (field: keyof Fields) => void;
+    readonly takeTheirs: (field: keyof Fields) => void;
+  };
   readonly labelOf: (field: keyof Fields & string) => string;
   /** Returns a value as a short text. */
   readonly wordsOf: (field: keyof Fields & string, value: unknown) => string;
 }
 
 /** The fields that were changed here and by somebody else. Each waits for a decision. Shows nothing if there are none. */
-export function Conflicts<Fields extends object>({ draft, labelOf, wordsOf }: ConflictsProps<Fields>) {
+export function ConflictBanner<Fields extends object>({ draft, labelOf, wordsOf }: ConflictsProps<Fields>) {
   const t = useTexts();
   if (draft.conflicts.length === 0) return null;
   return (

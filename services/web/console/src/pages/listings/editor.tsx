@@ -4,7 +4,7 @@ import { formatTime } from '../../lib/format';
 import { pathText, useListings } from '../../lib/listings';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
-import { Conflicts } from '../../ui/conflicts';
+import { ConflictBanner } from '../../ui/conflicts';
 import { DateTimeField, Select, TextField } from '../../ui/fields';
 import { Card } from '../../ui/layout';
 import type { Fields } from './fields';
@@ -156,5 +156,5 @@ export function ListingConflicts({ editor }: PartProps) {
     const parent = field === 'parent_id' && tree?.byId.get(String(value));
     return parent ? pathText(parent) : shortened(String(value));
   };
-  return <Conflicts draft={editor} labelOf={(field) => t.listings.fieldNames[field]} wordsOf={words} />;
+  return <ConflictBanner draft={editor} labelOf={(field) => t.listings.fieldNames[field]} wordsOf={words} />;
 }

@@ -9,7 +9,7 @@ import { fieldErrorsOf, messageOf } from '../../lib/errors';
 import { formatBytes, formatNumber, formatTime } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, LinkButton } from '../../ui/button';
-import { Conflicts } from '../../ui/conflicts';
+import { ConflictBanner } from '../../ui/conflicts';
 import { Badge, Loading, say, sayFailed } from '../../ui/feedback';
 import { TextField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
@@ -112,7 +112,11 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
       }
     >
       {!is_pending && (
-        <Conflicts draft={draft} labelOf={(field) => labels[field]} wordsOf={(_, value) => words(value)} />
+        <ConflictBanner
+          draft={draft}
+          labelOf={(field) => labels[field]}
+          wordsOf={(_, value) => words(value)}
+        />
       )}
       <div className="media-detail">
         <div className="stack">

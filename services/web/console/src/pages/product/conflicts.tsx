@@ -2,8 +2,7 @@ import type { Conflict } from '../../lib/draft';
 import { formatMoney, formatTime } from '../../lib/format';
 import { type ListingTree, pathText, useListings } from '../../lib/listings';
 import { type Texts, useLocale, useTexts } from '../../texts/texts';
-import { Button } from '../../ui/button';
-import { Banner } from '../../ui/feedback';
+import { ConflictBanner } from '../../ui/conflicts';
 import { useEditing } from './editing';
 import type { Fields } from './fields';
 import { type DraftOption, type Row, rowName, usedOptions } from './matrix';
@@ -24,18 +23,11 @@ export function Conflicts({ conflicts, onMine, onTheirs }: ConflictsProps) {
   const shown = (field: string, value: unknown): string =>
     wordsFor(field, value, { t, locale, values, nameOf: (id) => listingName(tree, id) });
   return (
-    <Banner tone="warn" title={t.product.conflict}>
-      <p>{t.product.conflictNote}</p>
-      <ul className="list stack tight">
-        {conflicts.map(({ field, mine, theirs }) => (
-          <li key={field} className="conflict" aria-label={fieldLabel(field, values, t)}>
-            <strong>{fieldLabel(field, values, t)}</strong>
-            <Button onPress={() => onMine(field)}>{t.product.keepMine(shown(field, mine))}</Button>
-            <Button onPress={() => onTheirs(field)}>{t.product.takeTheirs(shown(field, theirs))}</Button>
-          </li>
-        ))}
-      </ul>
-    </Banner>
+    <ConflictBanner
+      draft={{ conflicts, keepMine: onMine, takeTheirs: onTheirs }}
+      labelOf={(field) => fieldLabel(field, values, t)}
+      wordsOf={shown}
+    />
   );
 }
 

@@ -6,7 +6,7 @@ import { shortened } from '../../lib/change-words';
 import { useDraft } from '../../lib/draft';
 import { fieldErrorsOf, messageOf } from '../../lib/errors';
 import { useLocale, useTexts } from '../../texts/texts';
-import { Conflicts } from '../../ui/conflicts';
+import { ConflictBanner } from '../../ui/conflicts';
 import { Badge, Banner, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
 import { Select, Switch, TextField } from '../../ui/fields';
 import { Card, Columns, Facts, Page } from '../../ui/layout';
@@ -112,7 +112,7 @@ function Editor({ store }: { readonly store: Store }) {
     >
       {is_disabled && <Banner>{t.store.readOnly}</Banner>}
       {!save.isPending && (
-        <Conflicts
+        <ConflictBanner
           draft={draft}
           labelOf={(field) => t.store.fields[field]}
           wordsOf={(_, value) => shown(value)}
