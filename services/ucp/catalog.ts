@@ -362,9 +362,9 @@ interface Input {
   readonly name: string;
 }
 
-/** Whether a variant has this id, SKU or barcode. */
-const isNamed = ({ id, sku, barcodes }: UcpVariant, name: string): boolean =>
-  [id, sku, barcodes?.[0]?.value].includes(name);
+/** Whether the input is the id, the SKU, the barcode or the address of the variant. */
+const isNamed = (variant: UcpVariant, { id, name }: Input): boolean =>
+  [variant.id, variant.sku, variant.barcodes?.[0]?.value].includes(name) || variant.url === id;
 
 /**
  * Returns the product with the variants that the inputs name. For an input that names the product, this is its most relevant
@@ -372,27 +372,25 @@ const isNamed = ({ id, sku, barcodes }: UcpVariant, name: string): boolean =>
  */
 async function lookedUp(
   visit: Visit,
-  found: Source,
+  first: Source,
   inputs: readonly Input[],
   { filters, currency }: Applied,
 ) {
-  if (!matchesProduct(found, filters)) return [];
+  if (!matchesProduct(first, filters)) return [];
   const namesProduct = ({ name }: Input): boolean =>
-    [found.publication.id, found.publication.handle].includes(name);
-  const source = inputs.every(namesProduct) ? found : await withAllVariants(visit, found);
+    [first.publication.id, first.publication.handle].includes(name);
+  const source = inputs.every(namesProduct) ? first : await withAllVariants(visit, first);
   const { all, show } = present(source);
   const selected = byRelevance(all.filter((variant) => matchesVariant(variant, filters, currency)));
-  const matches = inputs.flatMap(({ id, name }) => {
-    const exact = all.filter((variant) => isNamed(variant, name));
-    const match = exact.length > 0 ? 'exact' : 'featured';
-    return (exact.length > 0 ? exact : selected.slice(0, 1)).map((variant) => ({
-      variant,
-      input: { id, match },
-    }));
-  });
+  const matchOf = (variant: UcpVariant, input: Input): string | undefined => {
+    if (isNamed(variant, input)) return 'exact';
+    const is_featured = variant === selected[0] && !all.some((each) => isNamed(each, input));
+    return is_featured ? 'featured' : undefined;
+  };
   const shown = selected.flatMap((variant) => {
-    const own = matches.filter((match) => match.variant === variant).map(({ input }) => input);
-    return own.length > 0 ? [{ ...variant, inputs: own }] : [];
+    const found = inputs.map((input) => ({ id: input.id, match: matchOf(variant, input) }));
+    const matches = found.filter(({ match }) => match !== undefined);
+    return matches.length > 0 ? [{ ...variant, inputs: matches }] : [];
   });
   return shown.length > 0 ? [show(shown)] : [];
 }
@@ -409,7 +407,7 @@ async function getProduct(visit: Visit, request: ProductRequest) {
   }
   const source = await withAllVariants(visit, first);
   const { all, show } = present(source);
-  const requested = all.find((variant) => isNamed(variant, name));
+  const requested = all.find((variant) => isNamed(variant, { id: request.id, name }));
   const selected = selectionOf(all, requested, request);
   const { filters, currency } = applied;
   const candidates = matchesProduct(source, filters)

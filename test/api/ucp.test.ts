@@ -240,6 +240,9 @@ describe('an agent', () => {
       availability: { available: true, status: 'in_stock' },
     });
 
+    const [first] = (await search({ query: 'shirts red l' })).products[0].variants;
+    expect(first.title).toBe('Red / L');
+
     const detail = await getProduct({ id: variant.id });
     expect(detail.product.selected).toEqual(variant.options);
     expect(detail.product.variants.map(({ id }: Body) => id)).toEqual([variant.id]);
@@ -391,6 +394,10 @@ describe('lookup_catalog', () => {
       'by-RED-L': ['exact by-RED-L'],
     });
     expect(found).not.toHaveProperty('messages');
+    const { url } = found.products[0].variants.find(({ sku }: Body) => sku === 'by-RED-L');
+    expect(url).toBe(`${service.url}/p/by-all?option.Color=Red&option.Size=L`);
+    expect(matchesIn(await lookup(url))).toEqual({ 'by-RED-L': [`exact ${url}`] });
+    expect((await getProduct({ id: url })).product.variants[0].sku).toBe('by-RED-L');
     await merchant.publications.update(id, { handle: 'by-another' });
     expect(matchesIn(await lookup('by-all'))).toEqual({ 'by-BLUE-S': ['featured by-all'] });
     const mug = { title: 'Mug', price_currency: 'USD', price_amount: 900 };

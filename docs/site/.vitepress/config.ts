@@ -39,6 +39,7 @@ const SIDEBAR: Item[] = [
       page('Storefront', '/storefront'),
       page('Import and export', '/import'),
       page('Feeds', '/feeds'),
+      page('Universal Commerce Protocol', '/ucp'),
       page('Webhooks', '/webhooks'),
       page('Feed of changes', '/interface/changes'),
       page('Console', '/console'),
