@@ -495,6 +495,22 @@ describe('search_catalog', () => {
     expect(large.products).toHaveLength(23);
   });
 
+  test('reads few pages at once of which a filter leaves nothing, and ends', async () => {
+    await makeProducts('Foreign', 12);
+    const request = { filters: { vendor: 'Foreign', price: { min: 0 } }, context: { currency: 'CHF' } };
+    let requests = 0;
+    for (let cursor: string | undefined; ; requests++) {
+      const page = await search({ ...request, pagination: { limit: 1, ...(cursor && { cursor }) } });
+      expect(page.products).toEqual([]);
+      cursor = page.pagination.cursor;
+      if (cursor === undefined) break;
+    }
+    expect(requests).toBe(2);
+    const beyond = { part: 3, limit: 1, page: 1 };
+    const cursor = Buffer.from(JSON.stringify(beyond)).toString('base64url');
+    expect((await search({ query: 'foreign', pagination: { cursor } })).pagination.has_next_page).toBe(false);
+  });
+
   test('selects by price, vendor, tag, attributes, options and stock', async () => {
     await makeProducts('Chosen', 6, (index) => ({
       tags: [index % 2 ? 'odd' : 'even'],
