@@ -224,8 +224,10 @@ describe('GET /api/changes', () => {
     const gone = await create('/api/publication', TEA);
     await create(`/api/publication/${id}/reviews`, { rating: 5, body: 'Good', author_name: 'Rosa' });
     await send('DELETE', `/api/publication/${gone}`);
-    const items = Array.from({ length: 120 }, () => ({ action: 'create', body: TEA }));
-    expect((await send('POST', '/api/publications/batch', { body: { items } })).status).toBe(200);
+    // A busy machine may refuse to check all of them at once.
+    const items = Array.from({ length: 40 }, () => ({ action: 'create', body: TEA }));
+    for (let batch = 0; batch < 3; batch++)
+      expect((await send('POST', '/api/publications/batch', { body: { items } })).status).toBe(200);
 
     const copy: Copy = new Map();
     const offsets: string[] = [];
