@@ -115,7 +115,7 @@ export const en = {
       title: 'Title',
       status: 'Status',
       price: 'Price',
-      compare_at: 'Compare at',
+      compare_at: 'Price before',
       stock: 'Stock',
       sku: 'SKU',
       barcode: 'Barcode',
