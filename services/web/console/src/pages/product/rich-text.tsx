@@ -123,6 +123,8 @@ export default function RichText({ label, value, onChange, fault }: RichTextProp
   });
   // What another window or person wrote.
   useEffect(() => {
+    // React may show the page again that it has just hidden. A new editor follows.
+    if (editor.isDestroyed) return;
     if ((editor.isEmpty ? '' : editor.getHTML()) === value) return;
     const parsed = createNodeFromContent(value, editor.schema, { slice: false });
     if ('type' in parsed && parsed.eq(editor.state.doc)) return;
