@@ -126,18 +126,20 @@ async function llms({ shop, version }: OpenedShop): Promise<string> {
   const link = (title: string, path: string, note = '') =>
     `- [${oneLine(title)}](${base_url}${path})${note}\n`;
   const quote = description && `\n> ${oneLine(description)}\n`;
-  return `# ${oneLine(name)}
-${quote}
-## Products
-
-${link('All products', '/products')}${top.map((listing) => link(listing.name, listingPath(listing))).join('')}
-## Data
-
-${link('Sitemap', '/sitemap.xml', ': all pages, with the time of the last change')}${Object.values(CHANNELS)
-  .map(({ file }) =>
+  const products = [
+    link('All products', '/products'),
+    ...top.map((each) => link(each.name, listingPath(each))),
+  ];
+  const feeds = Object.values(CHANNELS).map(({ file }) =>
     link(file, service.getFeed.path.replace(':feed', file), ': all variants with price and stock'),
-  )
-  .join('')}${link('Interface', '/openapi.json', ': the OpenAPI document of the service')}`;
+  );
+  const data = [
+    link('Sitemap', '/sitemap.xml', ': all pages, with the time of the last change'),
+    ...feeds,
+    link('Universal Commerce Protocol', '/.well-known/ucp', ': search and look up products'),
+    link('Interface', '/openapi.json', ': the OpenAPI document of the service'),
+  ];
+  return `# ${oneLine(name)}\n${quote}\n## Products\n\n${products.join('')}\n## Data\n\n${data.join('')}`;
 }
 
 /** How many listings at the top of the tree are named. */
