@@ -751,7 +751,10 @@ export const importRowSchema = z.strictObject({
       }),
     )
     .optional()
-    .describe('Values that a row of a price list changes in the variant or publication.'),
+    .meta({
+      description: 'Values that a row of a price list changes in the variant or publication.',
+      example: [{ field: 'price_amount', before: 1_250, after: 1_300 }],
+    }),
   reason: z
     .string()
     .optional()
