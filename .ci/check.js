@@ -5,17 +5,19 @@ const { record } = require('./durations');
 /*
  * node .ci/check.js [--build]
  *
- * Checks format, lint, types and unused exports, side by side. With --build the compiler that checks the types writes dist,
- * too. Prints what each check that fails has to say, and ends with 1 if one does.
+ * Checks format, lint, types and unused exports, side by side. Builds the client. With --build the compiler that checks the types
+ * writes dist, and the console is built, too. Prints what each check that fails has to say, and ends with 1 if one does.
  */
 const emits = process.argv.includes('--build');
 const CHECKS = {
   'format and lint': 'biome check .',
   types: `tsc -p tsconfig.json${emits ? '' : ' --noEmit'}`,
-  'types of the client': emits
-    ? 'npm run -s build -w catalog-client'
-    : 'tsc -p tsconfig.client.json --noEmit',
-  'types of the console': 'tsc -p services/web/console/tsconfig.json',
+  // The console is compiled with the types of the built client.
+  'the client and the console': [
+    'npm run -s build -w catalog-client',
+    'tsc -p services/web/console/tsconfig.json',
+    ...(emits ? ['npm run -s build -w catalog-console'] : []),
+  ].join(' && '),
   'unused exports': 'knip --no-progress',
 };
 
