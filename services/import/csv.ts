@@ -20,6 +20,8 @@ export interface BrokenRow {
 }
 
 const COLUMNS_MAX = 1_000;
+/** Reports name the columns. */
+const COLUMN_NAME_LENGTH_MAX = 255;
 /** The header and the line before it are at the beginning of the file. */
 const HEAD_LENGTH_MAX = 1_000_000;
 
@@ -158,8 +160,7 @@ export async function* readRecords(
       info: { lines: number };
       raw: string;
     }>) {
-      if (!has_header && record.length > COLUMNS_MAX)
-        throw new ImportFileError(`The header of ${path} has more than ${COLUMNS_MAX} columns.`);
+      if (!has_header) assertHeader(record, path);
       // A row may have 4 MB: it is parsed, searched for quotes and used in a turn each.
       await endLongTurn();
       // `lines` is the record's last line. Subtracting the newlines within its values gives the first line.
@@ -186,6 +187,16 @@ export async function* readRecords(
     yield { line: end_line + 1, broken, to_line: null };
   }
   if (!has_header) throw new ImportFileError(`The file ${path} is empty.`);
+}
+
+function assertHeader(header: readonly string[], path: string): void {
+  if (header.length > COLUMNS_MAX)
+    throw new ImportFileError(`The header of ${path} has more than ${COLUMNS_MAX} columns.`);
+  const long = header.findIndex((name) => name.length > COLUMN_NAME_LENGTH_MAX);
+  if (long !== -1)
+    throw new ImportFileError(
+      `The name of column ${long + 1} of ${path} has more than ${COLUMN_NAME_LENGTH_MAX} characters.`,
+    );
 }
 
 const brokenHeader = (path: string, reason: string): ImportFileError =>

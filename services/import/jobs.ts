@@ -22,6 +22,7 @@ import type { StoreId } from '../../shared/kernel/ids';
 import { readJsonFile, replaceJsonFile } from '../../shared/kernel/json-file';
 import type { Logger } from '../../shared/kernel/log';
 import type { System } from '../../shared/kernel/system';
+import { shortenText } from '../../shared/kernel/text';
 import type { ViewStore } from '../../shared/ports/view-store';
 import { waitUntilProjected } from '../command/request';
 import { findStore } from '../command/store';
@@ -156,6 +157,12 @@ export class ImportJobs {
     const file = { name: file_name.slice(0, FILE_NAME_MAX) || 'file', hash: hash.digest('base64url') };
     this.uploads.set(file, path);
     return file;
+  }
+
+  /** Removes a file of `receive`, unless it has become an import. */
+  async discard(file: UploadedFile): Promise<void> {
+    const path = this.uploads.get(file);
+    if (path) await rm(path, { force: true });
   }
 
   /**
@@ -459,13 +466,18 @@ function assertStart(step: ImportStep, { report, was_imported }: ImportJob): voi
 const startOf = (outcome: RowOutcome): string => `{"outcome":"${outcome}",`;
 
 /** Returns the rows that a report lists. `outcome` is their first property, because `startOf` finds rows by it. */
+/** The most characters that a row of a report shows of an invalid id, and of a reason, which may have invalid values. */
+const SHOWN_LENGTH_MAX = 1_000;
+
 function rowsIn({ preview, failed, warnings, kept }: ImportReport, format: ImportFormat): ListedRow[] {
   const noteKind = format !== 'jsonl' && ({ kind: 'publication' } as const);
-  const named = (external_id: string | null) => external_id !== null && { external_id };
+  const named = (external_id: string | null) =>
+    external_id !== null && { external_id: shortenText(external_id, SHOWN_LENGTH_MAX) };
   const noted =
     (outcome: RowOutcome) =>
     ({ line, external_id, reason }: RowNote): ListedRow => ({
-      ...{ outcome, line, ...noteKind, ...named(external_id), reason },
+      ...{ outcome, line, ...noteKind, ...named(external_id) },
+      reason: shortenText(reason, SHOWN_LENGTH_MAX),
     });
   return [
     ...preview.map(({ outcome, price, ...row }): ListedRow => {

@@ -100,6 +100,7 @@ export function importRoutes(
       requirePermissions({ principal }, IMPORT_PERMISSIONS);
       return jobs.receive(bytes, file_name);
     },
+    discard: (file) => jobs.discard(file as unknown as UploadedFile),
   };
   return {
     reads: [

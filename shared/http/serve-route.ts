@@ -64,11 +64,24 @@ export async function answerWrite(
   const before_body_ms = performance.now() - exchange.started_ms;
   const body = await bodyOf(call);
   const answer_by_ms = performance.now() + ANSWER_MS_MAX - before_body_ms;
-  const request = requestOf(call, body, answer_by_ms);
+  try {
+    return await answerTo(call, requestOf(call, body, answer_by_ms), idempotency);
+  } finally {
+    if (body.file) await route.upload?.discard?.(body.file as JsonObject);
+  }
+}
+
+function answerTo(
+  { exchange, route }: RouteCall,
+  request: ApiRequest,
+  idempotency: Idempotency | undefined,
+): Promise<RenderedAnswer> {
   const key = request.header('idempotency-key');
   if (key !== undefined) assertIdempotencyKey(key);
   if (key === undefined || idempotency === undefined)
-    return renderAnswer(withSecrets(await answerInTime(route.handler, request, exchange)), false);
+    return answerInTime(route.handler, request, exchange).then((answer) =>
+      renderAnswer(withSecrets(answer), false),
+    );
   return answerOnce(idempotency, key, route, request, exchange);
 }
 

@@ -23,6 +23,8 @@ export interface Upload {
     bytes: AsyncIterable<Uint8Array>,
     file_name: string,
   ) => Promise<JsonObject>;
+  /** Called with the result of `keep` when the request is answered, also if it was refused. */
+  readonly discard?: (file: JsonObject) => Promise<void>;
 }
 
 /** Maximum size of everything else in a form: delimiters, part headers and text fields. */
@@ -64,6 +66,7 @@ interface FormFile {
   readonly bytes_max: number;
   /** Takes the bytes while they arrive. Rejects if the file is not accepted. */
   readonly keep: (bytes: AsyncIterable<Uint8Array>, file_name: string) => Promise<JsonObject>;
+  readonly discard?: Upload['discard'];
 }
 
 type SizeLimit = Pick<Upload, 'bytes_max'>;
@@ -103,7 +106,7 @@ const REPLACEMENT = '\ufffd';
  */
 function receiveForm(
   req: HttpRequest,
-  { bytes_max, keep }: FormFile,
+  { bytes_max, keep, discard }: FormFile,
   assertField: (field: string) => void,
 ): Promise<{ readonly fields: URLSearchParams; readonly file: JsonObject | undefined }> {
   return new Promise((resolve, reject) => {
@@ -117,10 +120,12 @@ function receiveForm(
       failed = true;
       req.unpipe(parser);
       part?.destroy(error as Error);
-      void Promise.allSettled([file]).then(() => {
+      void (async () => {
+        const [kept] = await Promise.allSettled([file]);
+        if (kept?.status === 'fulfilled' && kept.value) await discard?.(kept.value).catch(() => undefined);
         req.resume();
         reject(error);
-      });
+      })();
     };
     parser.on('file', (name, bytes, file_name) => {
       // Whoever reads the part receives its errors. A part that nobody reads needs this listener: an `error` event without

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { type ImportJob, ImportJobs, type ImportOwner } from '../../services/import/jobs';
@@ -29,6 +29,12 @@ beforeEach(async () => {
 });
 
 const fileOf = (content: string | Uint8Array<ArrayBuffer>): File => new File([content], 'catalog.csv');
+
+/** The files that were received and have not become an import. */
+const uploads = (): string[] =>
+  existsSync(join(harness.data_dir, 'imports/uploads'))
+    ? readdirSync(join(harness.data_dir, 'imports/uploads'))
+    : [];
 
 /** Waits until the step of an import has ended. */
 const ended = ({ id }: Pick<Import, 'id'>): Promise<Import> =>
@@ -230,6 +236,7 @@ test.each([
   const reply = await harness.request('POST', '/api/imports', { token: shop.secret.token, body });
   expectError(reply, 400, code, field);
   expect(await merchant.imports.list().all()).toEqual([]);
+  expect(uploads()).toEqual([]);
 });
 
 test('a body that is no form is refused', async () => {
@@ -251,6 +258,12 @@ test.each([
     /Is the file a Shopify product export\?/,
   ],
   ['a header of too many columns', `sku,price${',x'.repeat(2_000)}\nA,1\n`, {}, /has more than 1000 columns/],
+  [
+    'a long name of a column',
+    `sku,${'x'.repeat(256)}\nA,1\n`,
+    {},
+    /column 2 of .* has more than 255 characters/,
+  ],
 ] as const)('%s says so', async (_name, content, fields, error) => {
   expect(await previewed(content, fields)).toMatchObject({
     status: 'failed',
@@ -308,6 +321,7 @@ test('an upload that is repeated with its Idempotency-Key is one import', async 
   expect(await merchant.imports.list().all()).toHaveLength(2);
   const other = merchant.imports.create(fileOf(`${PRODUCTS}\n`), {}, { idempotencyKey: 'once' });
   await expect(other).rejects.toMatchObject({ code: 'DUPLICATE_OPERATION' });
+  expect(uploads()).toEqual([]);
 });
 
 test('of two windows, one step runs at a time, and the other window is told so', async () => {
