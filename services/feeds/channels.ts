@@ -176,7 +176,11 @@ function googleItem(offer: Offer): string {
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-export const escapeXml = (text: string): string => text.replace(/[&<>"]/g, (each) => ENTITIES[each]!);
+/** Characters that XML 1.0 does not have. */
+const NOT_IN_XML = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+
+export const escapeXml = (text: string): string =>
+  text.replace(NOT_IN_XML, '').replace(/[&<>"]/g, (each) => ENTITIES[each]!);
 export const element = (name: string, text: string): string => `<${name}>${escapeXml(text)}</${name}>`;
 
 // --- Meta (https://developers.facebook.com/docs/marketing-api/catalog/reference) ---

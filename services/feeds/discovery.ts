@@ -124,7 +124,7 @@ async function llms({ shop, version }: OpenedShop): Promise<string> {
   const description = typeof store?.description === 'string' ? store.description : '';
   const top = (await publicListings(shop)).filter(({ parent_id }) => parent_id === null).slice(0, TOP_MAX);
   const link = (title: string, path: string, note = '') =>
-    `- [${oneLine(title)}](${base_url}${path})${note}\n`;
+    `- [${oneLine(title).replace(/[[\]()\\]/g, '\\$&')}](${base_url}${path})${note}\n`;
   const quote = description && `\n> ${oneLine(description)}\n`;
   const products = [
     link('All products', '/products'),

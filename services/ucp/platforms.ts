@@ -62,8 +62,10 @@ export class Platforms {
   }
 
   private async readProfile(url: URL): Promise<Profile> {
-    const text = await this.readText(url).catch((error: Error) => {
-      const content = `The profile of the platform cannot be read: ${error.message}`;
+    const text = await this.readText(url).catch((error: NodeJS.ErrnoException) => {
+      // An error of the connection names addresses and files of this machine.
+      const reason = error.code === undefined ? error.message : 'the connection failed';
+      const content = `The profile of the platform cannot be read: ${reason}`;
       throw new TransportError(424, 'profile_unreachable', content);
     });
     try {
@@ -91,7 +93,8 @@ export class Platforms {
 /** Returns the address of a profile. Throws `TransportError` unless it is an https URL, or http if private ones are allowed. */
 function urlOf(address: unknown, { allow_private }: AddressRule): URL {
   const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
-  if (url?.protocol === 'https:' || (allow_private && url?.protocol === 'http:')) return url;
+  const is_allowed = url?.protocol === 'https:' || (allow_private && url?.protocol === 'http:');
+  if (url && is_allowed && url.username === '' && url.password === '') return url;
   throw new TransportError(
     400,
     'invalid_profile_url',

@@ -36,9 +36,13 @@ export type HttpRequest = IncomingMessage & { readonly method: string; readonly 
 export const isSecure = (header: (name: string) => string | undefined): boolean =>
   header('x-forwarded-proto')?.startsWith('https') === true;
 
-/** Returns the address that the client has sent a request to. */
-export const ownAddress = (header: (name: string) => string | undefined): string =>
-  `${isSecure(header) ? 'https' : 'http'}://${header('host')}`;
+/** Returns the address that the client has sent a request to. Throws `malformed_request` if `Host` is no host. */
+export function ownAddress(header: (name: string) => string | undefined): string {
+  const address = `${isSecure(header) ? 'https' : 'http'}://${header('host')}`;
+  if (!URL.canParse(address))
+    throw new CatalogError('malformed_request', { message: 'The Host header is invalid' });
+  return address;
+}
 
 /** A request with what its stages have found out about it. */
 export interface Exchange {

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { get, type IncomingMessage } from 'node:http';
 import Ajv from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { parse } from 'csv-parse/sync';
@@ -10,7 +12,7 @@ import { parseConfig } from '../../shared/kernel/config';
 import { fetch } from '../support/fetch';
 import { flatPicture } from '../support/pictures';
 import { makeTempDir } from '../support/temp-dir';
-import { WAIT_MS_MAX } from '../support/wait-for';
+import { WAIT_MS_MAX, waitFor } from '../support/wait-for';
 import { InProcessCli } from './cli-run';
 
 const folder = makeTempDir();
@@ -515,4 +517,18 @@ describe('the pages of the shop', () => {
 
 test('without a shop, or with another name, there is no feed', async () => {
   expect((await open('/feeds/amazon.xml')).status).toBe(404);
+});
+
+test('a character that XML does not have is left out, and a request to what is no host is refused', async () => {
+  const odd = { title: 'Odd\ufffe mug', price_currency: 'PEN', price_amount: 100 };
+  const { id } = await merchant.publications.create(odd);
+  await waitFor(async () => (await googleItems()).some((item) => item['g:title'] === 'Odd mug'));
+  await merchant.publications.delete(id);
+  for (const path of ['/feeds/google.xml', '/sitemap.xml']) {
+    const [answer] = (await once(get(service.url + path, { headers: { host: 'a<b>' } }), 'response')) as [
+      IncomingMessage,
+    ];
+    answer.resume();
+    expect([path, answer.statusCode]).toEqual([path, 400]);
+  }
 });
