@@ -85,7 +85,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     const [name, text] = await downloaded(page, () => button(page, 'Download as CSV').click());
     expect(name).toBe('products-failed.csv');
     expect(text.split('\r\n')).toEqual([
-      '\uFEFF"Line","Result","External id","Product","Price","Currency","Details"',
+      '\uFEFF"Line","Result","Id in another system","Product","Price","Currency","Details"',
       expect.stringMatching(/^"6","Problem","broken","","","",".*title.*"$/),
       expect.stringMatching(/^"7","Problem","odd",.*price.*"$/),
       '',

@@ -150,7 +150,7 @@ describeWithProgram('chromium', 'the listings of a merchant', () => {
   test('are made and changed in an editor that keeps what was typed, and shows what others save', async () => {
     const { id: parent } = await client.listings.create({ name: 'Kitchen' });
     const page = await openConsole(browser(), harness.url, shop.secret.key, `/listings/new?parent=${parent}`);
-    await page.getByRole('textbox', { name: 'Name' }).fill('台所用品');
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('台所用品');
     await page.getByRole('textbox', { name: 'Description', exact: true }).fill('Pots and pans');
     await page.reload();
     const picture = await flatPicture('png', { width: 300, height: 200 });
@@ -174,10 +174,10 @@ describeWithProgram('chromium', 'the listings of a merchant', () => {
       stats: { media_count: 2 },
     });
 
-    await page.getByRole('textbox', { name: 'Name' }).fill('Cookware');
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Cookware');
     await page.getByRole('textbox', { name: 'Title of the result' }).fill('All for your kitchen');
     await client.listings.update(made.id, { name: 'Pots', description: 'For cooks' });
-    const conflict = page.getByRole('listitem', { name: 'Name' });
+    const conflict = page.getByRole('listitem', { name: 'Name', exact: true });
     await conflict.getByRole('button', { name: 'Theirs: Pots' }).waitFor();
     expect(await browser().look(page, 'listing-conflict')).toEqual([]);
     await conflict.getByRole('button', { name: 'Mine: Cookware' }).click();

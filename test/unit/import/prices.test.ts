@@ -6,7 +6,7 @@ import { latch } from '../../support/latch';
 import { withTempDir } from '../../support/temp-dir';
 import { withShop } from './some-catalog';
 
-test('the progress of a price list reaches its rows, and a product is listed with its first line', () =>
+test('the progress of a price list reaches its rows, and each row that changes something is listed', () =>
   withShop((shop) =>
     withTempDir(async (folder) => {
       await shop.runShopify([
@@ -29,7 +29,10 @@ test('the progress of a price list reaches its rows, and a product is listed wit
         dry_run: true,
         on_progress: (done) => progress.push(done),
       });
-      expect(report.preview).toMatchObject([{ line: 2, external_id: 'T-S' }]);
+      expect(report.preview).toMatchObject([
+        { line: 2, external_id: 'T-S' },
+        { line: 3, external_id: 'T-M' },
+      ]);
       expect(progress.at(-1)).toBe(4);
       expect(progress).toEqual(progress.toSorted((a, b) => a - b));
     }),
