@@ -280,7 +280,6 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     const variants = await client.publications.variants(id).all();
     expect(variants.map(({ quantity_available }) => quantity_available)).toEqual(numbers);
     expect(variants.at(-1)?.price_amount).toBe(123_450);
-    // A busy machine refuses a read of changes while it writes. The page repeats it.
   });
 
   test('pictures are dropped from the computer, and dragged or moved by keys into their order', async () => {
