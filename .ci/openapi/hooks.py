@@ -55,6 +55,12 @@ def before_call(context, case, kwargs):
                 if case.path == "/api/export" and fields.get("format") != "shopify":
                     fields.pop("bom", None)
                     fields.pop("escape_formulas", None)
+                # A field of a form that is the text of an object.
+                if case.path == "/api/imports":
+                    fields.pop("columns", None)
+                # A public key has fewer of them.
+                if case.path == "/api/key":
+                    fields.pop("permissions", None)
                 # Few parameters may stand beside ids.
                 if case.path == "/api/publications":
                     fields.pop("ids", None)
@@ -99,6 +105,9 @@ def filter_failure(context, failure, case, response):
         value = case.body.get(too_long.group(1))
         if isinstance(value, str) and value != value.strip():
             return False
+    # Imports are no documents: they wait for no position.
+    if type(failure).__name__ == "AcceptedNegativeData" and case.path.startswith("/api/import") and "X-Catalog-Min-Position" in message:
+        return False
     # Unknown parameters are ignored.
     if type(failure).__name__ == "AcceptedNegativeData" and "x-schemathesis-unknown-property" in (case.query or {}):
         return False

@@ -27,6 +27,8 @@ const COPIED = [
   'package.json',
   'tsconfig.json',
   'tsconfig.client.json',
+  // `npm run generate` writes its tables.
+  'docs/feeds.md',
 ];
 
 function copyTree(tree: string): void {
