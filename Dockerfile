@@ -17,7 +17,8 @@ RUN npm ci --no-fund --no-audit
 FROM packages AS dependencies
 RUN npm prune --omit=dev --no-fund --no-audit
 # `npm sbom --omit=dev` leaves out what a development package needs, too, even if the service needs it.
-RUN npm pkg delete devDependencies && npm sbom --sbom-format=cyclonedx --sbom-type=application >sbom.json
+RUN npm pkg delete devDependencies && npm pkg delete devDependencies -w catalog-console \
+  && npm sbom --sbom-format=cyclonedx --sbom-type=application >sbom.json
 
 FROM packages AS build
 COPY tsconfig.json tsconfig.client.json tsconfig.client-esm.json ./
