@@ -31,7 +31,7 @@ interface Reading {
   readonly fault?: Fault;
 }
 
-/** Returns the value of a field as the channel accepts it, and what was wrong with it. */
+/** Returns the value of a field in the form that the channel accepts, and the fault that was mended or left out. */
 export function readField<Subject>(field: Field<Subject>, subject: Subject): Reading {
   const { from, length_max, count_max, rule } = field;
   const value = field.of(subject);

@@ -117,7 +117,7 @@ export class Tally {
   private truncated = false;
   private wrote = false;
 
-  /** A dry run lists the publications that it would change. `lists_changes`: an import lists those that it has changed. */
+  /** `lists_changes`: whether the report lists the changed publications. A dry run always lists what it would change. */
   constructor(
     private readonly dry_run: boolean,
     private readonly lists_changes = dry_run,

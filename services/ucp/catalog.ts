@@ -244,7 +244,7 @@ async function search(visit: Visit, request: SearchRequest) {
 interface SearchPage {
   readonly products: readonly object[];
   readonly next: Place | undefined;
-  /** Undefined if it is not known. */
+  /** How many products match. Undefined if the search does not count them. */
   readonly total_count: number | undefined;
 }
 
@@ -434,7 +434,10 @@ async function viewed({ reader }: Visit, id: string | undefined): Promise<Public
   return reader.find('getPublication', { expand: EXPAND }, { id }, 'GET');
 }
 
-/** Returns the options that the answer is about: those of the requested variant, those of the request, or those of the most relevant variant. */
+/**
+ * Returns the selected options of the answer: the options of the requested variant, or else the options in the request, or else
+ * the options of the most relevant variant.
+ */
 function selectionOf(
   all: readonly UcpVariant[],
   requested: UcpVariant | undefined,

@@ -56,7 +56,7 @@ export class Platforms {
     this.requests++;
     const reading = this.readProfile(url).finally(() => this.requests--);
     this.kept.set(url.href, reading);
-    // Failures are kept, too. Who waits for them is told.
+    // A failed reading is kept, too. Each request that awaits it gets its error, so it is not unhandled.
     reading.catch(() => undefined);
     return reading;
   }

@@ -5,7 +5,7 @@ import { invalid, TransportError } from './protocol';
 /** The most identifiers of a lookup. */
 const IDS_MAX = 50;
 
-/** A value of a filter, or several, of which one must match. */
+/** The values of a filter. A product must have one of them. */
 const values = z.union([z.string(), z.array(z.string()).max(50)]);
 const amount = z.int().min(0);
 const selectedOption = z.looseObject({ name: z.string(), label: z.string() });

@@ -12,7 +12,7 @@ export const matching = (
 
 /**
  * Returns the selection without the options that no variant has, and without others until a variant has all that are left.
- * The first ones to go are those that `preferences` does not name, then its last ones.
+ * Options that `preferences` does not name are left out first, then the last ones that `preferences` names.
  */
 export function relaxed(
   variants: readonly UcpVariant[],

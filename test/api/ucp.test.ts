@@ -24,7 +24,7 @@ const VERSION = '2026-08-25';
 const SEARCH = 'dev.ucp.shopping.catalog.search';
 const LOOKUP = 'dev.ucp.shopping.catalog.lookup';
 
-/** Compiles the official schemas, of which `name` is the `$id` behind the host, such as `ucp.json#/$defs/error`. */
+/** The official schemas. Their ids are those of the fixtures' files, such as `ucp.json#/$defs/error`, behind a host. */
 const schemas = new Ajv2020({ strict: false, allErrors: true });
 addFormats(schemas);
 const FIXTURES = join(process.cwd(), 'test/fixtures/ucp');

@@ -8,6 +8,7 @@ import {
   useDragAndDrop,
 } from 'react-aria-components';
 import { useApi } from '../../lib/api';
+import { movedTo } from '../../lib/order';
 import { PICTURE_TYPES, useUploads } from '../../lib/uploads';
 import { useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
@@ -16,7 +17,6 @@ import { Icon } from '../../ui/icon';
 import { Card } from '../../ui/layout';
 import { Thumb } from '../../ui/thumb';
 import { filesOf, Uploads } from '../../ui/uploads';
-import { movedTo } from './order';
 
 interface ListingPicturesProps {
   readonly ids: readonly string[];

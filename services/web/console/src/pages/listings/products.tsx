@@ -5,6 +5,7 @@ import { Button as AriaButton, GridList, GridListItem, useDragAndDrop } from 're
 import { Link } from 'wouter';
 import { useApi } from '../../lib/api';
 import { formatMoney } from '../../lib/format';
+import { movedTo } from '../../lib/order';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton, LinkButton } from '../../ui/button';
 import { Badge, EmptyState, ErrorState, Loading } from '../../ui/feedback';
@@ -13,7 +14,6 @@ import { Icon } from '../../ui/icon';
 import { Card } from '../../ui/layout';
 import { Dialog, Menu } from '../../ui/overlay';
 import { Thumb } from '../../ui/thumb';
-import { movedTo } from './order';
 import type { SavedListing } from './use-editor';
 import { useFeatured, useMembership } from './use-products';
 

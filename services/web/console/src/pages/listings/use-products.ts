@@ -6,7 +6,7 @@ import { messageOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
 import { say, sayFailed } from '../../ui/feedback';
 
-/** The featured products of a listing, undefined until they are read, and what gives them another order. */
+/** Returns the featured products of a listing (undefined until they are read), and functions that change their order. */
 export function useFeatured(listing_id: string) {
   const t = useTexts();
   const { client } = useApi();

@@ -1,3 +1,4 @@
+import { shortened } from '../../lib/change-words';
 import type { Conflict } from '../../lib/draft';
 import { formatMoney, formatTime } from '../../lib/format';
 import { type ListingTree, pathText, useListings } from '../../lib/listings';
@@ -48,8 +49,6 @@ interface Shown {
   readonly nameOf: (id: string) => string;
 }
 
-const LENGTH_MAX = 80;
-
 function wordsFor(field: string, value: unknown, { t, locale, values, nameOf }: Shown): string {
   if (value === null || value === undefined || value === '') return t.common.none;
   if (field.endsWith('_amount')) return formatMoney(value as number, values.price_currency, locale);
@@ -72,9 +71,6 @@ function wordsFor(field: string, value: unknown, { t, locale, values, nameOf }: 
   if (typeof value === 'boolean') return value ? t.common.yes : t.common.no;
   return shortened(Array.isArray(value) ? value.join(', ') : String(value));
 }
-
-const shortened = (text: string): string =>
-  text.length > LENGTH_MAX ? `${text.slice(0, LENGTH_MAX)}…` : text;
 
 const listingName = (tree: ListingTree | undefined, id: string): string => {
   const node = tree?.byId.get(id);

@@ -9,6 +9,7 @@ import {
   useDragAndDrop,
 } from 'react-aria-components';
 import { useApi } from '../../lib/api';
+import { movedTo } from '../../lib/order';
 import { PICTURE_TYPES, type Upload } from '../../lib/uploads';
 import { useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
@@ -45,18 +46,6 @@ export function usePictures(ids: readonly string[], known: readonly Media[]): Re
   return of_product;
 }
 
-/** Returns the list with the items before or after another one, in their order. */
-function moved<Item>(
-  list: readonly Item[],
-  items: readonly Item[],
-  target: Item,
-  position: 'before' | 'after',
-): Item[] {
-  const others = list.filter((each) => !items.includes(each));
-  const place = others.indexOf(target) + (position === 'after' ? 1 : 0);
-  return [...others.slice(0, place), ...list.filter((each) => items.includes(each)), ...others.slice(place)];
-}
-
 /** How many pictures can be added. */
 export const roomFor = (media_ids: readonly string[], uploads: readonly Upload[]): number =>
   PICTURES_MAX -
@@ -81,12 +70,7 @@ export function Pictures() {
     },
     onReorder: ({ keys, target }) =>
       change((now) => ({
-        media_ids: moved(
-          now.media_ids,
-          [...keys].map(String),
-          String(target.key),
-          target.dropPosition === 'before' ? 'before' : 'after',
-        ),
+        media_ids: movedTo(now.media_ids, [...keys].map(String), target),
       })),
     onInsert: ({ items }) => void filesOf(items).then(send),
     onRootDrop: ({ items }) => void filesOf(items).then(send),
@@ -105,7 +89,12 @@ export function Pictures() {
       const target = media_ids[media_ids.indexOf(id) + by];
       return target === undefined
         ? {}
-        : { media_ids: moved(media_ids, [id], target, by === -1 ? 'before' : 'after') };
+        : {
+            media_ids: movedTo(media_ids, [id], {
+              key: target,
+              dropPosition: by === -1 ? 'before' : 'after',
+            }),
+          };
     });
   return (
     <Card
@@ -177,7 +166,7 @@ export function Pictures() {
                       isDisabled: place === 0,
                       onAction: () =>
                         change(({ media_ids }) => ({
-                          media_ids: moved(media_ids, [id], media_ids[0]!, 'before'),
+                          media_ids: movedTo(media_ids, [id], { key: media_ids[0]!, dropPosition: 'before' }),
                         })),
                     },
                     {

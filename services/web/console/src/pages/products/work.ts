@@ -69,8 +69,8 @@ export async function readProducts(
 }
 
 /**
- * Writes what `decide` says for each product as it is now. Errors of single products are in the outcome; another error, such as
- * a lost connection, rejects after `outcome` has what was done before it.
+ * Writes what `decide` says for each product as it is now. Errors of single products are in `outcome`. Rejects with any other
+ * error, such as a lost connection; `outcome` then has the writes that were made before.
  */
 export async function perform(
   client: CatalogClient,
