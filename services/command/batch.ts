@@ -13,7 +13,7 @@ import { greatest } from '../../shared/catalog/events/positions';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
 import { storeAggregate } from '../../shared/catalog/store/store';
-import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
+import { type Answer, type ApiRequest, type NameToGet, type Route, routeOf } from '../../shared/http/route';
 import { parseBody, parseQuery } from '../../shared/http/validation';
 import { allEnded, longTurn, Semaphore } from '../../shared/kernel/async';
 import { CatalogError, type Fault, invalidField } from '../../shared/kernel/errors';
@@ -22,6 +22,7 @@ import { load, streamIn } from '../../shared/ports/stream-state';
 import type { StoreIdentity } from './derived-ids';
 import { dryRun } from './dry-run';
 import { listings } from './listing';
+import { nameTaken } from './names';
 import { publicationPatchSchema, publications } from './publication';
 import { awaitProjection, type RouteDeps, storeForNew } from './request';
 
@@ -131,9 +132,13 @@ async function runBatch(
     index: number,
   ): Promise<Outcome> =>
     send(to, OPERATIONS[item.action], () => requestOf(request, inListing(item, ids), String(index)));
-  /** Checks an item. Other items do not see what it would write. */
+  const names: (readonly NameToGet[])[] = [];
+  /** Checks an item, and notes in `names` which names it would get. Other items do not see what it would write. */
   const check = (planned: Planned, item: PublicationBatchItem, index: number): Promise<Outcome> => {
-    const checked = { ...withoutRecord(request), planned, is_check: true };
+    const onNames = (of_item: readonly NameToGet[]) => {
+      names[index] = of_item;
+    };
+    const checked = { ...withoutRecord(request), planned, onNames };
     return sendItem(handlersOf(dryRun(deps, environment)), checked, item, index);
   };
   const planOf = plannedBy(batch.items);
@@ -151,7 +156,23 @@ async function runBatch(
   const items = await allEnded(batch.items.map((item, index) => slots.run(() => carryOut(item, index))));
   const may_be_written = !dry_run && (of_listings.length > 0 || items[0] !== NOT_BEGUN);
   if (!may_be_written && items.includes(NOT_BEGUN)) throw NOT_BEGUN;
-  return { listings: of_listings, items };
+  return { listings: of_listings, items: dry_run ? withoutNamesTwice(items, names) : items };
+}
+
+/** Returns the outcomes of checked items. An item that would get a name of an earlier valid item has failed. */
+function withoutNamesTwice(
+  outcomes: readonly Outcome[],
+  names: readonly (readonly NameToGet[])[],
+): readonly Outcome[] {
+  const taken = new Set<string>();
+  return outcomes.map((outcome, index) => {
+    if (outcome instanceof CatalogError) return outcome;
+    const own = names[index] ?? [];
+    const repeated = own.find(({ id }) => taken.has(id));
+    if (repeated) return nameTaken(repeated.at);
+    for (const { id } of own) taken.add(id);
+    return outcome;
+  });
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   streamName,
 } from '../../shared/catalog/events/envelope';
 import type { Environment, Realm } from '../../shared/catalog/realm';
+import type { NameToGet } from '../../shared/http/route';
 import { longTurn } from '../../shared/kernel/async';
 import type { Decision } from '../../shared/kernel/decision';
 import { CatalogError, DeletedStreamError } from '../../shared/kernel/errors';
@@ -73,8 +74,8 @@ export interface WriteContext {
    * writes it. If that item gives up a name, this item may take the name first.
    */
   readonly planned?: ((resource: object) => Promise<object | undefined>) | undefined;
-  /** If true, the write is only checked in a dry run: it reserves no names. */
-  readonly is_check?: boolean | undefined;
+  /** Set if the write is only checked in a dry run: it reserves no names, but calls this with the names that it would get. */
+  readonly onNames?: ((names: readonly NameToGet[]) => void) | undefined;
 }
 
 /**

@@ -75,7 +75,10 @@ export async function prepareNames<Resource, Command>(
   ]);
   const first = handles[0]?.name.value;
   const command = commandOf(first);
-  if (context.is_check) return { command };
+  if (context.onNames) {
+    context.onNames(names.map(({ name, at }) => ({ id: nameIdOf(name), at })));
+    return { command };
+  }
   return {
     command,
     reserve: async () => {
@@ -232,5 +235,6 @@ export async function ownerOfName(
 export const valueIn = (values: object | undefined, field: string): unknown =>
   (values as Readonly<Record<string, unknown>> | undefined)?.[field];
 
-const nameTaken = (field: string): CatalogError =>
+/** Returns the error of a name that another resource has. */
+export const nameTaken = (field: string): CatalogError =>
   new CatalogError('name_taken', { faults: [{ condition: 'name_taken', field, constraint: TAKEN }] });

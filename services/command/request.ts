@@ -42,9 +42,9 @@ export interface RouteDeps extends StoreDeps, ProjectionDeps, MediaDeps {
 /** Returns the context of a request, which becomes metadata of its events. */
 export function writeContextOf(request: ApiRequest): WriteContext {
   const { account_id, api_key_id } = request.principal;
-  const { request_id, beforeSend, planned, is_check } = request;
+  const { request_id, beforeSend, planned, onNames } = request;
   const requester = { source: 'api', request_id, account_id, api_key_id } as const;
-  const context: WriteContext = { ...requester, beforeSend, planned, is_check };
+  const context: WriteContext = { ...requester, beforeSend, planned, onNames };
   if (request.operation === undefined) return context;
   const { idempotency_key, ...operation } = request.operation;
   return { ...context, idempotency_key, operation };

@@ -32,6 +32,14 @@ export interface Route {
   readonly upload?: Upload;
 }
 
+/** A name that a write gives to a resource. */
+export interface NameToGet {
+  /** The id of the name's stream, equal for equal names. */
+  readonly id: string;
+  /** The field of the body that has the name. */
+  readonly at: string;
+}
+
 /** A request to `/api/*` that has passed rate limit, authentication and the route's permission. */
 export interface ApiRequest {
   readonly method: Method | 'HEAD';
@@ -50,8 +58,8 @@ export interface ApiRequest {
   readonly beforeSend?: () => Promise<void>;
   /** If true, the request is an item of a batch, whose answer shows nothing of the resource but its id. */
   readonly is_item?: boolean;
-  /** If true, the item is only checked: it reserves no names, because no other item sees them. */
-  readonly is_check?: boolean;
+  /** Set if the item is only checked: it reserves no names, but calls this with the names that it would get. */
+  readonly onNames?: (names: readonly NameToGet[]) => void;
   /** Of an item: returns a resource as another item of the batch leaves it, undefined if no other item can write it. */
   readonly planned?: (resource: object) => Promise<object | undefined>;
   /** For a write with an `Idempotency-Key`. `resumed` says that an earlier attempt may have appended its events. */

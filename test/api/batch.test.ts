@@ -127,6 +127,25 @@ describe('POST /api/publications/batch', () => {
     expect(await titles()).toEqual(['Tea', 'Tea']);
   });
 
+  test('refuses a name that an earlier item gets, also as a dry run', async () => {
+    const sized = (external_id: string, sku: string) =>
+      put(external_id, { ...TEA, variants: [{ ...MEDIUM, sku }] });
+    const invalid = put('erp-6', { title: '', handle: 'pot' });
+    const items = [
+      invalid,
+      put('erp-7', { ...TEA, handle: 'pot' }),
+      put('erp-8', { ...TEA, handle: 'pot' }),
+      sized('erp-9', 'POT-S'),
+      sized('erp-10', 'POT-S'),
+    ];
+    const tried = await batch(items, '?dry_run=true');
+    const results = ['FIELD_TOO_SHORT', 'created', 'CONFLICT', 'created', 'CONFLICT'];
+    expect(resultsOf(tried)).toEqual(results);
+    const rejected = await batch(items.slice(1));
+    expectError(rejected, 400, 'FIELD_INVALID', 'items.1.body.handle');
+    expect(await titles()).toEqual(['Tea', 'Tea']);
+  });
+
   test('is answered again for the same Idempotency-Key, and writes nothing', async () => {
     const { items, titles: expected } = eachKind();
     const headers = { 'Idempotency-Key': 'batch-1' };
