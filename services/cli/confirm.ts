@@ -1,8 +1,8 @@
+import { describeRejection } from '../../shared/api/error-catalogue';
 import type { Realm } from '../../shared/catalog/realm';
 import { CatalogError, isOutage } from '../../shared/kernel/errors';
 import type { Runtime } from '../boot/runtime';
 import type { Written } from '../command/execute';
-import { describeRejection } from '../import/report';
 import { catchUp } from './catch-up';
 import { CliError } from './invocation';
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { resolve } from 'node:path';
 import { type Command, CommanderError } from 'commander';
+import { describeRejection } from '../../shared/api/error-catalogue';
 import { type Config, parseConfig } from '../../shared/kernel/config';
 import { CatalogError } from '../../shared/kernel/errors';
 import { createLogger } from '../../shared/kernel/log';
@@ -8,7 +9,6 @@ import { realSystem } from '../../shared/kernel/system';
 import { hasCatalog } from '../boot/open-adapters';
 import { openRuntime, type Runtime } from '../boot/runtime';
 import type { WriteContext } from '../command/execute';
-import { describeRejection } from '../import/report';
 import { type Cell, fieldsTable, printable } from './table';
 
 export const EXIT = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;

@@ -62,6 +62,8 @@ export interface WriteContext {
   readonly source: EventMetadata['source'];
   /** The id of the HTTP request, or of the run of a command-line tool. */
   readonly request_id: string;
+  /** Name of the run that the request belongs to. */
+  readonly run?: string | undefined;
   readonly idempotency_key?: string;
   /** Set if the client may send the write again. The repetition then finds the events of the first run in the log. */
   readonly operation?: Operation;
@@ -331,7 +333,7 @@ function ownerOf<Resource>(
 
 function metadataOf(context: WriteContext, owner: Owner, occurred_at: string): EventMetadata {
   const account_id = owner.account_id ?? context.account_id;
-  const { source, request_id, api_key_id, idempotency_key, operation } = context;
+  const { source, request_id, run, api_key_id, idempotency_key, operation } = context;
   return {
     occurred_at,
     partition_key: owner.store_id ?? owner.account_id,
@@ -340,6 +342,7 @@ function metadataOf(context: WriteContext, owner: Owner, occurred_at: string): E
     ...(owner.store_id !== undefined && { store_id: owner.store_id }),
     ...(account_id !== undefined && { account_id }),
     ...(api_key_id !== undefined && { api_key_id }),
+    ...(run !== undefined && { run }),
     ...(idempotency_key !== undefined && { idempotency_key }),
     ...(operation && { operation_id: operation.id }),
     ...(operation?.fingerprint !== undefined && { fingerprint: operation.fingerprint }),

@@ -13,6 +13,7 @@ import { LISTINGS_BELOW_MAX, listingsBelow } from '../../shared/catalog/listing/
 import { SCHEDULE_SPAN } from '../../shared/catalog/schedule';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
+import type { ListingId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import { checkLevels, existingMedia, findListingsAbove } from './references';
 import { readView } from './request';
@@ -69,12 +70,8 @@ export const listings = defineResource({
   beforeDelete: async (deps, request, id) => {
     const { if_empty = false } = parseQuery(deleteListingSchema, request.query);
     // The numbers of publications and children, private ones included, as far as they are projected.
-    const counts = await readView(deps, request.principal.environment, async (version) => {
-      const state = (await version.get('listings', id, ['state']))?.document?.state;
-      const { public: shown = 0, private: hidden = 0 } = state?.children ?? {};
-      const publications = state ? publicationCount(state) : 0;
-      return { publications, children: shown + hidden };
-    });
+    const { environment } = request.principal;
+    const counts = await readView(deps, environment, (version) => contentsOf(version, id));
     if (counts && counts.children > 0)
       throw notEmpty(counts.children, 'listing', 'Move or delete them first.');
     if (if_empty && !counts) throw new CatalogError('unavailable');
@@ -91,6 +88,14 @@ export const {
   remove: deleteListing,
   find: findListing,
 } = listings;
+
+/** Returns how many publications are in the listing, and how many listings directly below it, private ones included. */
+export async function contentsOf(version: DocumentReader, id: ListingId) {
+  const state = (await version.get('listings', id, ['state']))?.document?.state;
+  const { public: shown = 0, private: hidden = 0 } = state?.children ?? {};
+  const publications = state ? publicationCount(state) : 0;
+  return { publications, children: shown + hidden };
+}
 
 /** Returns the documents of the listings directly below these. */
 export const findChildren = (version: DocumentReader, ids: readonly string[]) =>

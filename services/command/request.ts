@@ -42,8 +42,8 @@ export interface RouteDeps extends StoreDeps, ProjectionDeps, MediaDeps {
 /** Returns the context of a request, which becomes metadata of its events. */
 export function writeContextOf(request: ApiRequest): WriteContext {
   const { account_id, api_key_id } = request.principal;
-  const { request_id, beforeSend, planned, onNames } = request;
-  const requester = { source: 'api', request_id, account_id, api_key_id } as const;
+  const { request_id, run, beforeSend, planned, onNames } = request;
+  const requester = { source: 'api', request_id, run, account_id, api_key_id } as const;
   const context: WriteContext = { ...requester, beforeSend, planned, onNames };
   if (request.operation === undefined) return context;
   const { idempotency_key, ...operation } = request.operation;

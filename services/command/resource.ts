@@ -49,9 +49,9 @@ export function defineResource<
   Counts,
 >(definition: RoutesDefinition<F, Resource, New, Patch, Counts>) {
   const commands = new ResourceCommands<F, Resource, New, Patch>(definition);
-  const { create, update, put, remove, addMedia, find, names } = commands;
+  const { create, update, put, remove, restore, addMedia, find, names } = commands;
   const { routes, answerAfter } = new ResourceRoutes(definition, commands);
-  return { create, update, put, remove, addMedia, find, names, routes, answerAfter };
+  return { create, update, put, remove, restore, addMedia, find, names, routes, answerAfter };
 }
 
 /** How often a put looks for the resource of an external id. */

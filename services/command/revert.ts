@@ -1,17 +1,20 @@
 import { writes } from '../../shared/api/operations/writes';
 import { revertBody } from '../../shared/api/requests/writes';
+import { listingFields } from '../../shared/catalog/listing/fields';
+import type { Listing } from '../../shared/catalog/listing/listing';
 import { publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError, invalidField } from '../../shared/kernel/errors';
-import type { PublicationId } from '../../shared/kernel/ids';
+import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import { load, loadUpTo, streamIn } from '../../shared/ports/stream-state';
 import type { StoreDeps, WriteContext } from './execute';
+import { findListing, listings } from './listing';
 import { type PublicationPatch, publications } from './publication';
-import { existingReferences } from './references';
+import { existingMedia, existingReferences } from './references';
 import { guardFor, type RouteDeps, writeContextOf } from './request';
 
 export const revertRoutes = (deps: RouteDeps): Route[] => [
@@ -79,6 +82,26 @@ export async function revertTo(
   // A repetition whose first run is in the log does not ask for a patch.
   const { not_restored } = restored ?? (await readRestorable());
   return { written, not_restored };
+}
+
+/**
+ * Patches a listing with the fields of an earlier state. A reference to what does not exist any more is left out. Throws as
+ * the update of a listing does, except for too many levels below it.
+ */
+export async function revertListingTo(
+  deps: StoreDeps,
+  context: WriteContext,
+  target: Parameters<typeof listings.update>[2],
+  earlier: Listing,
+) {
+  const { environment } = target;
+  const media_ids = await existingMedia(deps, environment, earlier.media_ids);
+  const parent = earlier.parent_id && (await findListing(deps, environment, earlier.parent_id as ListingId));
+  const is_parent_gone = earlier.parent_id !== null && !parent;
+  const values = Object.entries({ ...earlier, media_ids }).filter(
+    ([name]) => name in listingFields && !NAMES.includes(name) && !(name === 'parent_id' && is_parent_gone),
+  );
+  return listings.update(deps, context, target, async () => Object.fromEntries(values));
 }
 
 /** Returns the fields to restore, without references to what does not exist any more, and the names of such fields. */

@@ -9,6 +9,7 @@ import { publications } from './publication';
 import { ActiveStores, type RouteDeps } from './request';
 import { revertRoutes } from './revert';
 import { reviewRoutes } from './review';
+import { runRoutes } from './runs';
 import { storeRoutes } from './store';
 import { variantRoutes } from './variant';
 import { webhookRoutes } from './webhook';
@@ -24,6 +25,7 @@ export function commandRoutes(
     ...listings.routes(shared),
     ...featuredRoutes(shared),
     ...revertRoutes(shared),
+    ...runRoutes(shared),
     ...mediaRoutes(shared),
     ...storeRoutes(shared),
     ...reviewRoutes(shared),

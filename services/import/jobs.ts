@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { type HeldLease, leaseOwner, takeLease } from '../../projections/engine/lease';
+import { describeRejection } from '../../shared/api/error-catalogue';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { Environment } from '../../shared/catalog/realm';
 import {
@@ -26,12 +27,12 @@ import { shortenText } from '../../shared/kernel/text';
 import type { ViewStore } from '../../shared/ports/view-store';
 import { waitUntilProjected } from '../command/request';
 import { findStore } from '../command/store';
+import { type UndoReport, undoRun } from '../command/undo';
 import { type DetectedFile, detectFile, formatOf } from './format';
 import { type ImportCatalog, importFile } from './into-store';
 import type { RowNote } from './item';
-import { describeRejection, type ImportReport, type PublicationPreview } from './report';
+import type { ImportReport, PublicationPreview } from './report';
 import { ImportFileError, readLines } from './text-file';
-import { type UndoReport, undoImport } from './undo';
 import { DEFAULT_CURRENCY } from './writer';
 
 /** How long a file is kept, and how many of a store. */
@@ -91,6 +92,8 @@ export type ImportSettings = Pick<ImportJob, 'format' | 'currency' | 'overwrite'
 /** Who imports, and into which store. */
 export interface ImportOwner extends Pick<Principal, 'environment' | 'account_id' | 'api_key_id'> {
   readonly store_id: StoreId;
+  /** The run that the request belongs to. */
+  readonly run?: string | undefined;
 }
 
 /** A file that was uploaded: its name and the hash of its content. */
@@ -338,26 +341,27 @@ export class ImportJobs {
   }
 
   private async work(
-    { store_id, environment, account_id, api_key_id }: ImportOwner,
+    { store_id, environment, account_id, api_key_id, run: of_request }: ImportOwner,
     { run, step, ...settings }: ImportJob,
     signal: AbortSignal,
     update: (change: Partial<ImportJob>) => void,
   ): Promise<Partial<ImportJob>> {
     if (signal.aborted) return { status: 'stopped' };
     const on_progress = (done: number, total: number): void => update({ done, total });
-    const context = { account_id, api_key_id, request_id: run };
+    const context = { account_id, api_key_id, request_id: run, run: of_request };
+    const head = await this.deps.events[environment].head();
+    const projected = waitUntilProjected(this.deps.views[environment], store_id, head, CATCH_UP_MS);
+    await withTimeout(projected, CATCH_UP_MS, () => false, signal);
     if (step === 'undo') {
       const target = { environment, store_id, run, dry_run: false, signal, on_progress };
-      const undone = await undoImport(this.deps, { ...context, source: 'import' }, target);
-      const { kept, ...counts } = undone ?? { deleted: 0, reverted: 0, kept: [] };
-      const status = signal.aborted ? 'stopped' : 'done';
+      const undone = await undoRun(this.deps, { ...context, source: 'import' }, target);
+      if (!undone) return { status: 'done', undone: { deleted: 0, reverted: 0, restored: 0, kept: [] } };
+      const { complete, position: _, kept, ...counts } = undone;
+      const status = complete ? 'done' : 'stopped';
       return { status, undone: { ...counts, kept: kept.slice(0, STATE_ROWS_MAX) } };
     }
     const store = await findStore(this.deps, { environment, id: store_id });
     if (!store) throw new CatalogError('store_not_found');
-    const head = await this.deps.events[environment].head();
-    const projected = waitUntilProjected(this.deps.views[environment], store_id, head, CATCH_UP_MS);
-    await withTimeout(projected, CATCH_UP_MS, () => false, signal);
     const path = this.pathOf(store_id, run);
     const { columns, currency, overwrite, images } = settings;
     const format = settings.format ?? (await formatOf(path, columns));

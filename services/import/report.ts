@@ -1,4 +1,4 @@
-import { errorCatalogue, REQUIRED, UNKNOWN_FIELD } from '../../shared/api/error-catalogue';
+import { describeRejection } from '../../shared/api/error-catalogue';
 import type { Publication } from '../../shared/catalog/publication/publication';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { MediaId } from '../../shared/kernel/ids';
@@ -245,16 +245,4 @@ export function rejectionReason(error: unknown): string | undefined {
   if (error instanceof RowError) return error.message;
   if (!(error instanceof CatalogError) || NOT_CAUSED_BY_ROW.has(error.condition)) return undefined;
   return describeRejection(error);
-}
-
-/** Describes a `CatalogError` in one line: all faults with their fields, or else the message of its condition. */
-export function describeRejection(error: CatalogError): string {
-  if (error.faults.length > 0)
-    return error.faults.map(({ field, constraint }) => `${field}: ${faultText(constraint)}`).join('; ');
-  return error.message || errorCatalogue[error.condition].message;
-}
-
-function faultText(constraint: string): string {
-  if (constraint === REQUIRED) return 'is required';
-  return constraint === UNKNOWN_FIELD ? 'unknown field' : `must be ${constraint}`;
 }

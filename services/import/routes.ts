@@ -8,14 +8,14 @@ import {
 } from '../../shared/api/requests/writes';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { ImportStep } from '../../shared/catalog/vocabulary';
-import { storeOf } from '../../shared/http/auth';
+import { requirePermissions, storeOf } from '../../shared/http/auth';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import type { Upload } from '../../shared/http/upload';
 import { pageMeta, parseBody, parseQuery } from '../../shared/http/validation';
 import { CatalogError, invalidField } from '../../shared/kernel/errors';
 import type { StoreDeps } from '../command/execute';
 import { ActiveStores, storeForNew } from '../command/request';
-import { requestedStore, requirePermissions } from '../query/read';
+import { requestedStore } from '../query/read';
 import { knownColumns } from './format';
 import type { ImportJob, ImportJobs, ImportOwner, ImportSettings, UploadedFile } from './jobs';
 
@@ -35,7 +35,7 @@ export function importRoutes(
       const job = await jobs.get(id, params.id!);
       if (!job) continue;
       await stores.require(principal.environment, id);
-      return { owner: { ...principal, store_id: id }, job };
+      return { owner: { ...principal, store_id: id, run: request.run }, job };
     }
     throw new CatalogError('import_not_found');
   };

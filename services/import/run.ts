@@ -5,6 +5,7 @@ import { endLongTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import { shortenText } from '../../shared/kernel/text';
+import { runPool } from '../command/pool';
 import { newReviewSchema } from '../command/review';
 import { removedFrom } from '../command/sanitise';
 import { contentHash, findUsable, publicationIdOf, type StoreIdentity } from './identity';
@@ -22,7 +23,6 @@ import {
 } from './item';
 import { type FindChildren, type FindListing, Listings } from './listings';
 import type { FieldEffects } from './manual-changes';
-import { runPool } from './pool';
 import { type ImportReport, type Kind, rejectionReason, Tally } from './report';
 import { type CatalogWriter, importedPublication } from './writer';
 

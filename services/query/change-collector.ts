@@ -14,6 +14,7 @@ import {
   type Position,
   parseStreamName,
   type RecordedEvent,
+  runOf,
   type StreamName,
 } from '../../shared/catalog/events/envelope';
 import { longTurn } from '../../shared/kernel/async';
@@ -47,6 +48,8 @@ export interface Entry {
   readonly occurred_at: string;
   readonly actor: Actor & { readonly name?: string };
   readonly request_id?: string;
+  /** The run that the write belongs to. */
+  readonly run?: string;
   readonly changed: Change['changed'];
 }
 
@@ -261,6 +264,7 @@ function entryOf(
 ): Entry {
   const { occurred_at, request_id } = event.metadata;
   const { resource, resource_id, changed } = change;
+  const run = runOf(event.metadata);
   return {
     id: offsetOf({ position: event.position, event_id: event.id }),
     type: `${resource}.${verb}`,
@@ -272,6 +276,7 @@ function entryOf(
     occurred_at,
     actor: actorOf(event.metadata),
     ...(request_id !== undefined && { request_id }),
+    ...(run !== undefined && { run }),
     changed,
   };
 }

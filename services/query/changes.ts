@@ -1,5 +1,6 @@
 import { CHANGES_PERMISSIONS, reads } from '../../shared/api/operations/reads';
 import { CHANGED_CATEGORIES, changingAggregate, fieldsAsCreated } from '../../shared/catalog/changes';
+import { requirePermissions } from '../../shared/http/auth';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { StreamSlots } from '../../shared/http/stream-slots';
 import { parseQuery } from '../../shared/http/validation';
@@ -17,14 +18,7 @@ import {
   type Page,
 } from './change-collector';
 import { Feed, POLL_MS } from './feed';
-import {
-  assertActive,
-  openStore,
-  type ReadDeps,
-  requestedStore,
-  requirePermissions,
-  requireSecretKey,
-} from './read';
+import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
 
 /** How long server-sent events are sent. The client then connects again. */
 const SSE_MS = 55_000;

@@ -1,5 +1,6 @@
 import { EXPORT_PERMISSIONS, reads } from '../../shared/api/operations/reads';
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
+import { requirePermissions } from '../../shared/http/auth';
 import { ownAddress } from '../../shared/http/request';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { StreamSlots } from '../../shared/http/stream-slots';
@@ -7,14 +8,7 @@ import { parseQuery } from '../../shared/http/validation';
 import { longTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import { EXPORT_FORMATS, exportLines } from './export-lines';
-import {
-  assertActive,
-  openStore,
-  type ReadDeps,
-  requestedStore,
-  requirePermissions,
-  requireSecretKey,
-} from './read';
+import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
 
 /** An export counts as a request for this number of publications: as a list of the maximum length. */
 const COUNTED_PUBLICATIONS = 50;

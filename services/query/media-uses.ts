@@ -1,10 +1,11 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { SortOrder } from '../../shared/catalog/sorting';
+import { requirePermissions } from '../../shared/http/auth';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta, parseQuery } from '../../shared/http/validation';
 import { endOf, pageOf, placeOf } from './list-place';
-import { findById, openForId, type ReadDeps, requirePermissions, requireSecretKey } from './read';
+import { findById, openForId, type ReadDeps, requireSecretKey } from './read';
 
 const BY_ID: SortOrder = [['id', 'asc']];
 

@@ -81,18 +81,6 @@ export function requireSecretKey({ principal }: ApiRequest, what: string): void 
   throw new CatalogError('insufficient_permissions', { message: `${what} requires a secret key` });
 }
 
-/** Throws `insufficient_permissions` unless the key has all of them. */
-export function requirePermissions(
-  { principal }: Pick<ApiRequest, 'principal'>,
-  permissions: readonly Permission[],
-): void {
-  for (const permission of permissions)
-    if (!principal.permissions.includes(permission))
-      throw new CatalogError('insufficient_permissions', {
-        message: `This request requires a secret key with the permission ${permission}`,
-      });
-}
-
 // --- Visibility ---
 
 /** Returns the visibilities that the filter includes. */

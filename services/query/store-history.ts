@@ -1,6 +1,7 @@
 import { CHANGES_PERMISSIONS, reads } from '../../shared/api/operations/reads';
 import type { Position, RecordedEvent } from '../../shared/catalog/events/envelope';
-import { parseStreamName } from '../../shared/catalog/events/envelope';
+import { isOfRun, parseStreamName } from '../../shared/catalog/events/envelope';
+import { requirePermissions } from '../../shared/http/auth';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { endLongTurn } from '../../shared/kernel/async';
@@ -8,14 +9,7 @@ import { hasUnknownOwner } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 import { markOf, offsetOf } from '../../shared/ports/log-offset';
 import { ChangeCollector, type Entry, isSameWrite, isWanted, withKeyNames } from './change-collector';
-import {
-  assertActive,
-  openStore,
-  type ReadDeps,
-  requestedStore,
-  requirePermissions,
-  requireSecretKey,
-} from './read';
+import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
 
 const PAGE_EVENTS = 256;
 /** An answer ends after so many events of the log, most of which may be those of other stores. */
@@ -30,7 +24,7 @@ export async function readStoreChanges(deps: ReadDeps, request: ApiRequest): Pro
   requireSecretKey(request, 'A history');
   requirePermissions(request, CHANGES_PERMISSIONS);
   const query = parseQuery(reads.listHistory.query, request.query);
-  const { actor, limit, cursor } = query;
+  const { actor, run, limit, cursor } = query;
   const since_ms = Date.parse(query.since ?? '') || 0;
   const until_ms = Date.parse(query.until ?? '') || Number.POSITIVE_INFINITY;
   const store_id = requestedStore(request);
@@ -45,6 +39,7 @@ export async function readStoreChanges(deps: ReadDeps, request: ApiRequest): Pro
     return (
       partition_key === store_id &&
       (actor === undefined || (source === 'api' && api_key_id === actor)) &&
+      (run === undefined || isOfRun(event.metadata, run)) &&
       (categories.length === 0 || categories.includes(parseStreamName(event.stream)?.category as never)) &&
       at_ms >= since_ms &&
       at_ms <= until_ms

@@ -92,6 +92,7 @@ const namedAnswers = {
     'Response with a publication that was reverted.',
   ),
   BatchAnswer: answer(resources.batchSchema, 'Response to a batch.'),
+  UndoneRunAnswer: answer(resources.undoneRunSchema, 'Response to the undo of a run.'),
   MovedAnswer: named(
     envelopeOf(301, resources.movedSchema),
     'Response to a request with an earlier handle.',
@@ -261,6 +262,7 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     ...examples.publication,
     not_restored: [],
   }),
+  UndoneRun: named(resources.undoneRunSchema, 'What an undo has done.', examples.undoneRun),
   Batch: named(resources.batchSchema, 'What became of a batch.', {
     ...{ dry_run: false, created: 0, updated: 1, unchanged: 0, deleted: 0, failed: 1 },
     items: batchItems,
@@ -357,6 +359,7 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
     'Fields of a listing to change. Fields that are left out stay as they are.',
   ),
   Revert: named(writes.revertBody, 'Where to return to.'),
+  Undo: named(writes.undoBody, 'How to undo a run.'),
   NewFeaturedOrder: named(writes.featuredOrderBody, 'The featured publications of a listing.'),
   NewPublication: named(writes.newPublicationBody, 'Fields of a new publication.'),
   PublicationPatch: named(

@@ -43,6 +43,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   review_not_found: row(404, 'REVIEW_NOT_FOUND', 'The review does not exist'),
   webhook_not_found: row(404, 'WEBHOOK_NOT_FOUND', 'The webhook does not exist'),
   import_not_found: row(404, 'IMPORT_NOT_FOUND', 'The import does not exist; a file is kept for 7 days'),
+  run_not_found: row(404, 'RUN_NOT_FOUND', 'The store has no change of this run'),
   variant_not_found: row(404, 'VARIANT_NOT_FOUND', 'The variant does not exist'),
   key_not_found: row(404, 'KEY_NOT_FOUND', 'The store has no such key, or the key does not work any more'),
   malformed_request: row(400, 'INVALID_REQUEST', 'The request is malformed'),
@@ -169,4 +170,16 @@ function describeFault({ field, constraint }: Fault): string {
 export function notReadyBody(details: JsonObject): JsonObject {
   const { status, code, message } = errorCatalogue.unavailable;
   return { code: status, status: 'error', error: { code, message, details } };
+}
+
+/** Describes a `CatalogError` in one line: all faults with their fields, or else the message of its condition. */
+export function describeRejection(error: CatalogError): string {
+  if (error.faults.length > 0)
+    return error.faults.map(({ field, constraint }) => `${field}: ${faultText(constraint)}`).join('; ');
+  return error.message || errorCatalogue[error.condition].message;
+}
+
+function faultText(constraint: string): string {
+  if (constraint === REQUIRED) return 'is required';
+  return constraint === UNKNOWN_FIELD ? 'unknown field' : `must be ${constraint}`;
 }

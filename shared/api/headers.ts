@@ -140,6 +140,11 @@ export const requestHeaders = {
     '0195d4a2-8a11-7c1e-9f31-5b0c7a6e1d11',
     { minLength: 1, maxLength: 255 },
   ),
+  'X-Catalog-Run': header(
+    'Name of the run that the write belongs to. Its changes carry the name, and `POST /api/runs/:run/undo` undoes them together.',
+    'assistant-2026-02-01',
+    { pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' },
+  ),
   Prefer: header(
     '`respond-async` sends the response at once. By default, the service waits up to 1 s until reads include the write.',
     'respond-async',

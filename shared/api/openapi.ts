@@ -145,6 +145,10 @@ const PATH_PARAMETERS: Readonly<Record<string, JsonObject>> = {
     description: 'The id of the resource in another system.',
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: LINE_PATTERN, examples: ['erp-10442'] },
   },
+  run: {
+    description: '`X-Catalog-Run` of the writes, or the id of an import.',
+    schema: { type: 'string', examples: [examples.undoneRun.run] },
+  },
   channel: {
     description: 'The channel of the feed.',
     schema: { type: 'string', enum: ['google', 'meta', 'acp'], examples: ['google'] },
@@ -227,7 +231,7 @@ function commonHeadersOf({ method, path, conditions }: Operation): RequestHeader
   if (!path.startsWith('/api/'))
     return method === 'GET' && path !== '/metrics' ? ['X-Request-Id', 'If-None-Match'] : ['X-Request-Id'];
   if (method === 'GET') return ['X-Request-Id', 'If-None-Match', 'X-Catalog-Min-Position'];
-  const write_headers: RequestHeader[] = ['X-Request-Id', 'Idempotency-Key', 'Prefer'];
+  const write_headers: RequestHeader[] = ['X-Request-Id', 'X-Catalog-Run', 'Idempotency-Key', 'Prefer'];
   return conditions.includes('precondition_failed') ? [...write_headers, 'If-Match'] : write_headers;
 }
 

@@ -484,6 +484,8 @@ export interface Change {
   };
   /** `X-Request-Id` of the request, or the id of the import. */
   request_id?: string;
+  /** The run that the write belongs to (`X-Catalog-Run`). Of an import without one: its id. */
+  run?: string;
   /** The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration. */
   changed: Record<string, {
     /** The value before. Null for none. */
@@ -754,6 +756,8 @@ export interface StoreHistoryQuery {
   until?: string | undefined;
   /** Return only changes of these resources. */
   resource?: readonly ('store' | 'listing' | 'publication' | 'variant' | 'media' | 'review')[] | undefined;
+  /** Return only changes of this run, or of the import with this id. */
+  run?: string | undefined;
 }
 
 /** Size of the answer, and where older changes begin. */
@@ -1050,17 +1054,21 @@ export interface Import {
   known_columns?: string[];
   /** What an import did, or would do. */
   report?: ImportReport;
-  /** What the last undo did. */
+  /** What the last undo did. `kept` has at most 200 entries. */
   undone?: {
-    /** Number of publications that the import had created. */
+    /** Number of resources that the run had created, and that are deleted now. */
     deleted: number;
-    /** Number of publications that have their earlier values again. */
+    /** Number of resources that have their earlier values again. */
     reverted: number;
-    /** Publications that stay as they are, at most 200. */
+    /** Number of resources that the run had deleted, and that exist again. */
+    restored: number;
+    /** Resources that stay as they are. */
     kept: {
-      /** Id of the publication. */
+      /** Type of the resource. */
+      kind: string;
+      /** Id of the resource: a UUIDv7 in lower case. */
       id: string;
-      /** Its title. */
+      /** Its title or name, or else its id. */
       title: string;
       /** Why it stays. */
       reason: string;
@@ -1532,7 +1540,7 @@ export interface BatchListing {
 /** What went wrong. */
 export interface ErrorInfo {
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'RUN_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
   /** What went wrong, for people. The text may change. */
   message: string;
   /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
@@ -1555,7 +1563,7 @@ export interface Fault {
   /** The rule that the value breaks. */
   constraint: string;
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'RUN_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
 }
 
 /** What became of an item of a batch. */
@@ -1794,6 +1802,39 @@ export interface KeyPatch {
   name: string;
 }
 
+/** How to undo a run. */
+export interface Undo {
+  /** Change nothing, and answer with what an undo would do. */
+  dry_run?: boolean | undefined;
+}
+
+/** What an undo has done. */
+export interface UndoneRun {
+  /** The run that was undone. The changes of the undo belong to the run `undo-` and its name. */
+  run: string;
+  /** Whether this is what an undo would do. */
+  dry_run: boolean;
+  /** Number of resources that the run had created, and that are deleted now. */
+  deleted: number;
+  /** Number of resources that have their earlier values again. */
+  reverted: number;
+  /** Number of resources that the run had deleted, and that exist again. */
+  restored: number;
+  /** Resources that stay as they are. */
+  kept: {
+    /** Type of the resource. */
+    kind: string;
+    /** Id of the resource: a UUIDv7 in lower case. */
+    id: string;
+    /** Its title or name, or else its id. */
+    title: string;
+    /** Why it stays. */
+    reason: string;
+  }[];
+  /** `false` if the time of the request was over. Send it again: it does the rest. */
+  complete: boolean;
+}
+
 /** Form with a file to import. */
 export interface NewImport {
   /** CSV or JSON Lines in UTF-8, of at most 50,000,000 bytes and 50,000 rows. */
@@ -1968,6 +2009,7 @@ export interface Operations {
   updateKey: { query: WriteQuery; body: KeyPatch; answer: Answer<Key> };
   rotateKey: { query: WriteQuery; answer: Answer<NewKey, 201> };
   revokeKey: { query: WriteQuery; answer: Answer<Key> };
+  undoRun: { query: WriteQuery; body: Undo; answer: Answer<UndoneRun> };
   createImport: { query: WriteQuery; body: NewImport; answer: Answer<Import, 202> };
   previewImport: { query: WriteQuery; body: ImportSettings; answer: Answer<Import, 202> };
   startImport: { query: WriteQuery; answer: Answer<Import, 202> };
@@ -2049,6 +2091,7 @@ export const endpoints = {
   updateKey: ['PATCH', '/api/key/:id'],
   rotateKey: ['POST', '/api/key/:id/rotate'],
   revokeKey: ['DELETE', '/api/key/:id'],
+  undoRun: ['POST', '/api/runs/:run/undo'],
   createImport: ['POST', '/api/imports'],
   previewImport: ['POST', '/api/import/:id/preview'],
   startImport: ['POST', '/api/import/:id/start'],

@@ -11,10 +11,12 @@ export class Calls {
   readonly transport: Transport;
   readonly infos = new AnswerInfos();
   private readonly consistent: boolean;
+  private readonly run: string | undefined;
 
   constructor(options: ClientOptions) {
     this.transport = new Transport(options);
     this.consistent = options.consistent ?? false;
+    this.run = options.run;
   }
 
   /** Returns the `data` of a read. Returns `options.cached` itself if the service answers 304. */
@@ -61,11 +63,12 @@ export class Calls {
     target: { readonly id?: string; readonly body?: object },
     options: WriteOptions,
   ): Promise<DataOf<Id>> {
-    const { signal, fetchOptions, idempotencyKey, ifMatch, respondAsync, ...query } = options;
+    const { signal, fetchOptions, idempotencyKey, ifMatch, run = this.run, respondAsync, ...query } = options;
     const headers = {
       // Generated here and not in the transport: every attempt of this call must send the same key.
       'idempotency-key': idempotencyKey ?? crypto.randomUUID(),
       ...(ifMatch === undefined ? {} : { 'if-match': this.infos.etagOf(ifMatch) }),
+      ...(run === undefined ? {} : { 'x-catalog-run': run }),
       ...(respondAsync ? { prefer: 'respond-async' } : {}),
     };
     const response = await this.transport.call(operation, { ...target, query, headers, options });

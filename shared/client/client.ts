@@ -8,6 +8,7 @@ import { MediaCalls } from './media.js';
 import type { ClientOptions } from './options.js';
 import { PublicationCalls } from './publications.js';
 import { ReviewCalls } from './reviews.js';
+import { RunCalls } from './runs.js';
 import { StoreCalls } from './stores.js';
 import { TokenCalls } from './tokens.js';
 import { WebhookCalls } from './webhooks.js';
@@ -37,6 +38,8 @@ export class CatalogClient {
   readonly keys: KeyCalls;
   /** Imports: files that a merchant brings into the store. */
   readonly imports: ImportCalls;
+  /** Runs: writes that are undone together. */
+  readonly runs: RunCalls;
   /** Feeds for marketplaces, advertisers and agents. */
   readonly feeds: FeedCalls;
   /** Tokens, for requests that your code sends without this client. */
@@ -53,6 +56,7 @@ export class CatalogClient {
     this.webhooks = new WebhookCalls(this.calls);
     this.keys = new KeyCalls(this.calls);
     this.imports = new ImportCalls(this.calls);
+    this.runs = new RunCalls(this.calls);
     this.feeds = new FeedCalls(this.calls);
     this.tokens = new TokenCalls(this.calls);
   }

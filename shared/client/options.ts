@@ -37,6 +37,8 @@ export interface ClientOptions {
    * Default of `ListOptions.consistent`: whether reads wait until they include this client's writes. Default: false.
    */
   readonly consistent?: boolean;
+  /** The run that the client's writes belong to (docs/interface/runs.md). Default: none. */
+  readonly run?: string;
   /** Lifetime of the client's tokens in minutes, 1 to 60. Default: 15, set by the service. */
   readonly ttlMinutes?: number;
   /** Maximum number of retries after a connection error, a timeout or a 5xx. Default: 4. */
@@ -128,6 +130,8 @@ export interface WriteOptions extends CallOptions, Readonly<WriteQuery> {
    * resource has changed since.
    */
   readonly ifMatch?: object | string;
+  /** The run that the write belongs to. Default: `ClientOptions.run`. */
+  readonly run?: string;
   /** Whether the service responds without waiting until reads include the write (up to 1 s). Default: false. */
   readonly respondAsync?: boolean;
 }

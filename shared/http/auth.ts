@@ -5,6 +5,7 @@ import { type Account, type AccountEvent, accountAggregate } from '../catalog/ac
 import { type ApiKey, type ApiKeyEvent, apiKeyAggregate, keyStatus } from '../catalog/api-key/api-key';
 import type { ApiKeyDocument } from '../catalog/api-key/document';
 import { type Aggregate, stateOf } from '../catalog/events/aggregate';
+import type { Permission } from '../catalog/vocabulary';
 import { LRUCache, TtlCache } from '../kernel/cache';
 import { CatalogError } from '../kernel/errors';
 import { type AccountId, type AnyId, type ApiKeyId, parseId, type StoreId } from '../kernel/ids';
@@ -321,6 +322,18 @@ export function storeOf(principal: Principal, query_store_id?: string): StoreId 
   if (store_id === undefined || !principal.stores.includes(store_id))
     throw new CatalogError('store_access_denied');
   return store_id;
+}
+
+/** Throws `insufficient_permissions` unless the key has all of them. */
+export function requirePermissions(
+  { principal }: { readonly principal: Principal },
+  permissions: readonly Permission[],
+): void {
+  for (const permission of permissions)
+    if (!principal.permissions.includes(permission))
+      throw new CatalogError('insufficient_permissions', {
+        message: `This request requires a secret key with the permission ${permission}`,
+      });
 }
 
 function parseStoreId(text: string): StoreId {

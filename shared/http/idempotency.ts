@@ -40,6 +40,7 @@ export const STORED_ERRORS: ReadonlySet<Condition> = new Set([
   'webhook_not_found',
   'key_not_found',
   'import_not_found',
+  'run_not_found',
   'precondition_failed',
 ]);
 

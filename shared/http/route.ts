@@ -50,6 +50,8 @@ export interface ApiRequest {
   /** The parsed JSON object of a write. `{}` if there is no body. */
   readonly body: JsonObject;
   readonly request_id: string;
+  /** Of a write: the run that it belongs to, from `X-Catalog-Run`. */
+  readonly run?: string | undefined;
   /** When the answer must begin, by `performance.now()`. */
   readonly answer_by_ms: number;
   /** Throws `unavailable` if the time for the answer is over, or if the client has left. For work that has waited. */

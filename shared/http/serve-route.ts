@@ -92,6 +92,16 @@ async function bodyOf({ exchange: { req }, route, principal }: RouteCall): Promi
   return receiveUpload(req, route.upload, principal, assertField);
 }
 
+const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+/** Returns the run of a write. Throws `malformed_request` if the value of `X-Catalog-Run` is no name of a run. */
+function runOf(header: string | undefined): string | undefined {
+  if (header === undefined || RUN_NAME.test(header)) return header;
+  throw new CatalogError('malformed_request', {
+    message: 'X-Catalog-Run must be a letter or digit, then up to 99 of A–Z a–z 0–9 . _ -',
+  });
+}
+
 function requestOf(
   { exchange, route, principal, params, query, limits }: RouteCall,
   body: ApiRequest['body'],
@@ -105,6 +115,7 @@ function requestOf(
     query,
     body,
     request_id,
+    run: route.method === 'GET' ? undefined : runOf(headerOf(req, 'x-catalog-run')),
     answer_by_ms,
     assertAwaited: () => {
       if (!req.socket.destroyed && performance.now() < answer_by_ms) return;

@@ -22,6 +22,7 @@ export type Condition =
   | 'review_not_found'
   | 'webhook_not_found'
   | 'import_not_found'
+  | 'run_not_found'
   | 'variant_not_found'
   | 'key_not_found'
   | 'malformed_request'

@@ -189,7 +189,7 @@ test('an import is undone for what nobody has changed since, and may be repeated
         .split('\n')
         .map((line) => JSON.parse(line).title),
     ).toEqual(['Blue mug', 'Pot']);
-    expectFailure(await cli.run('undo', 'nothing', '--store', store), 1, /no import/);
+    expectFailure(await cli.run('undo', 'nothing', '--store', store), 1, /no run/);
   }));
 
 test('names every column that is not stored, with the number of rows that have it', () =>

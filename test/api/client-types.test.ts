@@ -258,6 +258,9 @@ const USES: Readonly<Record<string, string>> = {
   'keys.revoke': `
     const { status }: Key = await client.keys.revoke('id');
     console.log(status);`,
+  'runs.undo': `
+    const { reverted, kept, complete }: UndoneRun = await client.runs.undo('sale', { dry_run: true }, { run: 'x' });
+    console.log(reverted, kept[0]?.reason, complete);`,
   'imports.create': `
     const fields: ImportFields = { format: 'shopify', overwrite: true, columns: { Precio: 'Variant Price', Nota: null } };
     const created: Import = await client.imports.create(new Blob(['x']), fields, { idempotencyKey: 'key' });
@@ -307,7 +310,7 @@ const USES: Readonly<Record<string, string>> = {
 const TYPES = `AnswerInfo, AnswerOf, Batch, Change, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
   DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FeedIssue, FetchOptions, Import, ImportFields, ImportRow, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaUse, MediaVariant,
   NewKey, NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
-  QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UploadFields, Variant, VariantPatch, Webhook`;
+  QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UndoneRun, UploadFields, Variant, VariantPatch, Webhook`;
 
 const PROGRAM = `
 import type { ${TYPES} } from 'catalog-client';
@@ -353,8 +356,21 @@ function methodsOf(object: object): string[] {
 
 test('the program uses every method of the client', () => {
   const client = new CatalogClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'pk_test_x' });
-  const { store, listings, publications, media, reviews, webhooks, imports, feeds, keys, tokens } = client;
-  const resources = { store, listings, publications, media, reviews, webhooks, imports, feeds, keys, tokens };
+  const { store, listings, publications, media, reviews, webhooks, imports, runs, feeds, keys, tokens } =
+    client;
+  const resources = {
+    store,
+    listings,
+    publications,
+    media,
+    reviews,
+    webhooks,
+    imports,
+    runs,
+    feeds,
+    keys,
+    tokens,
+  };
   const of_resources = Object.entries(resources).flatMap(([name, resource]) =>
     methodsOf(resource).map((method) => `${name}.${method}`),
   );

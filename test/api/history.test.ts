@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { runPool } from '../../services/import/pool';
+import { runPool } from '../../services/command/pool';
 import { streamName } from '../../shared/catalog/events/envelope';
 import { runs, SEED } from '../support/long';
 import { Dice } from '../support/raw-requests';

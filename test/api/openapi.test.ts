@@ -83,6 +83,9 @@ describe('GET /openapi.json', () => {
   });
 });
 
+/** The run to undo. */
+const RUN = 'moderation';
+
 /** Sends each operation with the examples of the document and the ids of one store. */
 describe('a request made from the OpenAPI document', () => {
   let variant_id: string;
@@ -99,6 +102,7 @@ describe('a request made from the OpenAPI document', () => {
     };
     const { id } = await publications.create(cup);
     variant_id = (await publications.variants(id).page()).data[0]!.id;
+    await publications.create({ title: 'Pot', price_currency: 'USD', price_amount: 900 }, { run: RUN });
     import_id = (await harness.client(shop.secret).imports.create(importedFile())).id;
     await importsEnded();
   });
@@ -132,6 +136,7 @@ describe('a request made from the OpenAPI document', () => {
       .replace('{id}', id)
       .replace('{revision}', '1')
       .replace('{handle}', handleFor(path))
+      .replace('{run}', RUN)
       .replace('{channel}', 'google');
     return harness.request(method.toUpperCase(), `${address}?${query.join('&')}`, {
       ...(security.some((scheme) => 'bearer' in scheme) && { token }),

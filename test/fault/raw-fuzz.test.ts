@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { runPool } from '../../services/import/pool';
+import { runPool } from '../../services/command/pool';
 import { fetch } from '../support/fetch';
 import { runs, SEED } from '../support/long';
 import { createKeys, fetchToken } from '../support/merchant';

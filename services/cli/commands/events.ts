@@ -127,8 +127,13 @@ export function eventCommands(program: Command): void {
 }
 
 function summaryOf({ position, stream, revision, type, metadata }: RecordedEvent): string {
-  const { occurred_at, source, api_key_id, request_id } = metadata;
-  const by = [source, api_key_id && `key ${api_key_id}`, request_id && `request ${request_id}`];
+  const { occurred_at, source, api_key_id, request_id, run } = metadata;
+  const by = [
+    source,
+    api_key_id && `key ${api_key_id}`,
+    request_id && `request ${request_id}`,
+    run && `run ${run}`,
+  ];
   return printable([occurred_at, position, stream, revision, type, ...by.filter(Boolean)].join('  '));
 }
 

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
 import { plainAmount } from '../../../shared/catalog/amounts';
 import { IMPORT_FORMATS, type ImportFormat } from '../../../shared/catalog/vocabulary';
+import { undoRun } from '../../command/undo';
 import type { ColumnMapping } from '../../import/csv';
 import { type ImportFrom, importFile } from '../../import/into-store';
 import type { RowNote } from '../../import/item';
 import { COUNTS, type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
-import { undoImport } from '../../import/undo';
 import { catchUpBeforeRead, waitForManyWrites } from '../catch-up';
 import { CliError, EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
 import { choiceOption, columnsArgument, currencyArgument, storeOption, subcommand } from '../options';
@@ -66,8 +66,8 @@ export function importCommands(program: Command): void {
       ),
     );
 
-  subcommand(program, 'undo', 'Undo an import, for the publications that nobody has changed since')
-    .argument('<run>', 'Run of the import, which its report names')
+  subcommand(program, 'undo', 'Undo an import or another run, for what nobody has changed since')
+    .argument('<run>', 'Run: the report of an import names it, and so does X-Catalog-Run of requests')
     .addOption(storeOption('ID of the store'))
     .option('--dry-run', 'Write nothing; report what it would undo')
     .action(withRuntime<ImportOptions>(undo));
@@ -98,18 +98,17 @@ async function undo(
 ): Promise<ExitCode> {
   const { id: store_id, environment } = await requireStore(runtime, store);
   const dry_run = dryRun === true;
+  await catchUpBeforeRead(runtime, environment);
   const signal = stopSignal();
-  // As an import, so that a later one may set the fields again: they were not changed by hand.
-  const written = { ...context, source: 'import' } as const;
   const target = { environment, store_id, run: run!, dry_run, signal };
   const report = await withProgressBar('undo', (on_progress) =>
-    undoImport(runtime, written, { ...target, on_progress }),
+    undoRun(runtime, context, { ...target, on_progress }),
   );
-  if (!report) throw new CliError(`The store has no import ${run}.`);
-  const { kept, ...counts } = report;
-  await print({ store_id, dry_run, ...report }, () => {
-    const rows = kept.map(({ id, title, reason }) => [id, title, reason]);
-    const listed = rows.length > 0 ? `\n${table(['kept', 'title', 'reason'], rows)}` : '';
+  if (!report) throw new CliError(`The store has no run ${run}.`);
+  const { kept, position: _, complete, ...counts } = report;
+  await print({ store_id, dry_run, ...counts, kept, complete }, () => {
+    const rows = kept.map(({ kind, id, title, reason }) => [kind, id, title, reason]);
+    const listed = rows.length > 0 ? `\n${table(['kept', 'id', 'title', 'reason'], rows)}` : '';
     return `${fieldsTable(counts)}${listed}`;
   });
   if (!dry_run) await waitForManyWrites(runtime, environment, signal);

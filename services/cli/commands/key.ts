@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { describeRejection } from '../../../shared/api/error-catalogue';
 import { type ApiKey, hashKey, isApiKeyText, type KeyLimits } from '../../../shared/catalog/api-key/api-key';
 import { keyFields } from '../../../shared/catalog/api-key/key-fields';
 import { keyTypeSchema, type Permission, permissionSchema } from '../../../shared/catalog/vocabulary';
@@ -16,7 +17,6 @@ import {
   rotateApiKey,
   setApiKeyLimits,
 } from '../../command/api-key';
-import { describeRejection } from '../../import/report';
 import { catchUpBeforeRead, waitForWrites } from '../catch-up';
 import { confirm, runConfirmed, runSaved } from '../confirm';
 import { CliError, EXIT, type Invocation, withRuntime } from '../invocation';

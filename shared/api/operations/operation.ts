@@ -14,6 +14,7 @@ export const TAGS = {
   Publications: 'The products of a store, and their reviews.',
   Media: 'Pictures of stores, listings and publications.',
   Keys: 'The API keys of a store.',
+  Runs: 'The changes of an assistant or a program, which can be undone together.',
   Imports: 'Files of products, listings, reviews or prices that a merchant brings into a store.',
   Webhooks: 'Changes of a store, sent to an address of the merchant.',
   Service: 'Health checks, metrics and documentation. They need no token.',

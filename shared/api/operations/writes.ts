@@ -515,6 +515,25 @@ export const writes = withIds({
       200: { description: 'The key, which stays in the list.', content: json(answers.KeyAnswer, revokedKey) },
     },
   ),
+  undoRun: {
+    ...common,
+    method: 'POST',
+    tag: 'Runs',
+    permission: 'write:publications',
+    path: '/api/runs/:run/undo',
+    summary: 'Undo a run',
+    description:
+      'Deletes what the run has created, restores what it has deleted, and sets the rest back, except what somebody has changed since. If the time of a request is not enough, `complete` is `false`: send it again. Requires a secret key that may write all that the run has written.',
+    body: { required: false, content: json(requests.undoBody) },
+    successes: {
+      200: {
+        description: 'What became of the changes of the run.',
+        headers: WRITE_HEADERS,
+        content: json(answers.UndoneRunAnswer),
+      },
+    },
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, 'run_not_found'],
+  },
   createImport: startImport({
     path: '/api/imports',
     summary: 'Upload a file to import',
@@ -542,7 +561,7 @@ export const writes = withIds({
     path: '/api/import/:id/undo',
     summary: 'Undo an import',
     description:
-      'Deletes the publications that the import has created, and returns the others to their earlier values, except those that somebody has changed since. Listings, pictures and reviews stay.',
+      'Deletes the publications and listings that the import has created, and returns the others to their earlier values, except those that somebody has changed since. New pictures and reviews stay.',
     refusals: REFUSED_STEP,
   }),
   deleteImport: {

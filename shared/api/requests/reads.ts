@@ -135,6 +135,10 @@ export const storeHistorySchema = historySchema.omit({ before: true, page: true,
     .optional()
     .meta({ description: 'Return only changes until this time.', example: '2026-03-01T00:00:00.000Z' }),
   resource: commaList(CHANGED_RESOURCES, 'Return only changes of these resources.'),
+  run: z.string().max(255, 'at most 255 characters').optional().meta({
+    description: 'Return only changes of this run, or of the import with this id.',
+    example: 'assistant-2026-02-01',
+  }),
 });
 
 /** Parameters of `GET /api/feeds/:channel/issues`. */

@@ -109,6 +109,14 @@ export const revertBody = z.strictObject({
   }),
 });
 
+/** `POST /api/runs/:run/undo`. */
+export const undoBody = z.strictObject({
+  dry_run: z.boolean().optional().meta({
+    description: 'Change nothing, and answer with what an undo would do.',
+    example: true,
+  }),
+});
+
 /** Maximum number of items of a batch. */
 const BATCH_MAX = 500;
 const BATCH_LISTINGS_MAX = 100;

@@ -331,6 +331,14 @@ export const importRow: ImportRow = {
   fields: [],
 };
 
+const undoReport = {
+  deleted: 2,
+  reverted: 0,
+  restored: 0,
+  kept: [{ kind: 'publication', id: ids.publication, title: 'Mate', reason: 'changed since' }],
+};
+export const undoneRun = { run: 'assistant-2026-02-01', dry_run: false, ...undoReport, complete: true };
+
 export const change = {
   id: '00000000000000001042-7b0c4a2e',
   type: 'variant.updated',

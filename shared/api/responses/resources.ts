@@ -433,6 +433,10 @@ export const changeSchema = z.strictObject({
     })
     .describe('Who changed it.'),
   request_id: z.string().optional().describe('`X-Request-Id` of the request, or the id of the import.'),
+  run: z.string().optional().meta({
+    description: 'The run that the write belongs to (`X-Catalog-Run`). Of an import without one: its id.',
+    example: 'assistant-2026-02-01',
+  }),
   changed: z
     .record(
       z.string(),
@@ -610,6 +614,34 @@ export const detectedFileSchema = z.strictObject({
     .describe('The columns of CSV, in their order. Empty for JSON Lines.'),
 });
 
+const undoReportShape = {
+  deleted: count.describe('Number of resources that the run had created, and that are deleted now.'),
+  reverted: count.describe('Number of resources that have their earlier values again.'),
+  restored: count.describe('Number of resources that the run had deleted, and that exist again.'),
+  kept: z
+    .array(
+      z.strictObject({
+        kind: z.string().meta({ description: 'Type of the resource.', example: 'publication' }),
+        id,
+        title: z.string().describe('Its title or name, or else its id.'),
+        reason: z.string().meta({ description: 'Why it stays.', example: 'changed since' }),
+      }),
+    )
+    .describe('Resources that stay as they are.'),
+};
+
+/** `POST /api/runs/:run/undo`. */
+export const undoneRunSchema = z.strictObject({
+  run: z
+    .string()
+    .describe('The run that was undone. The changes of the undo belong to the run `undo-` and its name.'),
+  dry_run: z.boolean().describe('Whether this is what an undo would do.'),
+  ...undoReportShape,
+  complete: z
+    .boolean()
+    .describe('`false` if the time of the request was over. Send it again: it does the rest.'),
+});
+
 /** `report` of an import. */
 export const importReportSchema = z.strictObject({
   dry_run: z.boolean().describe('Whether this is what an import would do. `false`: what it has done.'),
@@ -689,26 +721,20 @@ export const importSchema = z.strictObject({
     }),
   report: importReportSchema.optional(),
   undone: z
-    .strictObject({
-      deleted: count.describe('Number of publications that the import had created.'),
-      reverted: count.describe('Number of publications that have their earlier values again.'),
-      kept: z
-        .array(
-          z.strictObject({
-            id: id.describe('Id of the publication.'),
-            title: z.string().describe('Its title.'),
-            reason: z.string().meta({ description: 'Why it stays.', example: 'changed since' }),
-          }),
-        )
-        .describe('Publications that stay as they are, at most 200.'),
-    })
+    .strictObject(undoReportShape)
     .optional()
     .meta({
-      description: 'What the last undo did.',
+      description: 'What the last undo did. `kept` has at most 200 entries.',
       example: {
-        deleted: 2,
-        reverted: 0,
-        kept: [{ id: '0195d4a2-8a02-7c1e-9f31-5b0c7a6e1d03', title: 'Mate', reason: 'changed since' }],
+        ...{ deleted: 2, reverted: 0, restored: 0 },
+        kept: [
+          {
+            kind: 'publication',
+            id: '0195d4a2-8a02-7c1e-9f31-5b0c7a6e1d03',
+            title: 'Mate',
+            reason: 'changed since',
+          },
+        ],
       },
     }),
 });

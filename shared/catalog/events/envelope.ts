@@ -45,8 +45,10 @@ export interface EventMetadata {
   readonly account_id?: string;
   readonly store_id?: string;
   readonly api_key_id?: string;
-  /** Of an HTTP request, or of the run of a command-line tool or an import. An undo has `undo-` and the run of the import. */
+  /** Of an HTTP request, or of the run of a command-line tool or an import. */
   readonly request_id?: string;
+  /** Name of the run that the write belongs to: `X-Catalog-Run` of its request. An undo has `undo-` and the undone run. */
+  readonly run?: string;
   readonly idempotency_key?: string;
   /** Id of an idempotent write. If the request is repeated, the write is found in the log by this id. */
   readonly operation_id?: string;
@@ -58,6 +60,14 @@ export interface EventMetadata {
   readonly traceparent?: string;
   readonly tracestate?: string;
 }
+
+/** Returns the run that the event is shown with. An import names no other run than its own id. */
+export const runOf = ({ run, source, request_id }: EventMetadata): string | undefined =>
+  run ?? (source === 'import' ? request_id : undefined);
+
+/** Returns whether the event belongs to the run. An import that a run has started belongs to both. */
+export const isOfRun = (metadata: EventMetadata, run: string): boolean =>
+  metadata.run === run || (metadata.source === 'import' && metadata.request_id === run);
 
 /** An encoded event, ready to be appended. `id` is a UUID; appending the same id again adds no second event. */
 export interface EncodedEvent {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { runPool } from '../../../services/import/pool';
+import { runPool } from '../../../services/command/pool';
 
 test('starts all items in order, and no more than the limit at the same time', async () => {
   let running = 0;

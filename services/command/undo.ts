@@ -1,0 +1,382 @@
+import { describeRejection, errorCatalogue } from '../../shared/api/error-catalogue';
+import { type ChangedCategory, changingAggregate } from '../../shared/catalog/changes';
+import { ABSENT, type State } from '../../shared/catalog/events/aggregate';
+import {
+  isOfRun,
+  type Position,
+  parseStreamName,
+  type RecordedEvent,
+  type StreamName,
+} from '../../shared/catalog/events/envelope';
+import { greatest } from '../../shared/catalog/events/positions';
+import { type Changes, type Fields, isIdle } from '../../shared/catalog/fields';
+import { mediaFields } from '../../shared/catalog/media/fields';
+import { type Media, mediaAggregate } from '../../shared/catalog/media/media';
+import type { Publication } from '../../shared/catalog/publication/publication';
+import type { Environment } from '../../shared/catalog/realm';
+import { type Review, reviewAggregate } from '../../shared/catalog/review/review';
+import { storeFields } from '../../shared/catalog/store/fields';
+import { type Store, storeAggregate } from '../../shared/catalog/store/store';
+import { endLongTurn } from '../../shared/kernel/async';
+import { CatalogError } from '../../shared/kernel/errors';
+import { isUuid, type ListingId, type StoreId, timeOfId } from '../../shared/kernel/ids';
+import { load, loadUpTo, type StreamRef, streamIn, streamNameOf } from '../../shared/ports/stream-state';
+import { dryRun } from './dry-run';
+import { executeOn, type StoreDeps, type WriteContext, type Written } from './execute';
+import { contentsOf, listings } from './listing';
+import { runPool } from './pool';
+import { publications } from './publication';
+import { type ProjectionDeps, waitUntilProjected } from './request';
+import { revertListingTo, revertTo } from './revert';
+
+const CONCURRENCY = 20;
+const PAGE_EVENTS = 512;
+/** Events that do not count as a change since the run. */
+const NO_CHANGES = ['PublicationViewed', 'EventSuperseded'];
+/** Streams of the log that hold no resource which a run is undone for. */
+const NOT_UNDONE = ['name', 'views'];
+/** How much earlier than the time in the name of a run its first event may be, because the clocks of two machines differ. */
+const SKEW_MS = 3_600_000;
+
+/** What an undo has done, by number of resources. A dry run says what an undo would do. */
+export interface UndoReport {
+  /** Resources that the run created, and that are deleted now. */
+  readonly deleted: number;
+  /** Resources set back to their values from before the run. */
+  readonly reverted: number;
+  /** Resources that the run deleted, and that exist again. */
+  readonly restored: number;
+  /** Resources that stay as they are, each with the reason. */
+  readonly kept: readonly KeptResource[];
+}
+
+export interface KeptResource {
+  readonly kind: string;
+  readonly id: string;
+  readonly title: string;
+  readonly reason: string;
+}
+
+export interface UndoneRun extends UndoReport {
+  /** `false` if the undo was stopped. Another undo of the run does the rest. */
+  readonly complete: boolean;
+  /** The position of the last write, undefined if there was none. */
+  readonly position: Position | undefined;
+}
+
+export type UndoDeps = StoreDeps & ProjectionDeps;
+
+export interface Undo {
+  readonly environment: Environment;
+  readonly store_id: StoreId;
+  /** `X-Catalog-Run` of the writes, or the id of an import. */
+  readonly run: string;
+  readonly dry_run: boolean;
+  /** When it aborts, no further resource is undone, and the report has `complete: false`. */
+  readonly signal: AbortSignal;
+  readonly on_progress?: (done: number, total: number) => void;
+  /** Throws if the caller may not undo changes of these kinds of resources. Called before the first write. */
+  readonly assertKinds?: (kinds: ReadonlySet<string>) => void;
+}
+
+/** A resource that the run has changed, since the last undo of the run. */
+interface ChangedResource {
+  readonly stream: StreamName;
+  readonly kind: string;
+  readonly id: string;
+  /** Its first event of the run. */
+  readonly first: RecordedEvent;
+}
+
+/**
+ * Undoes what a run has done to resources that nobody has changed since: deletes what the run created, restores what it
+ * deleted, and sets the rest back. Returns undefined if the store has no such run. The events of the undo belong to the run
+ * `undo-<run>`, so running it again undoes only the rest, and an undo can itself be undone. Throws `too_large` if the signal
+ * aborts before the run was found in the log.
+ */
+export async function undoRun(
+  runtime: UndoDeps,
+  context: WriteContext,
+  undo: Undo,
+): Promise<UndoneRun | undefined> {
+  const { environment, run, dry_run, signal } = undo;
+  const changed = await findChanged(runtime, undo);
+  if (changed === undefined) return undefined;
+  undo.assertKinds?.(new Set(changed.map(({ kind }) => kind)));
+  const is_import = changed.some(({ first }) => first.metadata.source === 'import');
+  // An undo writes to a stream up to twice. Repeating it changes nothing, so it needs no operation.
+  const { operation: _, ...requester } = context;
+  const written: WriteContext = {
+    ...requester,
+    run: undoOf(run),
+    // A later import may set the fields of an import again, because they were not changed by hand.
+    source: is_import ? 'import' : context.source,
+  };
+  const deps = dry_run ? dryRun(runtime, environment) : runtime;
+  const undoing = new Undoing(deps, written, environment, run);
+  await undoing.countContents(runtime, undo.store_id, changed);
+  let done = 0;
+  const undoOne = async (resource: ChangedResource): Promise<void> => {
+    await undoing.undo(resource);
+    done++;
+    undo.on_progress?.(done, changed.length);
+  };
+  const of_listings = changed.filter(({ kind }) => kind === 'listing');
+  const others = changed.filter(({ kind }) => kind !== 'listing');
+  await runPool(others, CONCURRENCY, undoOne, signal);
+  // A listing can be deleted when it is empty, and one below another listing was mostly created after that.
+  of_listings.sort((a, b) => (a.first.position < b.first.position ? 1 : -1));
+  await runPool(of_listings, 1, undoOne, signal);
+  return { ...undoing.report(), complete: done === changed.length };
+}
+
+const undoOf = (run: string): string => `undo-${run}`;
+
+/** Reads the log backwards. Returns undefined if the store has no event of the run. */
+async function findChanged(
+  { events }: StoreDeps,
+  { environment, store_id, run, signal }: Undo,
+): Promise<ChangedResource[] | undefined> {
+  const log = events[environment];
+  const not_before_ms = startOf(run) - SKEW_MS;
+  const undone = new Set<StreamName>();
+  const first = new Map<StreamName, RecordedEvent>();
+  let is_known = false;
+  const add = (event: RecordedEvent): void => {
+    const { metadata, stream, type } = event;
+    if (metadata.partition_key !== store_id) return;
+    // After a crash, a resource may be restored and not yet set back.
+    if (isOfRun(metadata, undoOf(run))) {
+      if (!type.endsWith('Restored')) undone.add(stream);
+    } else if (isOfRun(metadata, run)) {
+      is_known = true;
+      if (!undone.has(stream)) first.set(stream, event);
+    }
+  };
+  let before: Position | undefined;
+  for (let is_over = false; !is_over; ) {
+    await endLongTurn();
+    if (signal.aborted) throw notFoundInTime();
+    const page = await log.readBackwards(PAGE_EVENTS, before);
+    for (const event of page) add(event);
+    const oldest = page.at(-1);
+    before = oldest?.position;
+    is_over = !oldest || Date.parse(oldest.metadata.occurred_at) < not_before_ms;
+  }
+  const changed = [...first].flatMap(([stream, event]): ChangedResource[] => {
+    const { category = 'name', id = '' } = parseStreamName(stream) ?? {};
+    return NOT_UNDONE.includes(category) ? [] : [{ stream, kind: category, id, first: event }];
+  });
+  return is_known ? changed : undefined;
+}
+
+/** Returns the time in a name that ends with a UUIDv7, in Unix milliseconds; otherwise that of no event. */
+function startOf(run: string): number {
+  const id = run.slice(-36);
+  return isUuid(id) && id[14] === '7' ? timeOfId(id) : 0;
+}
+
+const notFoundInTime = (): CatalogError =>
+  new CatalogError('too_large', {
+    message:
+      'The log is too long to find the run in the time of a request. Use "catalog undo", and end the names of runs with a UUIDv7',
+  });
+
+/** An undo under way. */
+class Undoing {
+  private deleted = 0;
+  private reverted = 0;
+  private restored = 0;
+  private readonly kept: KeptResource[] = [];
+  private readonly positions: Position[] = [];
+  /** How many publications and children each listing that the run created has, less those that are undone. */
+  private readonly contents = new Map<string, number>();
+
+  constructor(
+    private readonly deps: StoreDeps,
+    private readonly context: WriteContext,
+    private readonly environment: Environment,
+    private readonly run: string,
+  ) {}
+
+  report(): Omit<UndoneRun, 'complete'> {
+    const { deleted, reverted, restored, kept, positions } = this;
+    return {
+      deleted,
+      reverted,
+      restored,
+      kept,
+      position: positions.length > 0 ? greatest(positions) : undefined,
+    };
+  }
+
+  /** Reads from documents what the listings contain that the run created. Throws `unavailable` if they are not up to date. */
+  async countContents(
+    { events, views }: UndoDeps,
+    store_id: StoreId,
+    changed: readonly ChangedResource[],
+  ): Promise<void> {
+    const created = changed.filter(({ kind, first }) => kind === 'listing' && first.revision === 0);
+    if (created.length === 0) return;
+    const view = views[this.environment];
+    const head = await events[this.environment].head();
+    const version = await view.current();
+    if (!version || !(await waitUntilProjected(view, store_id, head))) throw new CatalogError('unavailable');
+    for (const { id } of created) {
+      const { publications: inside, children } = await contentsOf(version.upToDate ?? version, id as ListingId);
+      this.contents.set(id, inside + children);
+    }
+  }
+
+  /** Undoes the changes of a resource, or keeps it. */
+  async undo({ kind, id, first }: ChangedResource): Promise<void> {
+    const { environment, deps } = this;
+    const events = deps.events[environment];
+    const aggregate = changingAggregate(kind as ChangedCategory);
+    const ref = { aggregate, events, realm: environment, id } as unknown as StreamRef<Stored>;
+    const { state: now } = aggregate ? await load(ref) : { state: ABSENT };
+    const keep = (reason: string): void => {
+      this.kept.push({ kind, id, title: titleOf(now) ?? id, reason });
+    };
+    if (!aggregate) return keep(NO_WAY);
+    const since = await events.readStream(streamNameOf(ref), first.revision);
+    if (since.some((event) => this.isForeign(event))) return keep(CHANGED);
+    const has_past = first.revision > 0;
+    const { state: before } = has_past ? await loadUpTo(ref, first.revision - 1) : { state: ABSENT };
+    const guard = (resource: object): void => {
+      const { version } = resource as Stored;
+      if (now.tag === 'present' && version !== now.resource.version) throw new CatalogError('lost_race');
+    };
+    try {
+      const reason = await this.setBack(
+        kind as ChangedCategory,
+        { environment, id: id as never, guard },
+        before,
+        now,
+      );
+      if (reason !== undefined) return keep(reason);
+      if (now.tag === 'present') this.leave(now.resource);
+    } catch (error) {
+      if (!(error instanceof CatalogError) || errorCatalogue[error.condition].status >= 500) throw error;
+      keep(error.condition === 'lost_race' ? CHANGED : describeRejection(error));
+    }
+  }
+
+  /** Gives the resource the state from before the run. Returns why it cannot, undefined if it has. */
+  private async setBack(
+    kind: ChangedCategory,
+    target: Target,
+    before: State<Stored>,
+    now: State<Stored>,
+  ): Promise<string | undefined> {
+    const { deps, context } = this;
+    const way: Way = WAYS[kind];
+    if (before.tag === 'present') {
+      if (now.tag === 'present') {
+        const { changed } = this.note(await way.setBack(deps, context, target, before.resource as never));
+        if (changed) this.reverted++;
+        return undefined;
+      }
+      if (!way.restore) return NO_WAY;
+      this.note(await way.restore(deps, context, target));
+      this.note(await way.setBack(deps, context, { ...target, guard: () => {} }, before.resource as never));
+      this.restored++;
+      return undefined;
+    }
+    if (now.tag !== 'present') return undefined;
+    // Pictures and reviews of an import stay. They are too many to list.
+    if (!way.remove) return context.source === 'import' ? undefined : STAYS;
+    if ((this.contents.get(target.id) ?? 0) > 0) return 'it contains what the run has not created';
+    this.note(await way.remove(deps, context, target));
+    this.deleted++;
+    return undefined;
+  }
+
+  private note<Result extends { readonly position: Position; readonly changed: boolean }>(
+    written: Result,
+  ): Result {
+    if (written.changed) this.positions.push(written.position);
+    return written;
+  }
+
+  private isForeign(event: RecordedEvent): boolean {
+    const { metadata, type } = event;
+    const { run } = this.context;
+    const is_own = isOfRun(metadata, this.run) || isOfRun(metadata, run!);
+    return !is_own && metadata.source !== 'system' && !NO_CHANGES.includes(type) && !isIdle(event);
+  }
+
+  /** Notes that listings of the run do not contain the resource any more. */
+  private leave({ listing_id, listing_ids = [], parent_id }: Stored): void {
+    for (const id of [listing_id, ...listing_ids, parent_id]) {
+      const count = id && this.contents.get(id);
+      if (count) this.contents.set(id, count - 1);
+    }
+  }
+}
+
+const CHANGED = 'changed since';
+const NO_WAY = 'it cannot be undone';
+const STAYS = 'it stays: delete it by itself';
+
+/** What an undo looks at in a resource of any kind. */
+interface Stored {
+  readonly version: number;
+  readonly title?: string | null;
+  readonly name?: string;
+  readonly listing_id?: string | null;
+  readonly listing_ids?: readonly string[];
+  readonly parent_id?: string | null;
+}
+
+const titleOf = (state: State<Stored>): string | undefined => {
+  const { title, name } = (state.tag !== 'absent' && state.resource) || {};
+  return title ?? name;
+};
+
+interface Target {
+  readonly environment: Environment;
+  readonly id: never;
+  /** Throws `lost_race` if the resource has changed since it was examined. */
+  readonly guard: (before: object) => void;
+}
+
+type Writing = Promise<Pick<Written<unknown>, 'position' | 'changed'>>;
+
+/** How the changes of a kind of resource are undone. */
+interface Way {
+  setBack(deps: StoreDeps, context: WriteContext, target: Target, before: never): Writing;
+  readonly remove?: (deps: StoreDeps, context: WriteContext, target: Target) => Writing;
+  readonly restore?: (deps: StoreDeps, context: WriteContext, target: Target) => Writing;
+}
+
+const valuesOf = <F extends object>(fields: F, before: object) =>
+  Object.fromEntries(Object.entries(before).filter(([name]) => name in fields)) as Changes<F & Fields>;
+
+const WAYS = {
+  publication: {
+    setBack: async (deps, context, target, before: Publication) =>
+      (await revertTo(deps, context, target, async () => before)).written,
+    remove: publications.remove,
+    restore: publications.restore,
+  },
+  listing: { setBack: revertListingTo, remove: listings.remove, restore: listings.restore },
+  store: {
+    setBack: (deps, context, { environment, id, guard }, before: Store) => {
+      const command = { type: 'DescribeStore', changes: valuesOf(storeFields, before) } as const;
+      return executeOn(streamIn(deps, environment, storeAggregate, id), context, command, guard);
+    },
+  },
+  media: {
+    setBack: (deps, context, { environment, id, guard }, before: Media) => {
+      const command = { type: 'Update', changes: valuesOf(mediaFields, before) } as const;
+      return executeOn(streamIn(deps, environment, mediaAggregate, id), context, command, guard);
+    },
+  },
+  review: {
+    setBack: (deps, context, { environment, id, guard }, { status }: Review) => {
+      const command = { type: 'Update', changes: { status } } as const;
+      return executeOn(streamIn(deps, environment, reviewAggregate, id), context, command, guard);
+    },
+  },
+} satisfies Record<ChangedCategory, Way>;
