@@ -7,6 +7,7 @@ import type { Principal } from '../../shared/http/request';
 import type { AuthEndpoint, AuthEndpoints, AuthExchange } from '../../shared/http/route';
 import type { TokenClaims, TokenCodec } from '../../shared/http/tokens';
 import { parseBody } from '../../shared/http/validation';
+import { TtlCache } from '../../shared/kernel/cache';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { type System, timestamp } from '../../shared/kernel/system';
@@ -99,6 +100,35 @@ export async function principalOfKey(options: AuthOptions, api_key: string): Pro
   };
   principals.set(key, principal);
   return principal;
+}
+
+/** How long a token is used for the requests that this service makes with a key, and how long it is valid. */
+const KEY_TOKEN_MS = 600_000;
+const KEY_TOKEN_TTL_S = 900;
+const KEY_TOKENS_MAX = 10_000;
+
+/** Issues tokens for the requests that this service makes with a key, and uses each of them for `KEY_TOKEN_MS`. */
+export class KeyTokens {
+  private readonly tokens: TtlCache<string>;
+
+  constructor(options: AuthOptions) {
+    this.tokens = new TtlCache({
+      ttl_ms: KEY_TOKEN_MS,
+      entries_max: KEY_TOKENS_MAX,
+      now: options.system.now,
+      load: async (key_hash) => {
+        const { authenticator } = options;
+        const key = authenticator.assertUsable(await authenticator.findKeyByHash(key_hash));
+        return issueToken(options, key, KEY_TOKEN_TTL_S).token as string;
+      },
+    });
+  }
+
+  /** Returns a token for the key. Rejects with `key_revoked` or `key_invalid` if the key cannot be used. */
+  async of(api_key: string): Promise<string> {
+    // Keys themselves stay in no cache.
+    return (await this.tokens.get(hashKey(api_key)))!;
+  }
 }
 
 function requireBearer(header: string | undefined): string {

@@ -15,7 +15,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { ApiKeyId } from '../../shared/kernel/ids';
 import { consoleSessionRoutes } from '../auth/console-session';
 import { ControlLog } from '../auth/control-log';
-import { authEndpoints, principalOfKey } from '../auth/endpoints';
+import { authEndpoints, KeyTokens, principalOfKey } from '../auth/endpoints';
 import { recordApiKeyUse } from '../command/api-key';
 import { PageViewLog } from '../command/page-views';
 import { commandRoutes } from '../command/routes';
@@ -27,6 +27,7 @@ import { discoveryRoutes } from '../feeds/discovery';
 import { feedIssuesRoute, feedRoute, type PublicFeedOptions, type ShownStore } from '../feeds/routes';
 import { ImportJobs } from '../import/jobs';
 import { importRoutes } from '../import/routes';
+import { mcpRoute } from '../mcp/routes';
 import { pictureRoute } from '../media/public-files';
 import { freshnessHeaders } from '../metrics/freshness';
 import { operatorRoutes } from '../operator/routes';
@@ -103,12 +104,25 @@ export function startControlLog({ events, views, log }: Runtime): ControlLog {
   return new ControlLog({ events: events.control, control_view: views.control, log });
 }
 
-/** Builds the app for writes and tokens: `services/command` and `services/auth`. */
+/**
+ * Builds the app for writes and tokens: `services/command` and `services/auth`. `apiUrl` returns the address of the whole
+ * service; without it, there is no `/mcp`.
+ */
 export function buildCommandApp(
   runtime: Runtime,
   { auth_options, imports, options }: SharedParts,
+  apiUrl?: () => string | undefined,
 ): RequestListener {
   const { config, system, events, views, log, blobs, mediaTasks, metrics } = runtime;
+  const { authenticator } = auth_options;
+  const key_tokens = new KeyTokens(auth_options);
+  const mcp =
+    apiUrl &&
+    mcpRoute({
+      ...{ apiUrl, system, log, limits: new Limits(options) },
+      authenticate: (token) => authenticator.authenticate(token),
+      tokenOf: (api_key) => key_tokens.of(api_key),
+    });
   return buildApp({
     ...options,
     auth: authEndpoints(auth_options),
@@ -120,7 +134,7 @@ export function buildCommandApp(
       }),
       ...importRoutes(runtime, imports).writes,
     ].map((route) => ({ ...route, handler: confirmNotFound(route.handler, runtime) })),
-    public_routes: [...docsRoutes(), startRoute()],
+    public_routes: [...docsRoutes(), startRoute(), ...(mcp ? [mcp] : [])],
   });
 }
 

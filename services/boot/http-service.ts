@@ -56,7 +56,7 @@ export async function startHttpService(
     await control_log.stop();
     await page_views.stop(PAGE_VIEWS_TIMEOUT_MS);
   };
-  // The pages get their tokens and their data from this address.
+  // The pages and `/mcp` get their tokens and their data from this address.
   let url: string | undefined;
   const web: WebOptions | undefined =
     typeof role === 'object'
@@ -71,7 +71,11 @@ export async function startHttpService(
   try {
     const shared = await buildSharedParts(runtime, control_log, operations);
     const query = role === 'command' ? undefined : buildQueryApp(runtime, shared, page_views.record, web);
-    const command = role === 'query' ? undefined : buildCommandApp(runtime, shared);
+    const { API_URL } = runtime.config;
+    const apiUrl = (): string | undefined => API_URL ?? (url && localUrl(url));
+    const has_api = API_URL !== undefined || typeof role === 'object';
+    const command =
+      role === 'query' ? undefined : buildCommandApp(runtime, shared, has_api ? apiUrl : undefined);
     const app = query && command ? routeRequests(query, command) : (query ?? command)!;
     const listening = await listen(app, HOST, PORT, {
       reuse_port: typeof role === 'object' && role.reuse_port,
@@ -107,12 +111,13 @@ function shopFinder({ SHOP_KEY, DEMO, DATA_DIR }: Config, urlOf: () => string | 
   };
 }
 
-/** Routes requests as a gateway would: reads and pictures to the query app, writes and tokens to the command app. */
+/** Routes requests as a gateway would: reads and pictures to the query app, writes, tokens and `/mcp` to the command app. */
 function routeRequests(query: RequestListener, command: RequestListener): RequestListener {
   return (request, response) => (isForQuery(request) ? query(request, response) : command(request, response));
 }
 
 function isForQuery({ method, url }: IncomingMessage): boolean {
+  if (/^\/mcp(\?|$)/.test(url ?? '')) return false;
   if (url?.startsWith('/media/') || url?.startsWith('/console/')) return true;
   if (url?.startsWith('/operator/') || url?.startsWith('/ucp/')) return true;
   return !url?.startsWith('/auth') && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');

@@ -116,7 +116,7 @@ function headerComponents(): JsonObject {
 // --- Parameters ---
 
 /** Returns the parameters of an operation: path and query parameters, and references to its request headers. */
-function parametersOf(operation: Operation): JsonObject[] {
+export function parametersOf(operation: Operation): JsonObject[] {
   return [
     ...pathParameters(operation),
     ...queryParameters(operation.query),
@@ -251,7 +251,8 @@ function schemasOf(
 }
 
 /** Returns the schema of a value that a client sends. */
-const inputSchema = (schema: z.ZodType): JsonObject => toJson(z.toJSONSchema(schema, optionsFor('input')));
+export const inputSchema = (schema: z.ZodType): JsonObject =>
+  toJson(z.toJSONSchema(schema, optionsFor('input')));
 
 /** Returns a reference to a named schema. Throws if it has no name, because generated clients need one for each type. */
 function referTo(schema: z.ZodType): JsonObject {

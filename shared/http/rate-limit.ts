@@ -141,6 +141,14 @@ export class Limits {
     return verdict;
   }
 
+  /** Counts a request outside of `/api` against the limit of a key. */
+  async takeKey(key: KeyIdentity): Promise<Verdict> {
+    const { subject, tier, name } = this.bucketOf(key);
+    const verdict = await this.take(subject, tier);
+    if (!verdict.allowed) this.options.metrics?.limiterRefused({ area: 'api', tier: name });
+    return verdict;
+  }
+
   private async admit(exchange: Exchange, area: Area, { subject, tier, name }: Bucket): Promise<void> {
     const { allowed, limit, remaining, reset_s, retry_after_s } = await this.take(subject, tier);
     const { headers } = exchange;

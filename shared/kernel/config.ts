@@ -111,6 +111,10 @@ const settingsSchema = z.object({
   CONSOLE: oneOf(['on', 'off']).optional(),
   /** The token of operators, for `/operator`. Without a token, there is nothing for operators. */
   CONSOLE_OPERATOR_TOKEN: z.string().min(32, 'at least 32 characters').optional(),
+  /** Where `/mcp` sends the requests of its tools. Default: to this service, unless it serves only writes. */
+  API_URL: z
+    .url({ protocol: /^https?$/, error: 'an address that begins with http:// or https://' })
+    .optional(),
   LOG_LEVEL: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   /** Number of proxies in front of the service, or their addresses. The service trusts `X-Forwarded-For` only from them. */
   TRUST_PROXY: z.string().default(''),

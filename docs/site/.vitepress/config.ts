@@ -40,6 +40,7 @@ const SIDEBAR: Item[] = [
       page('Import and export', '/import'),
       page('Feeds', '/feeds'),
       page('Universal Commerce Protocol', '/ucp'),
+      page('MCP', '/mcp'),
       page('Webhooks', '/webhooks'),
       page('Feed of changes', '/interface/changes'),
       page('Console', '/console'),

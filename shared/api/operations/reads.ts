@@ -39,7 +39,7 @@ import {
 } from './operation';
 
 interface Read<Query extends z.ZodType>
-  extends Pick<ApiOperation, 'path' | 'tag' | 'permission' | 'summary' | 'description'> {
+  extends Pick<ApiOperation, 'path' | 'tag' | 'permission' | 'summary' | 'description' | 'alias_of'> {
   readonly query: Query;
   readonly answer: z.ZodType;
   /** Default: that of the schema. */
@@ -179,6 +179,7 @@ export const reads = withIds({
     ...listings,
     ...listingPage,
     path: '/api/store-listings',
+    alias_of: 'listListings',
     summary: 'List the listings of a store',
     description: 'Newest first by default.',
   }),

@@ -288,6 +288,8 @@ describe('the Kubernetes manifests', () => {
         expect([one, path, routed(one, at(path))]).toEqual([one, path, 'catalog-query']);
     for (const { path, method } of [...Object.values(writes), ...Object.values(tokens)])
       expect([method, path, routed(method, at(path))]).toEqual([method, path, 'catalog-command']);
+    for (const method of ['GET', 'POST', 'DELETE'])
+      expect([method, routed(method, '/mcp')]).toEqual([method, 'catalog-command']);
     for (const path of ['/', '/openapi.json', '/docs', '/docs/page.css', '/media/live/x'])
       expect([path, routed('GET', path)]).toEqual([path, 'catalog-query']);
     for (const path of ['/metrics', '/health/ready', '/authors'])

@@ -43,7 +43,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...SHARED,
     ...['shared/client', 'projections/maintenance', 'services/command', 'services/import', 'services/feeds'],
   ],
-  'services/ucp': [...SHARED, 'shared/client', 'services/feeds', 'services/web'],
+  'services/mcp': SHARED,
+  'services/ucp': [...SHARED, 'services/mcp', 'shared/client', 'services/feeds', 'services/web'],
   'services/boot': [
     'services/web',
     ...SHARED,
@@ -57,6 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
       'edge',
       'feeds',
       'import',
+      'mcp',
       'media',
       'metrics',
       'operator',

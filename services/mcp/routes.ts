@@ -1,0 +1,164 @@
+import { isApiKeyText } from '../../shared/catalog/api-key/api-key';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { bearerOf } from '../../shared/http/auth';
+import { readBody } from '../../shared/http/body';
+import type { Limits } from '../../shared/http/rate-limit';
+import { type HttpRequest, headerOf, isSecure, type Principal } from '../../shared/http/request';
+import type { PublicRoute, TextAnswer } from '../../shared/http/route';
+import { CatalogError } from '../../shared/kernel/errors';
+import { generateId } from '../../shared/kernel/ids';
+import type { System } from '../../shared/kernel/system';
+import { VERSION } from '../../shared/kernel/version';
+import { type CallOptions, callTool } from './calls';
+import { instructionsFor } from './instructions';
+import { toolsByName } from './tools';
+
+export interface McpOptions extends CallOptions {
+  /** Returns the principal of a token. Rejects as the authentication of `/api` does. */
+  readonly authenticate: (token: string) => Promise<Principal>;
+  /** Returns a token for an API key. */
+  readonly tokenOf: (api_key: string) => Promise<string>;
+  readonly limits: Pick<Limits, 'takeRead' | 'takeKey'>;
+  readonly system: System;
+}
+
+/** The client of a request: its secret key, and the headers that its requests to the service have in common. */
+interface Client {
+  readonly principal: Principal;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * Builds the route of the Model Context Protocol for assistants of merchants (docs/mcp.md). Each tool is an operation of `/api`.
+ * A call becomes a request to the service, so all rules of `/api` hold.
+ */
+export function mcpRoute(options: McpOptions): PublicRoute {
+  return {
+    path: '/mcp',
+    methods: ['POST'],
+    serve: async (req, _params, request_id) => {
+      assertOrigin(req);
+      return answer(options, await identify(options, req, request_id), req);
+    },
+  };
+}
+
+/**
+ * Throws for a page of another site (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning).
+ * A browser sends its origin also if the name of the site has become an address of this machine. Secret keys must not be in
+ * pages, so only pages of this machine are accepted.
+ */
+function assertOrigin(req: HttpRequest): void {
+  const origin = headerOf(req, 'origin');
+  if (origin === undefined || /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(origin)) return;
+  throw new CatalogError('insufficient_permissions', {
+    message: 'This Origin is not accepted: secret keys must not be in web pages',
+  });
+}
+
+/**
+ * Authenticates a request by a token or a secret key. Without a valid one, the request counts against the limit of its
+ * address.
+ */
+async function identify(options: McpOptions, req: HttpRequest, request_id: string): Promise<Client> {
+  try {
+    const credential = bearerOf(headerOf(req, 'authorization')) ?? headerOf(req, 'x-api-key');
+    if (!credential) throw new CatalogError('unauthenticated', { message: CREDENTIAL_NEEDED });
+    const token = isApiKeyText(credential) ? await options.tokenOf(credential) : credential;
+    const principal = await options.authenticate(token);
+    if (principal.key_type === 'public')
+      throw new CatalogError('insufficient_permissions', { message: 'This requires a secret key' });
+    const host = headerOf(req, 'host');
+    const headers = {
+      Authorization: `Bearer ${token}`,
+      Accept: 'application/json, application/x-ndjson, text/csv',
+      'X-Request-Id': request_id,
+      // Addresses in answers are those that the client can reach.
+      ...(host !== undefined && { Host: host }),
+      'X-Forwarded-Proto': isSecure((name) => headerOf(req, name)) ? 'https' : 'http',
+    };
+    return { principal, headers };
+  } catch (error) {
+    await admit(options.limits.takeRead(req));
+    throw error;
+  }
+}
+
+const CREDENTIAL_NEEDED =
+  'A secret API key is required: in the header X-API-Key, or in the Authorization header as a bearer token';
+
+async function admit(taking: ReturnType<Limits['takeRead']>): Promise<void> {
+  const { allowed, retry_after_s } = await taking;
+  if (!allowed) throw new CatalogError('rate_limited', { retry_after_s });
+}
+
+/** What the name of a run matches. */
+const RUN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
+function sessionOf(req: HttpRequest): string | undefined {
+  const session = headerOf(req, 'mcp-session-id');
+  if (session === undefined || RUN.test(session)) return session;
+  throw new CatalogError('malformed_request', {
+    message: 'Invalid Mcp-Session-Id: send the one of the answer to initialize',
+  });
+}
+
+async function answer(
+  options: McpOptions,
+  { principal, headers }: Client,
+  req: HttpRequest,
+): Promise<TextAnswer> {
+  // Loaded by the first request: it takes a quarter of a second and 9 MB, which a service without agents need not pay.
+  const { answerMessage, errorAnswer, idOf } = require('./messages') as typeof import('./messages');
+  const { system, limits } = options;
+  const body = await readMessage(req);
+  if (body instanceof CatalogError) return errorAnswer(null, { code: PARSE_ERROR, message: body.message });
+  const tools = [...toolsByName().values()].filter(({ operation }) =>
+    principal.permissions.includes(operation.permission),
+  );
+  const name = body.method === 'tools/call' ? (body.params as JsonObject | undefined)?.name : undefined;
+  const tool = tools.find(({ listed }) => listed.name === name);
+  // The request of a tool counts against the limit of the key itself.
+  if (!tool) await admit(limits.takeKey(principal));
+  const new_run = body.method === 'initialize' ? newRun(body, system) : undefined;
+  const run = new_run ?? sessionOf(req);
+  const answered = await answerMessage(req, body, {
+    name: 'catalog-service',
+    version: VERSION,
+    instructions: instructionsFor(new Set(tools.map(({ listed }) => listed.name)), principal.stores, run),
+    tools: tools.map(({ listed }) => listed),
+    call: (_, sent) => {
+      const id = JSON.stringify(idOf(body));
+      return callTool(options, tool!, sent, run === undefined ? { headers } : { headers, run, id });
+    },
+  });
+  return new_run === undefined
+    ? answered
+    : { ...answered, headers: { ...answered.headers, 'Mcp-Session-Id': new_run } };
+}
+
+/** The code of JSON-RPC for a body that is no JSON. */
+const PARSE_ERROR = -32700;
+
+/** Returns the body, or the error if it is not a JSON object. */
+async function readMessage(req: HttpRequest): Promise<JsonObject | CatalogError> {
+  try {
+    return await readBody(req);
+  } catch (error) {
+    if (error instanceof CatalogError && error.condition === 'malformed_request') return error;
+    throw error;
+  }
+}
+
+const SLUG_LENGTH_MAX = 40;
+
+/** Returns the name of a new run: that of the client, such as `claude-code`, and a UUID. */
+function newRun({ params }: JsonObject, { now, random }: System): string {
+  const { clientInfo } = (params ?? {}) as { readonly clientInfo?: { readonly name?: unknown } };
+  const slug = String(clientInfo?.name ?? '')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, SLUG_LENGTH_MAX)
+    .replace(/^-|-$/g, '');
+  return `${slug || 'assistant'}-${generateId(now(), random)}`;
+}
