@@ -15,6 +15,7 @@ import type { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { type HttpRequest, headerOf, ownAddress } from '../../shared/http/request';
 import type { TextAnswer } from '../../shared/http/route';
+import { CatalogError } from '../../shared/kernel/errors';
 
 /** What a server of the Model Context Protocol offers to the client of a request. */
 export interface Offer {
@@ -41,11 +42,25 @@ const validator = new AjvJsonSchemaValidator();
 /** The headers of a request that the transport looks at. */
 const HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
 
+/** The origins of pages on this machine. */
+const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/**
+ * Throws for a request from a page of another site: it may have made its name an address of this machine
+ * (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning). Clients are no pages.
+ */
+function assertOrigin(req: HttpRequest): void {
+  const origin = headerOf(req, 'origin');
+  if (origin !== undefined && !LOCAL_ORIGIN.test(origin))
+    throw new CatalogError('insufficient_permissions', { message: 'This Origin is not accepted' });
+}
+
 /**
  * Answers a message by Streamable HTTP without sessions, streams and batches. An invalid message gets an error of JSON-RPC.
- * Rejects with the errors of `offer.call`.
+ * Rejects with the errors of `offer.call`, and for pages of other sites.
  */
 export async function answerMessage(req: HttpRequest, body: JsonObject, offer: Offer): Promise<TextAnswer> {
+  assertOrigin(req);
   const fault = faultOf(body, offer.tools);
   if (fault) return errorAnswer(idOf(body), fault);
   const { name, version, instructions, tools, call } = offer;
@@ -122,7 +137,7 @@ function faultOf(body: JsonObject, tools: Offer['tools']): RpcError | undefined 
     const schema = Object.hasOwn(REQUESTS, method) ? REQUESTS[method] : undefined;
     if (!schema) return fault(ErrorCode.MethodNotFound, `There is no method ${method}.`);
     const [issue] = schema.safeParse(body).error?.issues ?? [];
-    if (issue) return fault(ErrorCode.InvalidParams, textOf(issue));
+    if (issue) return fault(ErrorCode.InvalidParams, textOfIssue(issue));
     const tool = method === 'tools/call' ? params!.name : undefined;
     if (tool !== undefined && !tools.some(({ name }) => name === tool))
       return fault(ErrorCode.InvalidParams, `There is no tool ${tool}.`);
@@ -134,7 +149,7 @@ function faultOf(body: JsonObject, tools: Offer['tools']): RpcError | undefined 
 const fault = (code: ErrorCode, message: string): RpcError => ({ code, message });
 
 /** Returns `Invalid params.name: expected string, received undefined.`. */
-function textOf({ path, message }: z.core.$ZodIssue): string {
+export function textOfIssue({ path, message }: z.core.$ZodIssue): string {
   const expected = message.replace(/^Invalid input: /, '').replaceAll('record', 'object');
   return `Invalid ${path.join('.') || 'message'}: ${expected}.`;
 }

@@ -36,24 +36,8 @@ export function mcpRoute(options: McpOptions): PublicRoute {
   return {
     path: '/mcp',
     methods: ['POST'],
-    serve: async (req, _params, request_id) => {
-      assertOrigin(req);
-      return answer(options, await identify(options, req, request_id), req);
-    },
+    serve: async (req, _params, request_id) => answer(options, await identify(options, req, request_id), req),
   };
-}
-
-/**
- * Throws for a page of another site (https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#security-warning).
- * A browser sends its origin also if the name of the site has become an address of this machine. Secret keys must not be in
- * pages, so only pages of this machine are accepted.
- */
-function assertOrigin(req: HttpRequest): void {
-  const origin = headerOf(req, 'origin');
-  if (origin === undefined || /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/.test(origin)) return;
-  throw new CatalogError('insufficient_permissions', {
-    message: 'This Origin is not accepted: secret keys must not be in web pages',
-  });
 }
 
 /**

@@ -1,9 +1,8 @@
-import { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import { CallToolRequestSchema, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
-import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { z } from 'zod';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { HttpRequest } from '../../shared/http/request';
+import type { TextAnswer } from '../../shared/http/route';
+import { answerMessage, textOfIssue } from '../mcp/messages';
 import { OPERATIONS } from './catalog';
 import { invalid, SPECIFICATION, VERSION } from './protocol';
 
@@ -24,57 +23,24 @@ const TOOLS = OPERATIONS.map(({ name, description, capability, request }) => ({
   annotations: { readOnlyHint: true },
 }));
 
-/** Only forms have schemas that the server checks, and there are none. To make a validator takes a millisecond. */
-const validator = new AjvJsonSchemaValidator();
+/** The arguments of a call. */
+const argumentsSchema = z.looseObject({ meta: meta.optional(), catalog: z.unknown().optional() });
 
-/** A call of a tool, as the body of a request has it. */
-const callSchema = z.looseObject({
-  method: z.literal('tools/call'),
-  params: z.looseObject({
-    name: z.string(),
-    arguments: z.looseObject({ meta: meta.optional(), catalog: z.unknown().optional() }).optional(),
-  }),
-});
+/** Runs an operation. `profile` is the address of the platform's profile, as the request names it. */
+type Run = (operation: (typeof OPERATIONS)[number], profile: unknown, catalog: unknown) => Promise<object>;
 
-/**
- * Returns what a request asks for if it calls one of the tools: the operation, the address of the platform's profile and the
- * request of the operation.
- */
-export function callIn(body: JsonObject) {
-  const { success, data } = callSchema.safeParse(body);
-  const operation = success && OPERATIONS.find(({ name }) => name === data.params.name);
-  if (!operation) return undefined;
-  const { meta: sent, catalog } = data.params.arguments ?? {};
-  return { operation, profile: sent?.['ucp-agent'].profile, catalog: catalog ?? {} };
-}
-
-/**
- * Answers a request by Streamable HTTP without sessions. `result` is the answer of the operation if the request calls a tool.
- */
-export async function answerMcp(
-  headers: [name: string, value: string][],
-  url: string,
-  body: JsonObject,
-  result: object | undefined,
-): Promise<Response> {
-  const options = { capabilities: { tools: {} }, jsonSchemaValidator: validator };
-  const server = new Server({ name: 'catalog-service', version: VERSION }, options);
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: TOOLS }));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
-    if (result === undefined) throw invalidParams(`There is no tool ${params.name}.`);
-    const content = [{ type: 'text' as const, text: JSON.stringify(result) }];
-    return { structuredContent: { ...result }, content };
+/** Answers a message. Rejects with the errors of `run`, and with a `TransportError` for arguments that are none of a platform. */
+export function answerPlatform(req: HttpRequest, body: JsonObject, run: Run): Promise<TextAnswer> {
+  return answerMessage(req, body, {
+    name: 'catalog-service',
+    version: VERSION,
+    tools: TOOLS,
+    call: async (tool, sent) => {
+      const operation = OPERATIONS.find(({ name }) => name === tool)!;
+      const { data, error } = argumentsSchema.safeParse(sent);
+      if (error) throw invalid(textOfIssue(error.issues[0]!));
+      const result = await run(operation, data.meta?.['ucp-agent'].profile, data.catalog ?? {});
+      return { structuredContent: { ...result }, content: [{ type: 'text', text: JSON.stringify(result) }] };
+    },
   });
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  await server.connect(transport);
-  try {
-    return await transport.handleRequest(new Request(url, { method: 'POST', headers }), { parsedBody: body });
-  } finally {
-    await server.close();
-  }
-}
-
-function invalidParams(content: string): McpError {
-  const { code, message, data } = invalid(content).rpcError('');
-  return new McpError(code, message, data);
 }

@@ -47,8 +47,6 @@ export function ucpRoutes(options: UcpOptions): PublicRoute[] {
   return [...rest, mcp, { path: '/.well-known/ucp', serve: (req) => business.answerProfile(req) }];
 }
 
-/** The headers of a request that the transport looks at. */
-const MCP_HEADERS = ['accept', 'content-type', 'mcp-protocol-version'];
 const PROFILE = /\bprofile="([^"]*)"/;
 
 class Business {
@@ -80,21 +78,17 @@ class Business {
 
   async answerMcp(req: HttpRequest, request_id: string): Promise<TextAnswer> {
     // Loaded by the first request: it takes a quarter of a second and 9 MB, which a service without agents need not pay.
-    const { answerMcp, callIn } = require('./mcp') as typeof import('./mcp');
+    const { answerPlatform } = require('./mcp') as typeof import('./mcp');
+    const { idOf } = require('../mcp/messages') as typeof import('../mcp/messages');
     let id: JsonValue = null;
     try {
       await this.admit(req);
       const body = await readBody(req);
-      id = body.id ?? null;
-      const call = callIn(body);
-      const result = call && (await this.run(call.operation, req, request_id, call.profile, call.catalog));
-      if (!call) await this.keyOf(req);
-      const headers = MCP_HEADERS.flatMap((name): [string, string][] => {
-        const value = headerOf(req, name);
-        return value === undefined ? [] : [[name, value]];
-      });
-      const response = await answerMcp(headers, `${addressOf(req)}/ucp/mcp`, body, result);
-      return { ...jsonAnswer({}, response.status), body: await response.text() };
+      id = idOf(body);
+      await this.keyOf(req);
+      return await answerPlatform(req, body, (operation, profile, catalog) =>
+        this.run(operation, req, request_id, profile, catalog),
+      );
     } catch (thrown) {
       const error = transportErrorOf(thrown);
       const answer = { jsonrpc: '2.0', id, error: error.rpcError(addressOf(req)) };

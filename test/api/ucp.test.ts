@@ -857,13 +857,39 @@ describe('the client of the Model Context Protocol', () => {
 
 test('MCP has no sessions and no streams', async () => {
   const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
-  const send = (body: string) => fetch(`${service.url}/ucp/mcp`, { method: 'POST', headers, body });
+  const send = (body: string, more = {}) =>
+    fetch(`${service.url}/ucp/mcp`, { method: 'POST', headers: { ...headers, ...more }, body });
   expect((await fetch(`${service.url}/ucp/mcp`, { headers })).status).toBe(405);
-  const listed = await send(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }));
+  const listing = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+  const listed = await send(listing);
   expect([listed.status, listed.headers.get('mcp-session-id')]).toEqual([200, null]);
   const unreadable = await send('{');
   expect([unreadable.status, await unreadable.json()]).toMatchObject([
     400,
     { id: null, error: { code: -32700 } },
   ]);
+  expect((await send(listing, { Origin: 'http://other.example' })).status).toBe(403);
+});
+
+test('a message of MCP that is malformed is told what is wrong', async () => {
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
+  const agent = { 'ucp-agent': { profile: 7 } };
+  for (const [message, id, code, text] of [
+    [{ ...call, id: { a: 1 } }, null, -32600, 'Invalid id: expected a string or an integer.'],
+    [{ ...call, params: 'search_catalog' }, 1, -32602, 'Invalid params: expected an object.'],
+    [{ ...call, params: { name: 7 } }, 1, -32602, 'Invalid params.name: expected string, received number.'],
+    [
+      { ...call, params: { name: 'get_product', arguments: { meta: agent } } },
+      ...[1, -32602, 'Invalid meta.ucp-agent.profile: expected string, received number.'],
+    ],
+  ] as const) {
+    const response = await fetch(`${service.url}/ucp/mcp`, {
+      method: 'POST',
+      headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
+      body: JSON.stringify(message),
+    });
+    const body = (await response.json()) as Body;
+    expectValid('transports/jsonrpc.json', body);
+    expect(body).toMatchObject({ id, error: { code, message: text } });
+  }
 });
