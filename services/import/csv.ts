@@ -74,6 +74,59 @@ export function columnIndexes<Column extends string>(
   return new Map(indexes.filter(([, index]) => index >= 0));
 }
 
+/** A row's trimmed values by column; empty if the file does not have the column. */
+export type FileRow<Column extends string> = Readonly<Record<Column, string>> & {
+  /** The first line of the row. */
+  readonly line: number;
+  /** The columns of the file. */
+  readonly columns: ReadonlySet<Column>;
+};
+
+/**
+ * Returns a function that converts a record to a row, by the names in the header. Adds to `unused` the number of rows that
+ * have a value which is in none of the columns, by the name of its column.
+ */
+export function rowReader<Column extends string>(
+  header: readonly string[],
+  known: Columns<Column>,
+  unused?: Map<string, number>,
+): (record: readonly string[], line: number) => FileRow<Column> {
+  const indexes = columnIndexes(header, known);
+  const columns = new Set(indexes.keys());
+  const stored = [...indexes.values()];
+  const all = Object.keys(known) as Column[];
+  return (record, line) => {
+    const values = Object.fromEntries(
+      all.map((column) => [column, cleanCell(record[indexes.get(column) ?? -1])]),
+    );
+    if (unused) countUnused(unused, header, record, stored);
+    return { ...(values as Record<Column, string>), line, columns };
+  };
+}
+
+/**
+ * Reads the rows after the header as `readRecords` does. Throws `ImportFileError` as `readRecords` does, and if the header
+ * lacks the `required` column. Counts in `unused` as `rowReader` does.
+ */
+export async function* readRows<Column extends string>(
+  path: string,
+  { columns, required, name }: { columns: Columns<Column>; required: NoInfer<Column>; name: string },
+  mapping?: ColumnMapping,
+  unused?: Map<string, number>,
+): AsyncGenerator<FileRow<Column> | BrokenRow> {
+  let toRow: ReturnType<typeof rowReader<Column>> | undefined;
+  for await (const read of readRecords(path, mapping)) {
+    if ('broken' in read) yield read;
+    else if (toRow) yield toRow(read.record, read.line);
+    else if (columnIndexes(read.record, columns).has(required))
+      toRow = rowReader(read.record, columns, unused);
+    else {
+      const column = columns[required][0];
+      throw new ImportFileError(`The header has no column "${column}". Is the file ${name}?`);
+    }
+  }
+}
+
 /** Counts in `unused`, by the name of its column, each value of a record that is in none of the `stored` columns. */
 export function countUnused(
   unused: Map<string, number>,

@@ -13,9 +13,11 @@ import {
 } from './csv';
 import { PRICE_COLUMNS } from './prices';
 import { ImportFileError, readText } from './text-file';
+import { WOOCOMMERCE_COLUMNS } from './woocommerce';
 
 const FORMAT_COLUMNS: Readonly<Record<Exclude<ImportFormat, 'jsonl'>, Columns<string>>> = {
   shopify: SHOPIFY_COLUMNS,
+  woocommerce: WOOCOMMERCE_COLUMNS,
   prices: PRICE_COLUMNS,
 };
 
@@ -46,10 +48,18 @@ export async function formatOf(path: string, mapping?: ColumnMapping): Promise<I
     if ('broken' in read) break;
     const { handle, title, sku, barcode } = SHOPIFY_COLUMNS;
     const has = columnIndexes(read.record, { handle, title, sku, barcode, external_id: ['external_id'] });
+    if (isWooCommerce(read.record)) return 'woocommerce';
     const has_code = has.has('sku') || has.has('barcode') || has.has('external_id');
     return has.has('title') && (has.has('handle') || !has_code) ? 'shopify' : 'prices';
   }
   return 'prices';
+}
+
+/** Returns whether a header has columns that only WooCommerce's files have. */
+function isWooCommerce(header: readonly string[]): boolean {
+  const { name, price, parent, in_stock, catalog, name1 } = WOOCOMMERCE_COLUMNS;
+  const has = columnIndexes(header, { name, price, parent, in_stock, catalog, name1 });
+  return has.has('name') && has.size > 1;
 }
 
 /** The most characters of the name of a column that are shown. */

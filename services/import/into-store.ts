@@ -14,12 +14,13 @@ import { fetchImage } from './fetch-image';
 import { assertKnownColumns } from './format';
 import { listingKey, partsOfName, type StoreIdentity } from './identity';
 import type { FetchImage } from './images';
-import type { ImportItem, ListingName } from './item';
+import type { ImportFile, ImportItem, ListingName } from './item';
 import { openJsonlFile } from './jsonl';
 import { importPrices, openPriceList } from './prices';
 import type { ImportReport } from './report';
 import { runImport } from './run';
 import { openShopifyFile } from './shopify';
+import { openWooCommerceFile } from './woocommerce';
 import { DEFAULT_CURRENCY, type ImportDeps, writerTo } from './writer';
 
 /** The size limit is the same as for uploads over HTTP. */
@@ -79,10 +80,7 @@ export async function importFile(
       on_progress: (done) => on_progress(done, total),
     });
   }
-  const file =
-    format === 'shopify'
-      ? await openShopifyFile(path, currency, rows_max, columns)
-      : await openJsonlFile(path, currency, rows_max);
+  const file = await openFile(path, format, currency, rows_max, columns);
   const report = await runImport(file, {
     ...options,
     ...{ store, writer },
@@ -96,6 +94,19 @@ export async function importFile(
   });
   return { ...report, currency: currency_of_new };
 }
+
+const OPEN = {
+  shopify: openShopifyFile,
+  woocommerce: openWooCommerceFile,
+  jsonl: openJsonlFile,
+} as const;
+
+/** Opens a file of any format that has items. */
+export const openFile = (
+  path: string,
+  format: Exclude<ImportFormat, 'prices'>,
+  ...options: [currency?: string, rows_max?: number, columns?: ColumnMapping]
+): Promise<ImportFile> => OPEN[format](path, ...options);
 
 function createFetch(allow_private: boolean, signal: AbortSignal): FetchImage {
   return (url, use) => fetchImage(url, { ...FETCH_LIMITS, allow_private, signal }, use);

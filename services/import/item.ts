@@ -61,6 +61,8 @@ export interface PublicationItem {
   /** Trimmed. The id of the publication is derived from it. */
   readonly external_id: string;
   readonly fields: Fields;
+  /** The handle of a new publication, for files that do not name it. An existing publication keeps its own. */
+  readonly handle_of_new?: string | undefined;
   /** Null removes the publication from its listing; undefined keeps it there. */
   readonly listing?: ListingName | null;
   /** All of them. Undefined keeps the publication where it is. */

@@ -236,13 +236,24 @@ async function putWithFreeNames(
 ): Promise<Put | 'deleted'> {
   const { id } = wanted;
   let { input } = wanted;
+  let { handle_of_new } = item;
   let left_out: null | undefined;
   for (let freed = 0; ; ) {
     try {
       const sent = taken.size > 0 ? withSkus(input, taken, left_out) : input;
-      const { written, ignored, ...effects } = await writer.putPublication(id, sent, item.unread_variants);
-      if (input !== wanted.input)
-        tally.warn(noteOf(item, `handle ${wanted.input.handle} was left out: another publication has it`));
+      const { written, ignored, ...effects } = await writer.putPublication(
+        id,
+        sent,
+        item.unread_variants,
+        handle_of_new,
+      );
+      if (input !== wanted.input || handle_of_new !== item.handle_of_new)
+        tally.warn(
+          noteOf(
+            item,
+            `handle ${wanted.input.handle ?? item.handle_of_new} was left out: another publication has it`,
+          ),
+        );
       if (written.outcome === 'deleted') return 'deleted';
       return { id, input, outcome: written.outcome, publication: written.value, ignored, effects, taken };
     } catch (error) {
@@ -252,8 +263,9 @@ async function putWithFreeNames(
       }
       if (!(error instanceof CatalogError && error.condition === 'name_taken')) throw error;
       if (error.faults[0]?.field === 'handle') {
-        const { handle: _, ...others } = input;
-        input = others;
+        const { handle, ...others } = input;
+        if (handle === undefined) handle_of_new = undefined;
+        else input = others;
         continue;
       }
       const owned = await skusOfOthers(writer, id, input);

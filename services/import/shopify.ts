@@ -1,80 +1,73 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { HANDLE_MAX, handleSpelling, slugOf } from '../../shared/catalog/input-rules';
-import { HTML_MAX } from '../../shared/catalog/publication/fields';
-import { cheapestOf } from '../../shared/catalog/publication/variants';
-import { NO_OPTION_VALUE } from '../../shared/catalog/shopify';
+import { NO_OPTION_VALUE, SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
-import { keyOfTexts } from '../../shared/kernel/same-value';
 import { shortenText } from '../../shared/kernel/text';
-import { barcodeIn, skuIn } from './codes';
-import type { ColumnMapping } from './csv';
-import { htmlToText } from './html-text';
+import { type BrokenRow, type ColumnMapping, type FileRow, readRows } from './csv';
 import { handleOf } from './identity';
 import {
-  type FailedRow,
   type ImageAddress,
   type ImportFile,
   type ImportItem,
   type OptionValues,
   type PublicationItem,
   RowError,
-  type Warning,
 } from './item';
-import { parsePrice } from './price';
-import { readRows, type ShopifyRow } from './shopify-rows';
-import { assertRows, ImportFileError } from './text-file';
+import {
+  type AboutFile,
+  descriptionOf,
+  foldRows,
+  oneLine,
+  openProductFile,
+  type ProductTexts,
+  type VariantTexts,
+  wordsIn,
+} from './product';
+
+export type ShopifyRow = FileRow<keyof typeof SHOPIFY_COLUMNS>;
 
 /**
- * Opens a Shopify product export. Reads the file twice, so that memory does not grow with its size: first to find the
- * last row of each handle, then to return each product at its last row. The rows of a product need not be adjacent.
- * Throws `ImportFileError` if the file cannot be read, is empty, is not UTF-8, has another header or more than `rows_max`
- * rows.
+ * Opens a Shopify product export (`openProductFile`). Throws `ImportFileError` if the file cannot be read, is empty, is not
+ * UTF-8, has another header or more than `rows_max` rows.
  */
-export async function openShopifyFile(
+export function openShopifyFile(
   path: string,
   currency?: string,
   rows_max?: number,
   mapping?: ColumnMapping,
 ): Promise<ImportFile> {
-  const last_row = new Map<string, number>();
-  let count = 0;
-  const unused = new Map<string, number>();
-  let is_partial = false;
-  for await (const row of readRows(path, mapping, unused))
-    if ('broken' in row) is_partial = true;
-    else {
-      last_row.set(productKey(row), count++);
-      assertRows(path, count, rows_max);
-    }
-  if (count === 0) throw new ImportFileError(`The file ${path} has no rows after the header.`);
-  return {
-    total: last_row.size,
-    unused_columns: Object.fromEntries(unused),
-    items: () => foldFile(readRows(path, mapping), last_row, { currency, is_partial, skus: new Map() }),
+  const reader = {
+    read: (unused?: Map<string, number>) => readShopifyRows(path, mapping, unused),
+    keyOf: productKey,
+    fold: foldProduct,
   };
+  return openProductFile(path, reader, currency, rows_max);
 }
 
-async function* foldFile(
-  read_rows: ReturnType<typeof readRows>,
-  last_row: ReadonlyMap<string, number>,
-  about: AboutFile,
-): AsyncGenerator<ImportItem[]> {
-  const open = new Map<string, ShopifyRow[]>();
-  let count = 0;
-  for await (const row of read_rows) {
+const SHOPIFY_FILE = {
+  columns: SHOPIFY_COLUMNS,
+  required: 'title',
+  name: 'a Shopify product export',
+} as const;
+
+/**
+ * Reads the rows of a file. A row without a handle gets one from its title. Without a title, and in a file without handles,
+ * it belongs to the product of the row before it.
+ */
+async function* readShopifyRows(
+  path: string,
+  mapping?: ColumnMapping,
+  unused?: Map<string, number>,
+): AsyncGenerator<ShopifyRow | BrokenRow> {
+  let before = '';
+  for await (const row of readRows(path, SHOPIFY_FILE, mapping, unused)) {
     if ('broken' in row) {
-      const { broken: reason, line, to_line } = row;
-      const unread = { from_line: line, to_line };
-      yield [{ kind: 'failed', about: 'publication', line, external_id: null, reason, unread }];
+      yield row;
       continue;
     }
-    const key = productKey(row);
-    const rows = open.get(key) ?? [];
-    rows.push(row);
-    open.set(key, rows);
-    if (last_row.get(key) !== count++) continue;
-    open.delete(key);
-    yield foldProduct(rows, about);
+    const continues = row.title === '' && !row.columns.has('handle');
+    before = row.handle || slugOf(row.title) || (continues ? before : '');
+    yield { ...row, handle: before };
   }
 }
 
@@ -84,141 +77,39 @@ const productKey = (row: ShopifyRow): string =>
 
 const NO_HANDLE = 'missing handle, and the title has no letter and no digit to make one from';
 
-/** More than the variants of a publication. A row beyond them may have an image. */
-const PRODUCT_ROWS_MAX = 2_500;
-
-const QUANTITY = /^[+-]?\d{1,15}$/;
-/** A comma is not accepted: `1,800` means 1800 in one country and 1.8 in another. */
-const GRAMS = /^\d{1,9}(\.\d{1,6})?$/;
-
-/** The SKUs that the products of a file have so far, each with the row of its variant. */
-type SkuOwners = Map<string, Pick<ShopifyRow, 'line' | 'handle'>>;
-
-interface AboutFile {
-  /** Of all prices. */
-  readonly currency: string | undefined;
-  /** Whether some lines of the file could not be read. */
-  readonly is_partial: boolean;
-  readonly skus: SkuOwners;
-}
-
-/** A variant of the file. Its `fields` have the names of the interface. */
-interface Variant {
-  readonly row: ShopifyRow;
-  readonly option_values: OptionValues;
-  /** Hundredths of the currency unit, 0 if the file has no prices. */
-  readonly price_amount: number;
-  readonly fields: JsonObject;
-}
-
-/** Returns the values of these names, as far as the fields have them. */
-const only = (fields: JsonObject, ...names: readonly string[]): JsonObject =>
-  Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)));
-
-/** Returns whether a variant has a field that a publication does not have. */
-const hasOwn = ({ fields }: Variant): boolean =>
-  ['sku', 'barcode', 'weight_grams'].some((name) => fields[name] != null) || fields.allow_backorder === true;
-
 /**
- * Combines the rows of one handle, in the order of the file, into a publication with its variants, the lowest price and
- * all images. The first row describes the product; the others are further variants and images. An invalid variant is
- * reported and not written. A product with one variant has variants only if that has options or a field that only
- * variants have. The product fails if it has no title or no variant with a price. A column that the file does not have
- * sets no field; an empty value clears its field. Adds the SKUs of the product to `skus`.
+ * Combines the rows of one handle into a publication (`foldRows`). The first row describes the product; the others are
+ * further variants and images. The product fails if it has no title. A column that the file does not have sets no field; an
+ * empty value clears its field.
  */
-export function foldProduct(
-  rows: readonly ShopifyRow[],
-  { currency, is_partial, skus }: AboutFile,
-): ImportItem[] {
-  const first = rows[0]!;
-  const external_id = first.handle || null;
-  const failed = (row: ShopifyRow, about: FailedRow['about'], error: unknown): FailedRow => {
-    if (!(error instanceof RowError)) throw error;
-    return { kind: 'failed', about, line: row.line, external_id, reason: error.message };
-  };
-  const variants: Variant[] = [];
-  const unread_variants: OptionValues[] = [];
-  const by_values = new Map<string, ShopifyRow>();
-  const faults: FailedRow[] = [];
-  const warnings: Warning[] = [];
-  const warn = ({ line }: ShopifyRow, reason: string) =>
-    warnings.push({ kind: 'warning', line, external_id, reason });
-  try {
-    if (rows.length > PRODUCT_ROWS_MAX)
-      throw new RowError(`more than ${PRODUCT_ROWS_MAX} rows of one handle`);
+export const foldProduct = (rows: readonly ShopifyRow[], about: AboutFile): ImportItem[] =>
+  foldRows(rows, rows[0]!.handle, about, (warn): ProductTexts => {
+    const first = rows[0]!;
     if (first.handle === '') throw new RowError(first.title === '' ? 'missing handle and title' : NO_HANDLE);
     if (first.title === '') throw new RowError('missing title in the first row of the handle');
     const visibility = parseVisibility(first, (reason) => warn(first, reason));
     const options = optionsOf(rows);
-    for (const row of rows.filter((each) => each === first || isVariant(each))) {
-      const option_values = optionValuesOf(row, options);
-      const values = keyOfTexts(option_values);
-      const twin = by_values.get(values);
-      const report: RowReport = {
-        warn: (reason) => warn(row, reason),
-        fail: (reason) => faults.push(failed(row, null, new RowError(reason))),
-      };
-      try {
-        if (twin) throw new RowError(`the same handle and option values as line ${twin.line}`);
-        by_values.set(values, row);
-        variants.push(parseVariant(row, option_values, skus, report));
-        if (row !== first && row.title !== '' && row.title !== first.title)
-          report.warn(`title "${shortenText(row.title, 40)}" was left out: line ${first.line} has the title`);
-      } catch (error) {
-        faults.push(failed(row, null, error));
-        if (!twin) unread_variants.push(option_values);
-      }
-    }
-    if (variants.length === 0)
-      throw new RowError(faults.find(({ line }) => line === first.line)?.reason ?? 'no variant with a price');
-    const { fields: cheapest } = cheapestOf(variants);
-    const has_variants = options.length > 0 || variants.some(hasOwn);
-    const listed = has_variants ? variants : [];
     const handle = handleOf(first.handle) || slugOf(first.title);
     const change = handle === '' ? 'left out' : `imported as ${handle}`;
     if (handle !== handleSpelling(first.handle.slice(0, HANDLE_MAX + 1)))
       warn(first, `handle ${shortenText(first.handle, 40)} was ${change}`);
-    const publication: PublicationItem = {
-      kind: 'publication',
-      line: first.line,
-      external_id: first.handle,
+    return {
       fields: {
         title: oneLine(first.title),
-        ...(first.columns.has('body') && {
-          // One that is refused for its length is not converted, because nested elements take long.
-          description: first.body.length > 2 * HTML_MAX ? null : htmlToText(first.body),
-          description_html: first.body === '' ? null : first.body,
-        }),
+        ...(first.columns.has('body') && descriptionOf(first.body)),
         ...(handle !== '' && { handle }),
         ...(visibility && { visibility }),
         ...labelsOf(first),
-        ...only(cheapest, 'price_amount', 'compare_at_amount'),
-        ...(currency !== undefined && { price_currency: currency }),
-        // Below zero only with a backorder, which only a variant has.
-        ...(!has_variants && only(cheapest, 'quantity_available')),
-        ...((has_variants || first.columns.has('option1')) && {
-          options: options.map(({ name }) => ({ name })),
-          variants: listed.map(({ fields }) => fields),
-        }),
       },
-      ...((has_variants || is_partial) && { unread_variants: is_partial ? 'unknown' : unread_variants }),
-      variant_images: listed.flatMap(({ row, option_values }) =>
-        row.variant_image === '' ? [] : { url: row.variant_image, option_values },
-      ),
+      options: options.map(({ name }) => name),
+      has_options: first.columns.has('option1'),
+      variants: rows
+        .filter((row) => row === first || isVariant(row))
+        .map((row) => variantOf(row, optionValuesOf(row, options))),
       ...parseListing(first),
       images: imagesOf(rows),
-      reviews: [],
     };
-    return [publication, ...faults, ...warnings];
-  } catch (error) {
-    const others = new RowError(`the product was not imported, see line ${first.line}`);
-    return rows.map((row) => {
-      if (row === first) return failed(first, 'publication', error);
-      const fault = faults.find(({ line }) => line === row.line);
-      return fault ?? failed(row, null, others);
-    });
-  }
-}
+  });
 
 /** Returns the vendor, the type, the tags and the texts for search engines, of the columns that the file has. */
 function labelsOf(row: ShopifyRow): JsonObject {
@@ -235,14 +126,7 @@ function labelsOf(row: ShopifyRow): JsonObject {
   };
 }
 
-const tagsOf = ({ tags }: ShopifyRow): string[] => [
-  ...new Set(
-    tags
-      .split(',')
-      .map((tag) => oneLine(tag).trim())
-      .filter((tag) => tag !== ''),
-  ),
-];
+const tagsOf = ({ tags }: ShopifyRow): string[] => wordsIn(tags.split(','));
 
 /** Returns whether a row has a variant. Otherwise it only adds an image. */
 function isVariant(row: ShopifyRow): boolean {
@@ -273,66 +157,29 @@ function optionsOf(rows: readonly ShopifyRow[]): FileOption[] {
 const optionValuesOf = (row: ShopifyRow, options: readonly FileOption[]): OptionValues =>
   Object.fromEntries(options.map(({ column, name }) => [name, oneLine(row[column]) || NO_OPTION_VALUE]));
 
-/** Adds a note about a row to the report. */
-interface RowReport {
-  /** A value of the row is imported with a change. */
-  readonly warn: (reason: string) => void;
-  /** A value of the row is not imported. The other values are. */
-  readonly fail: (reason: string) => void;
-}
-
-/**
- * Parses a variant, and adds its SKU to `skus`. A SKU of an earlier variant is left out with a warning, and a weight that is no
- * number with a fault.
- */
-function parseVariant(
-  row: ShopifyRow,
-  option_values: OptionValues,
-  skus: SkuOwners,
-  { warn, fail }: RowReport,
-): Variant {
-  const { columns } = row;
-  if (row.price === '' && columns.has('price')) throw new RowError('missing price');
-  const amount = columns.has('price') ? parsePrice(row.price) : undefined;
-  const compare_at = row.compare_at === '' ? null : parsePrice(row.compare_at);
-  if (row.quantity !== '' && !QUANTITY.test(row.quantity))
-    throw new RowError(`quantity "${shortenText(row.quantity, 40)}": must be a whole number`);
-  const allow_backorder = ['continue', 'true'].includes(row.policy.toLowerCase());
-  const counted = quantityOf(row);
-  const is_oversold = (counted ?? 0) < 0 && !allow_backorder;
-  if (is_oversold) warn(`quantity ${row.quantity} was imported as 0`);
-  const quantity = is_oversold ? 0 : counted;
-
-  const sku = skuIn(row.sku, warn);
-  const owner = sku ? skus.get(sku) : undefined;
-  if (owner) warn(`SKU ${sku} was left out: it is that of line ${owner.line}`);
-  else if (sku) skus.set(sku, { line: row.line, handle: row.handle });
-  const barcode = barcodeIn(row.barcode, warn);
-  const is_weight = row.grams === '' || GRAMS.test(row.grams);
-  if (!is_weight) fail(`weight "${shortenText(row.grams, 40)}": must be a number of grams, without a comma`);
-  // A SKU of another product does not clear the one that the variant has.
-  const has_sku =
-    columns.has('sku') && sku !== undefined && (owner === undefined || owner.handle === row.handle);
-  const fields: JsonObject = {
+function variantOf(row: ShopifyRow, option_values: OptionValues): VariantTexts {
+  const { line, columns, title, price, compare_at, policy, sku, barcode, grams, variant_image } = row;
+  return {
+    line,
     option_values,
-    ...(amount !== undefined && { price_amount: amount }),
-    ...(has_sku && { sku: owner ? null : sku }),
-    ...(columns.has('barcode') && barcode !== undefined && { barcode }),
-    ...(columns.has('compare_at') && { compare_at_amount: compare_at }),
-    ...(columns.has('quantity') && { quantity_available: quantity }),
-    ...(columns.has('policy') && { allow_backorder }),
-    ...(columns.has('grams') && is_weight && { weight_grams: Math.round(Number(row.grams)) || null }),
+    title,
+    image: variant_image,
+    price: columns.has('price') ? price : undefined,
+    compare_at: columns.has('compare_at') ? compare_at : undefined,
+    quantity: columns.has('quantity') ? quantityOf(row) : undefined,
+    allow_backorder: columns.has('policy') ? ['continue', 'true'].includes(policy.toLowerCase()) : undefined,
+    sku: columns.has('sku') ? sku : undefined,
+    barcode: columns.has('barcode') ? barcode : undefined,
+    weight: columns.has('grams') ? grams : undefined,
   };
-  return { row, option_values, price_amount: amount ?? 0, fields };
 }
 
 /**
  * Returns the quantity, null if it is not tracked: if the tracker is blank, or if the file has no column of trackers and
  * the quantity is blank.
  */
-function quantityOf({ columns, tracker, quantity }: ShopifyRow): number | null {
-  if (tracker === '' && (columns.has('tracker') || quantity === '')) return null;
-  return Number(quantity);
+function quantityOf({ columns, tracker, quantity }: ShopifyRow): string | null {
+  return tracker === '' && (columns.has('tracker') || quantity === '') ? null : quantity;
 }
 
 /** Whether a product of Shopify with this status is in lists. */
@@ -370,8 +217,6 @@ function parseListing(row: ShopifyRow): Pick<PublicationItem, 'listing'> {
   const [first] = tagsOf(row);
   return { listing: first === undefined ? null : oneLine(first) };
 }
-
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ');
 
 /** Returns the images by their position; those without one come last, in the order of the rows. */
 function imagesOf(rows: readonly ShopifyRow[]): ImageAddress[] | undefined {

@@ -137,6 +137,7 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
       id: PublicationId,
       input: z.output<typeof importedPublication>,
       unread_variants: UnreadVariants = [],
+      handle_of_new?: string,
     ) => {
       const { price_currency = currency, price_amount } = input;
       const price = price_amount === undefined ? NO_PRICE : { price_amount };
@@ -147,13 +148,16 @@ export function writerTo(deps: ImportDeps, context: WriteContext, target: Import
         // The first price that a product gets is shown. An export writes 0 for a product without one.
         const gets_price = (price_amount ?? 0) > 0 && isSameValue({ ...before, ...NO_PRICE }, before);
         const { price_active = gets_price ? true : undefined } = input;
-        const row = { ...sent, price_amount, price_active, price_currency } as NewPublication;
+        const { handle } = input;
+        const row = { ...sent, handle, price_amount, price_active, price_currency } as NewPublication;
         const changes = forVariantsOf(before, row, unread_variants);
         ignored = changes.ignored;
         return keep(before, changes.wanted);
       };
       const target = { environment, store_id, id, revise };
-      const written = await putPublication(deps, context, target, { ...input, ...price, price_currency });
+      const { handle = handle_of_new } = input;
+      const created = { ...input, ...(handle !== undefined && { handle }), ...price, price_currency };
+      const written = await putPublication(deps, context, target, created);
       return { written, ignored, ...effects() };
     },
     /** Changes an existing publication. `patchOf` may be called several times. */

@@ -216,8 +216,11 @@ export const nullIfEmpty = <Value extends object>(value: Value | null): Value | 
   value !== null && Object.keys(value).length === 0 ? null : value;
 
 export const ATTRIBUTES_MAX = 50;
+export const ATTRIBUTE_NAME_MAX = 60;
 /** Maximum length of a text of an attribute. */
-const ATTRIBUTE_LENGTH_MAX = 255;
+export const ATTRIBUTE_LENGTH_MAX = 255;
+/** Maximum number of texts in a list. */
+export const ATTRIBUTE_TEXTS_MAX = 50;
 
 /** The attributes of a publication or a variant, as they are stored. */
 export const attributesSchema = z
@@ -225,11 +228,16 @@ export const attributesSchema = z
   .nullable();
 export const attributesField = namedValuesField(
   z.union(
-    [lineField(ATTRIBUTE_LENGTH_MAX), z.number(), z.boolean(), linesField(50, ATTRIBUTE_LENGTH_MAX)],
-    `a line of at most ${ATTRIBUTE_LENGTH_MAX} characters, a number, true or false, or a list of at most 50 such lines`,
+    [
+      lineField(ATTRIBUTE_LENGTH_MAX),
+      z.number(),
+      z.boolean(),
+      linesField(ATTRIBUTE_TEXTS_MAX, ATTRIBUTE_LENGTH_MAX),
+    ],
+    `a line of at most ${ATTRIBUTE_LENGTH_MAX} characters, a number, true or false, or a list of at most ${ATTRIBUTE_TEXTS_MAX} such lines`,
   ),
   ATTRIBUTES_MAX,
-  60,
+  ATTRIBUTE_NAME_MAX,
 )
   .nullable()
   .transform(nullIfEmpty);

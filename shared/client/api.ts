@@ -1038,7 +1038,7 @@ export interface Import {
   /** How the file is imported. */
   settings: {
     /** The chosen format. Absent: that of the content. */
-    format?: 'shopify' | 'jsonl' | 'prices';
+    format?: 'shopify' | 'woocommerce' | 'jsonl' | 'prices';
     /** The chosen currency. */
     currency?: string;
     /** Whether to overwrite fields that were changed by hand. */
@@ -1079,7 +1079,7 @@ export interface Import {
 /** How the file of an import is read. */
 export interface DetectedFile {
   /** Format of the file: the chosen one, or else that of its content. */
-  format: 'shopify' | 'jsonl' | 'prices';
+  format: 'shopify' | 'woocommerce' | 'jsonl' | 'prices';
   /** Between the values of CSV. Absent for JSON Lines. */
   separator?: string;
   /** Encoding of the text. Files in another one are refused. */
@@ -1840,7 +1840,7 @@ export interface NewImport {
   /** CSV or JSON Lines in UTF-8, of at most 50,000,000 bytes and 50,000 rows. */
   file: Blob;
   /** Format of the file. Default: detected from its content. */
-  format?: 'shopify' | 'jsonl' | 'prices' | undefined;
+  format?: 'shopify' | 'woocommerce' | 'jsonl' | 'prices' | undefined;
   /** Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own. */
   currency?: string | undefined;
   /** Whether to overwrite fields that were changed by hand since the last import. Default: `false`. */
@@ -1856,7 +1856,7 @@ export interface NewImport {
 /** How to import a file. */
 export interface ImportSettings {
   /** Format of the file. Default: detected from its content. */
-  format?: 'shopify' | 'jsonl' | 'prices' | null | undefined;
+  format?: 'shopify' | 'woocommerce' | 'jsonl' | 'prices' | null | undefined;
   /** Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own. */
   currency?: string | null | undefined;
   /** Whether to overwrite fields that were changed by hand since the last import. */

@@ -123,7 +123,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     await choose(page, 'precios.csv', file);
     const fault = page.getByRole('alert');
     await fault.getByText('The file cannot be imported like this').waitFor();
-    await select(page, 'Content', 'Products (CSV)');
+    await select(page, 'Content', 'Products of Shopify or a spreadsheet');
     await fault.getByText('Is the file a Shopify product export?').waitFor();
     const columns = page.getByRole('list', { name: 'Columns' }).getByRole('listitem');
     expect(await columns.getByRole('strong').allTextContents()).toEqual([

@@ -3,19 +3,20 @@ import { plainAmount } from '../../../shared/catalog/amounts';
 import { IMPORT_FORMATS, type ImportFormat } from '../../../shared/catalog/vocabulary';
 import { undoRun } from '../../command/undo';
 import type { ColumnMapping } from '../../import/csv';
+import { formatOf } from '../../import/format';
 import { type ImportFrom, importFile } from '../../import/into-store';
 import type { RowNote } from '../../import/item';
 import { COUNTS, type ImportReport, importedCount, KINDS, LISTED_MAX } from '../../import/report';
 import { catchUpBeforeRead, waitForManyWrites } from '../catch-up';
 import { CliError, EXIT, type ExitCode, type Invocation, stopSignal, withRuntime } from '../invocation';
-import { choiceOption, columnsArgument, currencyArgument, storeOption, subcommand } from '../options';
+import { columnsArgument, currencyArgument, storeOption, subcommand } from '../options';
 import { withProgressBar } from '../progress';
 import { withInputFile } from '../stdin';
 import { fieldsTable, right, table } from '../table';
 import { requireStore } from './store';
 
 interface ImportOptions {
-  readonly format: ImportFormat;
+  readonly format?: ImportFormat;
   readonly store: string;
   readonly currency?: string;
   readonly columns?: ColumnMapping;
@@ -32,11 +33,12 @@ export function importCommands(program: Command): void {
     'import',
     'Import a catalog from a file; importing the same file again creates no duplicates',
   )
-    .argument(
-      '<file>',
-      'Shopify product export (CSV), JSON Lines file or price list (CSV); - reads standard input',
+    .argument('<file>', 'File of another system, JSON Lines file or price list; - reads standard input')
+    .addOption(
+      new Option('--format <format>', 'Format of the file; default: recognised by its content').choices(
+        IMPORT_FORMATS,
+      ),
     )
-    .addOption(choiceOption('--format <format>', 'Format of the file', IMPORT_FORMATS))
     .addOption(storeOption('ID of the store to import into'))
     .option(
       '--currency <code>',
@@ -132,10 +134,10 @@ async function importInto(
   await catchUpBeforeRead(runtime, environment);
   const signal = stopSignal();
   const fetched = options.allowPrivateImages ? 'all' : 'public';
+  const format = options.format ?? (await formatOf(path, options.columns));
   const report = await withProgressBar(dry_run ? 'dry run' : 'import', (on_progress) =>
     importFile(runtime, context, {
-      ...{ store, path, dry_run, signal, on_progress },
-      format: options.format,
+      ...{ store, path, format, dry_run, signal, on_progress },
       currency: options.currency,
       columns: options.columns,
       overwrite: options.overwrite === true,

@@ -7,9 +7,12 @@ import { dryRun } from '../../../services/command/dry-run';
 import type { WriteContext } from '../../../services/command/execute';
 import { findPublication } from '../../../services/command/publication';
 import { createStore } from '../../../services/command/store';
+import type { ColumnMapping } from '../../../services/import/csv';
+import { formatOf } from '../../../services/import/format';
 import { publicationIdOf } from '../../../services/import/identity';
 import type { FetchImage } from '../../../services/import/images';
-import type { ImportFile, ImportItem } from '../../../services/import/item';
+import { openFile } from '../../../services/import/into-store';
+import type { ImportFile, ImportItem, PublicationItem } from '../../../services/import/item';
 import { parseJsonLine } from '../../../services/import/jsonl';
 import type { FindChildren, FindListing } from '../../../services/import/listings';
 import type { ImportReport } from '../../../services/import/report';
@@ -19,6 +22,7 @@ import { type CatalogWriter, writerTo } from '../../../services/import/writer';
 import { decodeEvent } from '../../../shared/catalog/events/codec';
 import { parseStreamName } from '../../../shared/catalog/events/envelope';
 import type { Store } from '../../../shared/catalog/store/store';
+import type { ImportFormat } from '../../../shared/catalog/vocabulary';
 import { parseConfig } from '../../../shared/kernel/config';
 import { realSystem } from '../../../shared/kernel/system';
 import { readLog } from '../../support/read-log';
@@ -31,6 +35,8 @@ export interface Shop {
   run(rows: readonly unknown[], options?: RunOptions): Promise<ImportReport>;
   /** Imports the lines of a CSV file of Shopify. */
   runShopify(lines: readonly string[], options?: RunOptions): Promise<ImportReport>;
+  /** Imports what `itemsIn` has returned. */
+  runItems(read: Awaited<ReturnType<typeof itemsIn>>, options?: RunOptions): Promise<ImportReport>;
   /** Returns the real writer. */
   writer(deps?: Partial<Runtime>, overwrite?: boolean): CatalogWriter;
   /** Returns a writer that only previews. */
@@ -86,6 +92,16 @@ function shopOf(runtime: Runtime, store: Store, path: string): Shop {
     dryWriter: () => writer(dryRun(runtime, 'live')),
     history: () => historyOf(runtime),
     run: (rows, options) => runFile(fileOf(rows), options),
+    runItems: ({ file, items }, options) =>
+      runFile(
+        {
+          ...file,
+          items: async function* () {
+            yield* items.map((item) => [item]);
+          },
+        },
+        options,
+      ),
     runShopify: async (lines, options) => {
       writeFileSync(path, lines.join('\n'));
       return runFile(await openShopifyFile(path), options);
@@ -116,3 +132,30 @@ async function historyOf({ events }: Runtime): Promise<string[]> {
 /** Returns a stored publication of an import. */
 export const publicationIn = async ({ runtime, store }: Shop, external_id: string) =>
   (await findPublication(runtime, 'live', publicationIdOf(store, external_id, 1)))!;
+
+/** Returns the items that the reader of a file returns, by the format that it is recognised as. */
+export const itemsIn = (
+  content: string | Uint8Array,
+  columns?: ColumnMapping,
+): Promise<{
+  readonly format: ImportFormat;
+  readonly file: ImportFile;
+  readonly items: readonly ImportItem[];
+}> =>
+  withTempDir(async (folder) => {
+    const path = join(folder, 'file');
+    writeFileSync(path, content);
+    const format = await formatOf(path, columns);
+    if (format === 'prices') throw new Error('a price list has no items');
+    const file = await openFile(path, format, undefined, undefined, columns);
+    const items: ImportItem[] = [];
+    for await (const step of file.items()) items.push(...step);
+    return { format, file, items };
+  });
+
+/** Returns the notes of items, each with its line. */
+export const notesIn = (items: readonly ImportItem[]): string[] =>
+  items.flatMap((item) => ('reason' in item ? [`${item.line}: ${item.reason}`] : []));
+
+export const publicationsIn = (items: readonly ImportItem[]): PublicationItem[] =>
+  items.flatMap((item) => (item.kind === 'publication' ? [item] : []));

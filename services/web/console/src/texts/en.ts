@@ -1,4 +1,7 @@
+import type { Import } from 'catalog-client';
 import { pluralsOf } from './plural';
+
+type ImportFormat = NonNullable<Import['detected']>['format'];
 
 const plural = pluralsOf('en');
 
@@ -99,7 +102,8 @@ export const en = {
     first: 'First steps',
     firstNote: 'This store has no products yet. Begin with one of these:',
     importTitle: 'Bring your catalog',
-    importNote: 'A CSV file of Shopify or a spreadsheet. You see what will happen before anything changes.',
+    importNote:
+      'A file of Shopify, WooCommerce or a spreadsheet. You see what will happen before anything changes.',
     importAction: 'Import a file',
     productTitle: 'Create a product',
     productNote: 'With pictures, variants, prices and stock.',
@@ -801,10 +805,11 @@ export const en = {
     reading: 'How the file is read',
     format: 'Content',
     formats: {
-      shopify: 'Products (CSV)',
-      prices: 'Prices and stock (CSV)',
+      shopify: 'Products of Shopify or a spreadsheet',
+      woocommerce: 'Products of WooCommerce',
+      prices: 'Prices and stock',
       jsonl: 'Catalog (JSON Lines)',
-    },
+    } satisfies Readonly<Record<ImportFormat, string>>,
     automatic: (value: string) => `Recognised: ${value}`,
     automaticUnknown: 'Recognise it',
     currency: 'Currency of new products',

@@ -101,7 +101,7 @@ export const es: Texts = {
     firstNote: 'Esta tienda todavía no tiene productos. Empieza con uno de estos pasos:',
     importTitle: 'Trae tu catálogo',
     importNote:
-      'Un archivo CSV de Shopify o de una hoja de cálculo. Ves lo que pasará antes de que algo cambie.',
+      'Un archivo de Shopify, de WooCommerce o de una hoja de cálculo. Ves lo que pasará antes de que algo cambie.',
     importAction: 'Importar un archivo',
     productTitle: 'Crea un producto',
     productNote: 'Con imágenes, variantes, precios y stock.',
@@ -812,8 +812,9 @@ export const es: Texts = {
     reading: 'Cómo se lee el archivo',
     format: 'Contenido',
     formats: {
-      shopify: 'Productos (CSV)',
-      prices: 'Precios y stock (CSV)',
+      shopify: 'Productos de Shopify o de una hoja de cálculo',
+      woocommerce: 'Productos de WooCommerce',
+      prices: 'Precios y stock',
       jsonl: 'Catálogo (JSON Lines)',
     },
     automatic: (value) => `Reconocido: ${value}`,

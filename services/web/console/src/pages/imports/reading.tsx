@@ -21,7 +21,6 @@ export interface Wanted {
 
 /** Options of the choices that stand for the default. */
 const DEFAULT = 'default';
-const FORMATS = ['shopify', 'prices', 'jsonl'] as const;
 const CURRENCIES = Intl.supportedValuesOf('currency');
 
 interface ReadingProps {
@@ -41,11 +40,12 @@ export function Reading({ detected, known, settings, isOpen, isDisabled, onChang
   const names = new Intl.DisplayNames(locale, { type: 'currency' });
   const { format, separator, encoding, currency, columns } = detected;
   const has_products = format !== 'prices';
-  const has_pictures = format === 'jsonl' || columns.some(({ used_as }) => used_as?.includes('Image'));
+  const has_pictures = format === 'jsonl' || columns.some(({ used_as }) => /image/i.test(used_as ?? ''));
   const [is_open, setOpen] = useState<boolean>();
   const unread = columns.filter(({ used_as }) => used_as === null);
   const separators: Readonly<Record<string, string>> = t.imports.separators;
-  const needs_columns = isOpen || (format === 'shopify' && !columns.some(isPrice));
+  const formats = Object.keys(t.imports.formats) as Format[];
+  const needs_columns = isOpen || (has_products && columns.length > 0 && !columns.some(isPrice));
   const shows_columns = columns.length > 0 && (is_open ?? needs_columns);
   const facts = [
     separator === undefined ? t.imports.exports.jsonl[0] : t.imports.csv(separators[separator] ?? separator),
@@ -59,7 +59,7 @@ export function Reading({ detected, known, settings, isOpen, isDisabled, onChang
           label={t.imports.format}
           isDisabled={isDisabled}
           value={settings.format ?? DEFAULT}
-          onChange={(id) => onChange({ format: FORMATS.find((each) => each === id) ?? null })}
+          onChange={(id) => onChange({ format: formats.find((each) => each === id) ?? null })}
           options={[
             {
               id: DEFAULT,
@@ -67,7 +67,7 @@ export function Reading({ detected, known, settings, isOpen, isDisabled, onChang
                 ? t.imports.automaticUnknown
                 : t.imports.automatic(t.imports.formats[format]),
             },
-            ...FORMATS.map((id) => ({ id, label: t.imports.formats[id] })),
+            ...formats.map((id) => ({ id, label: t.imports.formats[id] })),
           ]}
         />
         {has_products && (
@@ -142,7 +142,8 @@ export function Reading({ detected, known, settings, isOpen, isDisabled, onChang
   );
 }
 
-const isPrice = ({ used_as }: FileColumn) => used_as === 'Variant Price' || used_as === 'price';
+const PRICES = ['Variant Price', 'Regular price', 'price'];
+const isPrice = ({ used_as }: FileColumn) => used_as !== null && PRICES.includes(used_as);
 
 /** How many columns the list shows at first. */
 const SHOWN_MAX = 8;
