@@ -9,7 +9,7 @@ import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { pino } from 'pino';
 import { type Service, startAllInOne } from '../../services/boot/all-in-one';
-import { CatalogClient } from '../../shared/client';
+import { CatalogClient, type Import } from '../../shared/client';
 import { parseConfig } from '../../shared/kernel/config';
 import { fetch } from '../support/fetch';
 import { flatPicture } from '../support/pictures';
@@ -204,13 +204,28 @@ const SHIRT = {
   ],
 };
 
+/** Imports a file of JSON Lines as the console does. Returns the import when reads show it. */
+async function importLines(client: CatalogClient, lines: string): Promise<Import> {
+  const untilEnded = ({ id }: Import) =>
+    waitFor(async () => {
+      const found = await client.imports.get(id);
+      return found.status !== 'running' && found;
+    });
+  const previewed = await untilEnded(await client.imports.create(new File([lines], 'catalog.jsonl')));
+  const ended = await untilEnded(await client.imports.start(previewed.id));
+  expect(await service.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
+  return ended;
+}
+
 describe('an agent', () => {
-  test('finds a red shirt in L below 30, gets its variant, and sees a new price within a second', async () => {
-    const listing = await merchant.listings.create({ name: 'Clothing' });
-    const shirts = await merchant.listings.create({ name: 'Shirts', parent_id: listing.id });
-    const shirt = await merchant.publications.create({ ...SHIRT, listing_id: shirts.id });
-    const red_shoes = { title: 'Red shoes in L', price_currency: 'USD', price_amount: 2_500 };
-    await merchant.publications.create(red_shoes);
+  test('finds a red shirt in L below 30 after an import, gets it, and sees its new price within a second', async () => {
+    const lines = [
+      { listing: { name: 'Shirts', parent: 'Clothing' } },
+      { ...SHIRT, external_id: 'shirt', handle: 'linen-shirt', listing: 'Shirts' },
+      { external_id: 'shoes', title: 'Red shoes in L', price: '25.00', price_currency: 'USD' },
+    ];
+    const { report } = await importLines(merchant, lines.map((line) => JSON.stringify(line)).join('\n'));
+    expect(report!.rows.failed).toBe(0);
 
     const below = { filters: { price: { max: 3_000 } }, context: { currency: 'USD' } };
     const found = await search({ query: 'red shirt L', ...below });
@@ -222,7 +237,6 @@ describe('an agent', () => {
       { name: 'Size', label: 'L' },
     ]);
     expect(product).toMatchObject({
-      id: shirt.id,
       handle: 'linen-shirt',
       url: `${service.url}/p/linen-shirt`,
       description: { plain: SHIRT.description, html: SHIRT.description_html },
@@ -243,13 +257,17 @@ describe('an agent', () => {
     const [first] = (await search({ query: 'shirts red l' })).products[0].variants;
     expect(first.title).toBe('Red / L');
 
-    const detail = await getProduct({ id: variant.id });
-    expect(detail.product.selected).toEqual(variant.options);
-    expect(detail.product.variants.map(({ id }: Body) => id)).toEqual([variant.id]);
+    for (const request of [{ id: product.id, selected: variant.options }, { id: variant.id }]) {
+      const detail = await getProduct(request);
+      expect(detail.product.selected).toEqual(variant.options);
+      expect(detail.product.variants.map(({ id }: Body) => id)).toEqual([variant.id]);
+    }
     await merchant.publications.updateVariant(variant.id, { price_amount: 2_000 });
     const changed_ms = performance.now();
     const priceNow = async () => (await lookup(variant.id)).products[0].variants[0].price.amount;
     await waitFor(async () => (await priceNow()) === 2_000);
+    const feed = async () => (await fetch(`${service.url}/feeds/google.xml`)).text();
+    await waitFor(async () => (await feed()).includes('<g:price>20.00 USD</g:price>'));
     expect(performance.now() - changed_ms).toBeLessThan(1_000);
   });
 });
@@ -690,6 +708,34 @@ test('private products and those without an active price are never shown', async
   const [shown] = (await search({ filters: { vendor: 'Seen' } })).products;
   expect(shown).not.toHaveProperty('categories');
   expect((await search({ filters: { categories: ['Not yet'] } })).products).toEqual([]);
+});
+
+test('every answer about every product of the demo catalog fits the schemas', async () => {
+  await importLines(other, readFileSync('services/demo/catalog.jsonl', 'utf8'));
+  const localhost = { host: 'localhost' };
+  const products: Body[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const pagination = { limit: 7, ...(cursor && { cursor }) };
+    const page = await search({ filters: { in_stock: true }, pagination }, localhost);
+    products.push(...page.products);
+    cursor = page.pagination.cursor;
+    if (cursor === undefined) break;
+  }
+  const ids = products.map(({ id }) => id);
+  const in_stock = await other.publications.list({ in_stock: true, has_price: true }).all();
+  expect(ids.sort()).toEqual(in_stock.map(({ id }) => id).sort());
+  for (let start = 0; start < ids.length; start += 50) {
+    const some = ids.slice(start, start + 50);
+    const found = await ask('lookup_catalog', { ids: some }, localhost);
+    expect(found.products).toHaveLength(some.length);
+  }
+  for (const { id, title, options = [] } of products) {
+    await search({ query: title }, localhost);
+    await ask('get_product', { id }, localhost);
+    for (const { name, values } of options)
+      for (const { label } of values)
+        await ask('get_product', { id, selected: [{ name, label }] }, localhost);
+  }
 });
 
 test('each host shows the store of its key, any other host none', async () => {
