@@ -198,7 +198,8 @@ export function buildQueryApp(
     ? [
         ...shopRoutes(web.connectShop, startRoute()),
         ...ucpRoutes({
-          ...{ routes: cached, connectShop: web.connectShop, limits, now: system.now },
+          ...{ routes, connectShop: web.connectShop, limits, now: system.now },
+          inFrontOf: (route, render) => (cache ? cache.inFrontOf(route, render) : route),
           principalOf: (public_key) => principalOfKey(auth_options, public_key),
           rule: { allow_private: runtime.config.WEBHOOKS === 'private' },
         }),

@@ -3,7 +3,7 @@ import { reads } from '../../shared/api/operations/reads';
 import type { Environment } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { Principal } from '../../shared/http/request';
-import { encode, encodingOf, renderRead } from '../../shared/http/respond';
+import { encode, encodingOf, type Render, renderRead } from '../../shared/http/respond';
 import type { Answer, ApiRequest, Route } from '../../shared/http/route';
 import { declaredParameters } from '../../shared/http/validation';
 import { LRUCache } from '../../shared/kernel/cache';
@@ -57,13 +57,13 @@ export class EdgeCache {
     });
   }
 
-  /** Returns the route with a handler that answers from the cache if it can. */
-  inFrontOf(route: Route): Route {
-    return { ...route, handler: (request) => this.answer(route, request) };
+  /** Returns the route with a handler that answers from the cache if it can. `render` makes the text of its answers. */
+  inFrontOf(route: Route, render: Render = renderRead): Route {
+    return { ...route, handler: (request) => this.answer(route, request, render) };
   }
 
   /** Returns a stored answer if it is up to date, otherwise that of the route, and stores it. */
-  private async answer(route: Route, request: ApiRequest): Promise<Answer> {
+  private async answer(route: Route, request: ApiRequest, render: Render): Promise<Answer> {
     // A read that waits for a position may use documents whose changes a generation does not count.
     if (request.header('x-catalog-min-position') !== undefined) return route.handler(request);
     const key = this.keyOf(route, request);
@@ -71,7 +71,7 @@ export class EdgeCache {
     if (found?.answer) return found.answer;
     const answer = await route.handler(request);
     if (!found?.reading || !isStorable(answer)) return answer;
-    const reply = await encode(request.header('accept-encoding'), await renderRead(answer));
+    const reply = await encode(request.header('accept-encoding'), await render(answer));
     const { made_from } = answer;
     const stored = { data: null, reply, ...(made_from && { made_from }) };
     // An answer that cannot be stored is made again next time.

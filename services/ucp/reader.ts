@@ -1,8 +1,8 @@
 import { reads } from '../../shared/api/operations/reads';
-import { writeJson } from '../../shared/catalog/json-text';
+import { JsonText, type Presentable } from '../../shared/catalog/json-text';
 import type { AnswerOf, QueryOf, ReadId } from '../../shared/client/operations';
 import type { Principal } from '../../shared/http/request';
-import type { ApiRequest, Route } from '../../shared/http/route';
+import type { ApiRequest, Reply, Route } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 
 /** How long a read may take, as `/api` answers at the latest. */
@@ -39,10 +39,7 @@ export class Reader {
       assertAwaited: () => {},
       header: () => undefined,
     });
-    if (!reply) return JSON.parse(writeJson({ data, ...(meta && { meta }) }));
-    // The bytes of a stored answer may be in a string with a character for each.
-    const { body } = reply;
-    return JSON.parse(String(typeof body === 'string' ? Buffer.from(body, 'latin1') : body));
+    return (reply ? JSON.parse(textOf(reply)) : { data: parsed(data), meta }) as AnswerOf<Id>;
   }
 
   /** Returns `data` of a read, undefined if it answers that the resource does not exist. */
@@ -54,4 +51,16 @@ export class Reader {
       throw error;
     }
   }
+}
+
+/** Returns the body of a stored answer, whose bytes may be in a string with a character for each. */
+export const textOf = ({ body }: Reply): string =>
+  String(typeof body === 'string' ? Buffer.from(body, 'latin1') : body);
+
+/** Parses the texts in a value. Other parts of the value stay as they are. */
+function parsed(value: Presentable): unknown {
+  if (value instanceof JsonText) return value.toJSON();
+  if (Array.isArray(value)) return value.map(parsed);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, parsed(field)]));
 }

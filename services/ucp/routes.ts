@@ -1,21 +1,24 @@
-import type { JsonValue } from '../../shared/catalog/events/envelope';
+import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import { writeJson } from '../../shared/catalog/json-text';
 import { readBody } from '../../shared/http/body';
 import type { AddressRule } from '../../shared/http/outgoing';
 import type { Limits } from '../../shared/http/rate-limit';
 import { type HttpRequest, headerOf, ownAddress, type Principal } from '../../shared/http/request';
-import { etagOf } from '../../shared/http/respond';
-import type { PublicRoute, Route, TextAnswer } from '../../shared/http/route';
+import { encode, etagOf, type Render } from '../../shared/http/respond';
+import type { Answer, PublicAnswer, PublicRoute, Reply, Route, TextAnswer } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { ConnectShop } from '../web/shops';
 import { OPERATIONS } from './catalog';
 import { Platforms } from './platforms';
 import { profileOf } from './profile';
 import { incompatible, TransportError } from './protocol';
-import { Reader } from './reader';
+import { Reader, textOf } from './reader';
 
 export interface UcpOptions {
   /** The routes of the reads of `/api`. */
   readonly routes: readonly Route[];
+  /** Wraps a route by the edge cache, if there is one. `render` makes the text of its answers. */
+  readonly inFrontOf: (route: Route, render: Render) => Route;
   readonly connectShop: ConnectShop;
   readonly principalOf: (public_key: string) => Promise<Principal>;
   readonly limits: Limits;
@@ -51,11 +54,13 @@ const PROFILE = /\bprofile="([^"]*)"/;
 
 class Business {
   private readonly reads: ReadonlyMap<string, Route>;
+  private readonly operations: ReadonlyMap<Operation, Route>;
   private readonly platforms: Platforms;
 
   constructor(private readonly options: UcpOptions) {
     const reads = options.routes.filter(({ method }) => method === 'GET');
     this.reads = new Map(reads.map((route) => [route.path, route]));
+    this.operations = new Map(OPERATIONS.map((operation) => [operation, this.routeOf(operation)]));
     this.platforms = new Platforms(options.rule);
   }
 
@@ -65,11 +70,13 @@ class Business {
     return { body, headers: { 'Cache-Control': 'public, max-age=3600', ETag: etagOf(undefined, body) } };
   }
 
-  async answerRest(operation: Operation, req: HttpRequest, request_id: string): Promise<TextAnswer> {
+  async answerRest(operation: Operation, req: HttpRequest, request_id: string): Promise<PublicAnswer> {
     try {
       await this.admit(req);
       const profile = PROFILE.exec(headerOf(req, 'ucp-agent') ?? '')?.[1];
-      return jsonAnswer(await this.run(operation, req, request_id, profile, await readBody(req)));
+      const encoding = headerOf(req, 'accept-encoding');
+      const reply = await this.run(operation, req, request_id, profile, await readBody(req), encoding);
+      return { data: null, reply };
     } catch (thrown) {
       const error = transportErrorOf(thrown);
       return jsonAnswer(error.body(addressOf(req)), error.status, error.headers);
@@ -86,9 +93,10 @@ class Business {
       const body = await readBody(req);
       id = idOf(body);
       await this.keyOf(req);
-      return await answerPlatform(req, body, (operation, profile, catalog) =>
-        this.run(operation, req, request_id, profile, catalog),
-      );
+      return await answerPlatform(req, body, async (operation, profile, catalog) => {
+        const reply = await this.run(operation, req, request_id, profile, catalog);
+        return JSON.parse(textOf(reply));
+      });
     } catch (thrown) {
       const error = transportErrorOf(thrown);
       const answer = { jsonrpc: '2.0', id, error: error.rpcError(addressOf(req)) };
@@ -109,32 +117,62 @@ class Business {
     if (!allowed) throw new CatalogError('rate_limited', { retry_after_s });
   }
 
+  /**
+   * Returns the operation as a read whose parameters are all that its answer depends on besides documents: when a sale
+   * begins or ends, a document changes. Answers of `get_product` are not stored, because each one counts as a view.
+   */
+  private routeOf({ name, run }: Operation): Route {
+    const route: Route = {
+      ...{ method: 'GET', path: name, permission: 'read:publications' },
+      handler: async ({ principal, request_id, query, body }) => {
+        const reader = new Reader(this.reads, principal, request_id);
+        const visit = { reader, base_url: query.base_url![0]!, now: this.options.now() };
+        return { data: (await run(visit, body)) as Answer['data'] };
+      },
+    };
+    return name === 'get_product' ? route : this.options.inFrontOf(route, render);
+  }
+
   /** Runs an operation. `profile` is the address of the platform's profile, as the request names it. */
   private async run(
-    { capability, run }: Operation,
+    operation: Operation,
     req: HttpRequest,
     request_id: string,
     profile: unknown,
     body: unknown,
-  ): Promise<object> {
+    accept_encoding?: string,
+  ): Promise<Reply> {
     const key = await this.keyOf(req);
     const base_url = addressOf(req);
-    if (!(await this.platforms.supports(profile, capability))) return incompatible(base_url);
+    const encoded = async (answer: Answer) => answer.reply ?? encode(accept_encoding, await render(answer));
+    if (!(await this.platforms.supports(profile, operation.capability)))
+      return encoded({ data: incompatible(base_url) as unknown as Answer['data'] });
     // The key is that of the merchant. The platform cannot do anything about it.
     const principal = await this.options.principalOf(key).catch((cause: unknown) => {
       throw new CatalogError('unavailable', { cause });
     });
-    const reader = new Reader(this.reads, principal, request_id);
-    return run({ reader, base_url, now: this.options.now() }, body);
+    const answer = await this.operations.get(operation)!.handler({
+      ...{ method: 'HEAD', principal, params: {}, body: body as JsonObject, request_id },
+      query: { base_url: [base_url], body: [JSON.stringify(body)] },
+      answer_by_ms: Number.POSITIVE_INFINITY,
+      assertAwaited: () => {},
+      header: (name) => (name === 'accept-encoding' ? accept_encoding : undefined),
+    });
+    return encoded(answer);
   }
 }
+
+/** Writes an answer without the envelope of `/api`. */
+const render: Render = async ({ data }) => ({ status: 200, headers: HEADERS, body: writeJson(data) });
+
+const HEADERS = { 'Cache-Control': 'no-store' };
 
 const addressOf = (req: HttpRequest): string => ownAddress((name) => headerOf(req, name));
 
 const jsonAnswer = (body: object, status = 200, headers: Record<string, string> = {}): TextAnswer => ({
   status,
   body: JSON.stringify(body),
-  headers: { 'Cache-Control': 'no-store', ...headers },
+  headers: { ...HEADERS, ...headers },
 });
 
 /** Returns the transport error for an error. Throws errors that are none: the pipeline logs them. */

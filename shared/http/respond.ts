@@ -50,6 +50,8 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** An answer whose body may be in bytes already. */
 type Rendered = Omit<RenderedAnswer, 'body'> & { readonly body: string | Buffer };
 
+export type Render = (answer: Answer) => Promise<Rendered>;
+
 /** An answer with fewer characters is rendered at once. */
 const LARGE_LENGTH = 250_000;
 

@@ -681,6 +681,24 @@ describe('search_catalog', () => {
   });
 });
 
+test('an answer is sent again from the edge cache until a document of the store changes', async () => {
+  const hits = async (): Promise<number> => {
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    return Number(/^catalog_cache_lookups_total\{cache="edge",result="hit"\} (\d+)/m.exec(metrics)?.[1] ?? 0);
+  };
+  const body = { query: 'kept lamp' };
+  const lamp = { title: 'Kept lamp', price_currency: 'USD', price_amount: 900 };
+  const { id } = await merchant.publications.create(lamp);
+  const first = await waitFor(async () => {
+    const before = await hits();
+    const answer = await post('search_catalog', body);
+    return (await hits()) > before && answer.body;
+  });
+  expect(await search(body)).toEqual(first);
+  await merchant.publications.update(id, { price_amount: 800 });
+  expect((await search(body)).products[0].price_range.min).toEqual(usd(800));
+});
+
 test('private products and those without an active price are never shown', async () => {
   const base = { price_currency: 'USD', price_amount: 100, vendor: 'Hidden' };
   const hidden = [

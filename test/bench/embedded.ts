@@ -7,6 +7,7 @@ import { type CpuProfile, flameGraph, foldedStacks } from './flame-graph';
 import { Load } from './load-generator';
 import { type BenchOptions, folderName } from './options';
 import { measureBulk } from './parts/bulk';
+import { measureChannels } from './parts/channels';
 import { measureDearRequests } from './parts/dear-requests';
 import { measureCatchUp, measureMaintenance } from './parts/holds';
 import { measureImport } from './parts/import';
@@ -71,6 +72,7 @@ export async function benchEmbedded(options: BenchOptions): Promise<void> {
       await measureWalk(session);
       await measureTokens(session);
       await measureDearRequests(session);
+      await measureChannels(session);
       await measureWrites(session);
       await measureBulk(session);
       await measureReadable(session);
@@ -94,7 +96,11 @@ async function withService(bench: Bench, work: (session: Session) => Promise<voi
   const { data, options } = bench;
   const folder = join(options.data, 'profiles', `${folderName(options.size)}-${Date.now()}`);
   if (options.profile) mkdirSync(folder, { recursive: true });
-  const service = await Service.start(data.path, options.profile ? { profile: folder } : {});
+  const service = await Service.start(data.path, {
+    // A shop for agents and feeds. The profile of the service stands for that of a platform.
+    settings: { SHOP_KEY: data.catalog.public_keys[0]!, WEBHOOKS: 'private' },
+    ...(options.profile && { profile: folder }),
+  });
   await work(await openSession(bench, service));
   await service.stop();
   if (options.profile) writeFlameGraphs(folder);

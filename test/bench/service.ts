@@ -16,6 +16,8 @@ export interface ServiceOptions {
   readonly profile?: string;
   /** The built tree that the service is started from. Default: this one. */
   readonly root?: string;
+  /** Further variables of its environment. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** The service under test on a data folder, with tokens of the catalog's keys. */
@@ -39,9 +41,12 @@ export class Service {
   }
 
   /** Starts the service and waits until it listens. */
-  static async listen(folder: string, { profile, root }: ServiceOptions = {}): Promise<Service> {
+  static async listen(
+    folder: string,
+    { profile, root, settings: own = {} }: ServiceOptions = {},
+  ): Promise<Service> {
     const scratch = mkdtempSync(join(tmpdir(), 'catalog-bench-'));
-    const settings = { DATA_DIR: folder, BENCH_LOOP_FILE: join(scratch, 'loop') };
+    const settings = { ...own, DATA_DIR: folder, BENCH_LOOP_FILE: join(scratch, 'loop') };
     const profiled = profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
     const started_ms = performance.now();
     const node_arguments = ['-r', MONITOR, ...profiled];
