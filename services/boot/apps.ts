@@ -23,6 +23,7 @@ import { docsRoutes } from '../docs/routes';
 import { startRoute } from '../docs/start-page';
 import { EdgeCache } from '../edge/edge-cache';
 import { Validity } from '../edge/validity';
+import { CatalogState } from '../feeds/catalog-state';
 import { discoveryRoutes } from '../feeds/discovery';
 import { feedIssuesRoute, feedRoute, type PublicFeedOptions, type ShownStore } from '../feeds/routes';
 import { ImportJobs } from '../import/jobs';
@@ -203,7 +204,10 @@ export function buildQueryApp(
           principalOf: (public_key) => principalOfKey(auth_options, public_key),
           rule: { allow_private: runtime.config.WEBHOOKS === 'private' },
         }),
-        ...publicFeeds({ ...feeds, limits, findStore: (host) => shownStore(auth_options, web, host) }),
+        ...publicFeeds({
+          ...{ ...feeds, limits, catalog_state: new CatalogState() },
+          findStore: (host) => shownStore(auth_options, web, host),
+        }),
         ...(web.has_console || web.operator_token !== undefined ? consoleFiles() : []),
         ...(web.has_console ? consoleSessionRoutes({ ...auth_options, sessions: web.sessions, limits }) : []),
         ...operatorRoutes({ ...runtime, ...web, ready: options.ready, limits }, web.operator_token),

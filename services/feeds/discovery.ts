@@ -1,6 +1,7 @@
 import { service } from '../../shared/api/operations/service';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import type { HttpRequest } from '../../shared/http/request';
+import { etagOf } from '../../shared/http/respond';
 import type { Answer, PublicRoute, TextAnswer } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import { imageOf, readListings } from '../query/export-items';
@@ -38,25 +39,20 @@ export function discoveryRoutes(options: PublicFeedOptions): PublicRoute[] {
     serve: async (req, params) => answer(await openShop(options, req), req, params),
   });
   return [
-    route('/sitemap.xml', async (opened) => textAnswer(opened, XML, await sitemapIndex(opened))),
+    route('/sitemap.xml', async (opened) => textAnswer(XML, await sitemapIndex(opened))),
     route('/sitemaps/:file', async (opened, req, { file = '' }) => {
       const number = Number(/^products-([1-9]\d{0,5})\.xml$/.exec(file)?.[1]);
       if (file !== 'pages.xml' && !number) throw new CatalogError('path_not_found');
       const { shop } = opened;
-      return streamAnswer(req, opened, XML, sitemap(number ? products(shop, number) : pages(shop)));
+      return streamAnswer(options, req, opened, XML, sitemap(number ? products(shop, number) : pages(shop)));
     }),
-    route('/robots.txt', async (opened) =>
-      textAnswer(opened, 'text/plain; charset=utf-8', robots(opened.shop)),
-    ),
-    route('/llms.txt', async (opened) =>
-      textAnswer(opened, 'text/markdown; charset=utf-8', await llms(opened)),
-    ),
+    route('/robots.txt', async (opened) => textAnswer('text/plain; charset=utf-8', robots(opened.shop))),
+    route('/llms.txt', async (opened) => textAnswer('text/markdown; charset=utf-8', await llms(opened))),
   ];
 }
 
-function textAnswer({ etag }: OpenedShop, content_type: string, body: string): TextAnswer {
-  const headers = { 'Cache-Control': 'no-cache', ...(etag && { ETag: etag }) };
-  return { body, content_type, headers };
+function textAnswer(content_type: string, body: string): TextAnswer {
+  return { body, content_type, headers: { 'Cache-Control': 'no-cache', ETag: etagOf(undefined, body) } };
 }
 
 async function sitemapIndex({ shop, version }: OpenedShop): Promise<string> {

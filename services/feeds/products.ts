@@ -64,7 +64,7 @@ interface Sale {
 }
 
 /** The order of feeds. New products come last. */
-const ORDER: ViewQuery['order'] = [
+export const ORDER: ViewQuery['order'] = [
   ['created_at', 'asc'],
   ['id', 'asc'],
 ];

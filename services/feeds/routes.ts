@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import { reads } from '../../shared/api/operations/reads';
@@ -6,7 +5,7 @@ import { service } from '../../shared/api/operations/service';
 import type { Environment } from '../../shared/catalog/realm';
 import type { Limits } from '../../shared/http/rate-limit';
 import { type HttpRequest, headerOf, ownAddress } from '../../shared/http/request';
-import { encodingOf } from '../../shared/http/respond';
+import { encodingOf, etagOf } from '../../shared/http/respond';
 import type { Answer, ApiRequest, PublicRoute, Route } from '../../shared/http/route';
 import { routeOf } from '../../shared/http/route';
 import { StreamSlots } from '../../shared/http/stream-slots';
@@ -17,6 +16,7 @@ import type { StoreId } from '../../shared/kernel/ids';
 import { VERSION } from '../../shared/kernel/version';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
 import { assertActive, openStore, requestedStore, requireSecretKey } from '../query/read';
+import type { CatalogState } from './catalog-state';
 import { CHANNELS, type Channel, type ChannelName } from './channels';
 import { parsePlace, placeText, readIssues } from './issues';
 import { productsOf, type Shop } from './products';
@@ -36,14 +36,13 @@ export interface PublicFeedOptions extends FeedOptions {
   /** Returns undefined if the host has no shop. */
   readonly findStore: (host: string | undefined) => Promise<ShownStore | undefined>;
   readonly limits: Limits;
+  readonly catalog_state: CatalogState;
 }
 
 /** A shop whose documents are read now. */
 export interface OpenedShop {
   readonly shop: Shop;
   readonly version: DocumentReader;
-  /** Changes with the documents of the store. Undefined if nobody can tell whether they have changed. */
-  readonly etag: string | undefined;
 }
 
 /** Opens the shop of the host of a request. Throws `path_not_found` if it has none, and `rate_limited`. */
@@ -57,14 +56,9 @@ export async function openShop(options: PublicFeedOptions, req: HttpRequest): Pr
   const view = options.views[shown.environment];
   const version = await view.current();
   if (!version) throw new CatalogError('unavailable');
-  // Asked before the documents are read, which may then be newer, but never older.
-  const generation = (await version.generation?.([store_id])) ?? Number.NaN;
-  const store = await version.get('stores', store_id);
-  const { name } = assertActive(store).body;
+  const { name } = assertActive(await version.get('stores', store_id)).body;
   const shop = { view, store_id, base_url: ownAddress(header), name: String(name), now: options.now() };
-  const state = [VERSION, shop.base_url, store_id, version.version, generation, String(store!.position)];
-  const digest = hash('sha256', JSON.stringify(state), 'base64url').slice(0, 16);
-  return { shop, version, etag: Number.isNaN(generation) ? undefined : `"${digest}"` };
+  return { shop, version };
 }
 
 /** How many feeds a process makes at the same time. Each has up to 2 MB of publications in memory. */
@@ -80,7 +74,7 @@ export function feedRoute(options: PublicFeedOptions): PublicRoute {
       const channel = channels.get(feed);
       if (!channel) throw new CatalogError('path_not_found');
       const opened = await openShop(options, req);
-      return streamAnswer(req, opened, channel.content_type, feedLines(opened.shop, channel));
+      return streamAnswer(options, req, opened, channel.content_type, feedLines(opened.shop, channel));
     },
   };
 }
@@ -91,13 +85,17 @@ async function* feedLines(shop: Shop, channel: Channel): AsyncGenerator<string> 
   yield channel.end;
 }
 
-/** Returns an answer with lines, compressed as the reader accepts it. */
-export function streamAnswer(
+/** Returns an answer with lines, compressed as the reader accepts it. Its ETag changes with the catalog of the store. */
+export async function streamAnswer(
+  { catalog_state }: PublicFeedOptions,
   req: HttpRequest,
-  { etag }: OpenedShop,
+  { shop: { store_id, base_url, name }, version }: OpenedShop,
   content_type: string,
   lines: AsyncIterable<string>,
-): Answer {
+): Promise<Answer> {
+  const digest = await catalog_state.digest(version, store_id);
+  const state = JSON.stringify([VERSION, base_url, store_id, name, version.version, digest]);
+  const etag = digest === undefined ? undefined : etagOf(undefined, state);
   const encoding = encodingOf(req.headers['accept-encoding']);
   const headers = {
     'Content-Type': content_type,

@@ -25,6 +25,7 @@ let service: Service;
 let store: string;
 let merchant: CatalogClient;
 let visitor: CatalogClient;
+let clothes: string;
 let shirt: { readonly id: string; readonly variants: readonly string[] };
 
 /** A shop with a shirt in three variants, and a mug of which channels miss a lot. */
@@ -44,8 +45,8 @@ beforeAll(async () => {
   merchant = new CatalogClient({ baseUrl: service.url, apiKey });
   visitor = new CatalogClient({ baseUrl: service.url, apiKey: SHOP_KEY });
 
-  const clothes = await merchant.listings.create({ name: 'Ropa' });
-  const shirts = await merchant.listings.create({ name: 'Camisas & blusas', parent_id: clothes.id });
+  clothes = (await merchant.listings.create({ name: 'Ropa' })).id;
+  const shirts = await merchant.listings.create({ name: 'Camisas & blusas', parent_id: clothes });
   const hidden = await merchant.listings.create({ name: 'Secret plans', visibility: 'private' });
   const media_ids = await upload(2);
   const option = (Talla: string, Color: string) => ({ option_values: { Talla, Color } });
@@ -346,6 +347,50 @@ test('an unchanged catalog is a 304, and a new price is in the next feed within 
     expect(next.text).not.toBe(first.text);
     expect(performance.now() - changed_ms).toBeLessThan(1_000);
   }
+});
+
+test('an unchanged catalog is a 304 although shoppers look at it and write reviews', async () => {
+  const feeds = ['google.xml', 'meta.csv', 'acp.jsonl'].map((file) => `/feeds/${file}`);
+  const files = [...feeds, '/sitemaps/pages.xml', '/sitemaps/products-1.xml'];
+  const texts = ['/sitemap.xml', '/robots.txt', '/llms.txt'];
+  const etags = new Map<string, string>();
+  for (const path of [...files, ...texts]) etags.set(path, (await open(path)).headers.get('etag')!);
+  const statusesOf = (paths: readonly string[]) =>
+    Promise.all(paths.map(async (path) => (await open(path, { 'if-none-match': etags.get(path)! })).status));
+  const all = (status: number, paths: readonly string[]) => paths.map(() => status);
+
+  const { stats } = await visitor.publications.get(shirt.id);
+  await service.page_views.flush();
+  const { id } = await merchant.reviews.create(shirt.id, {
+    rating: 5,
+    author_name: 'Ana',
+    status: 'published',
+  });
+  await waitFor(async () => {
+    const now = (await merchant.publications.get(shirt.id)).stats!;
+    return now.view_count > stats!.view_count && now.rating!.count > (stats!.rating?.count ?? 0);
+  });
+  expect(await statusesOf([...files, ...texts])).toEqual(all(304, [...files, ...texts]));
+  await merchant.reviews.delete(id);
+
+  const { title } = await merchant.publications.get(shirt.id);
+  await merchant.publications.update(shirt.id, { title: 'Camisa nueva' });
+  await waitFor(async () => (await merchant.publications.get(shirt.id)).title === 'Camisa nueva');
+  expect(await statusesOf(files)).toEqual(all(200, files));
+  expect(await statusesOf(texts)).toEqual(all(304, texts));
+  await merchant.publications.update(shirt.id, { title });
+});
+
+test.each([
+  ['a picture', (id: string) => merchant.media.update(id, { alt: 'Azul' })],
+  ['a listing above', () => merchant.listings.update(clothes, { name: 'Ropa y más' })],
+])('a change of %s is in the next feed', async (_, change) => {
+  const before = await open('/feeds/acp.jsonl');
+  const [media] = (await merchant.media.list().page()).data;
+  await change(media!.id);
+  const etag = before.headers.get('etag')!;
+  await waitFor(async () => (await open('/feeds/acp.jsonl', { 'if-none-match': etag })).status === 200);
+  await merchant.listings.update(clothes, { name: 'Ropa' });
 });
 
 describe('the report of what a channel would refuse', () => {
