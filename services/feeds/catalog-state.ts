@@ -11,7 +11,7 @@ const SOURCES = [
   ['listings', 'private'],
   ['media', 'public'],
 ] as const;
-const PAGE = 500;
+const PAGE = 100;
 const STORES_MAX = 1_000;
 
 /**

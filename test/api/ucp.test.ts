@@ -767,10 +767,20 @@ test('each host shows the store of its key, any other host none', async () => {
   expect(titlesIn(theirs)).toEqual(['Theirs']);
   expect(theirs.products[0].url).toMatch(/^http:\/\/localhost:\d+\/p\/theirs$/);
   expect((await ask('lookup_catalog', { ids: [mine.id] }, { host: 'localhost' })).products).toEqual([]);
-  const pageAt = async (host: string) => (await askAs(host, '/products')).text;
-  expect(await pageAt('127.0.0.1')).toContain('Mine');
-  expect(await pageAt('LOCALHOST:99')).toContain('Theirs');
-  for (const path of ['/products', '/.well-known/ucp', '/ucp/catalog/search'])
+  const shown = [
+    '/products',
+    '/feeds/google.xml',
+    '/feeds/meta.csv',
+    '/feeds/acp.jsonl',
+    '/sitemaps/products-1.xml',
+  ];
+  for (const path of shown) {
+    const [ours, others] = [await askAs('127.0.0.1', path), await askAs('LOCALHOST:99', path)];
+    expect([path, ours.text.includes('mine'), ours.text.includes('theirs')]).toEqual([path, true, false]);
+    expect([path, others.text.includes('mine'), others.text.includes('theirs')]).toEqual([path, false, true]);
+    if (path !== '/products') expect(others.text).toContain('http://LOCALHOST:99/p/theirs');
+  }
+  for (const path of [...shown, '/sitemap.xml', '/llms.txt', '/.well-known/ucp', '/ucp/catalog/search'])
     expect((await askAs('constructor', path, path.startsWith('/ucp') ? 'POST' : 'GET')).status).toBe(404);
 });
 
