@@ -1,4 +1,4 @@
-const { execFileSync, spawn } = require('node:child_process');
+const { execFile, execFileSync, spawn } = require('node:child_process');
 const { once } = require('node:events');
 const { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
@@ -6,6 +6,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 const { createInterface } = require('node:readline');
 const { setTimeout } = require('node:timers/promises');
+const { promisify } = require('node:util');
 const { record } = require('./durations');
 
 /*
@@ -15,6 +16,7 @@ const { record } = require('./durations');
  *   - Redocly's rules `recommended` (less `REDOCLY_RULES`) and Spectral's rules `oas` find nothing;
  *   - Schemathesis generates requests from the document, with a public and with a secret key, and finds no answer that
  *     differs from the document.
+ * Then reads the demo store with the models of the official Python SDK of UCP (`.ci/ucp.py`).
  * The programs are installed into CATALOG_OPENAPI_TOOLS (default: a folder per user in the temp folder), because their
  * dependencies are many times those of the service. Without network or Python, their checks are skipped.
  */
@@ -26,6 +28,7 @@ const LINTERS = {
   '@stoplight/spectral-rulesets': '1.23.1',
 };
 const SCHEMATHESIS = 'schemathesis==4.32.5';
+const UCP_SDK = 'ucp-sdk==0.5.0';
 
 const tools =
   process.env.CATALOG_OPENAPI_TOOLS ?? join(tmpdir(), `catalog-openapi-tools.${process.getuid()}`);
@@ -55,10 +58,10 @@ function installLinters() {
   });
 }
 
-function installSchemathesis() {
-  installOnce(SCHEMATHESIS, join(tools, 'schemathesis'), (folder) => {
+function installPython(wanted, name) {
+  installOnce(wanted, join(tools, name), (folder) => {
     run('python3', '-m', 'venv', folder);
-    run(join(folder, 'bin/pip'), 'install', '--quiet', '--disable-pip-version-check', SCHEMATHESIS);
+    run(join(folder, 'bin/pip'), 'install', '--quiet', '--disable-pip-version-check', wanted);
   });
 }
 
@@ -75,10 +78,10 @@ function installOnce(wanted, folder, install) {
 // --- The service ---
 
 /** Starts the service on a free port with limits that the checks do not reach. Resolves with its URL. */
-function startService(data) {
+function startService(data, settings = {}) {
   const limit = '1000000/100000000/1000000';
   const env = {
-    ...{ PATH: process.env.PATH, PORT: '0', DATA_DIR: data },
+    ...{ PATH: process.env.PATH, PORT: '0', DATA_DIR: data, ...settings },
     ...{ RATE_LIMIT_PUBLIC: limit, RATE_LIMIT_SECRET: limit, RATE_LIMIT_AUTH: '100000/100000' },
   };
   const child = spawn(process.execPath, ['dist/services/boot/main.js'], {
@@ -227,19 +230,43 @@ async function fuzz(url, data, work) {
   console.log(`Schemathesis: ${sum.cases} cases, ${sum.failures} failures`);
 }
 
-async function main() {
-  const has_linters = installed('Redocly and Spectral', installLinters);
-  const has_schemathesis = installed('Schemathesis', installSchemathesis);
-  skipped = (has_linters ? 0 : 2) + (has_schemathesis ? 0 : 2);
-  const work = mkdtempSync(join(tmpdir(), 'catalog-openapi-'));
-  const data = join(work, 'data');
-  const { child, url } = startService(data);
+/** Reads the demo store by UCP. The profile of the service, which has a private address, stands for that of a platform. */
+async function readByUcp(work) {
+  await withService(join(work, 'ucp'), { WEBHOOKS: 'private' }, async (url, data) => {
+    await until('the demo store', () => existsSync(join(data, 'demo.json')));
+    const python = join(tools, 'ucp/bin/python');
+    const reading = promisify(execFile)(python, [join(__dirname, 'ucp.py'), url]);
+    const { stdout, stderr = '' } = await reading.catch((error) => error);
+    const text = stdout.trim() === '' ? stderr : `${stdout.trim()} answers read`;
+    count('The SDK of UCP', stdout.trim() === '' ? 1 : 0, stderr);
+    console.log(`The SDK of UCP: ${text}`);
+  });
+}
+
+/** Runs the work with a service on a new folder, then stops the service. */
+async function withService(data, settings, check) {
+  const { child, url } = startService(data, settings);
   try {
-    if (has_linters) await lint(await url);
-    if (has_schemathesis) await fuzz(await url, data, work);
+    await check(await url, data);
   } finally {
     child.kill();
     if (child.exitCode === null) await once(child, 'exit');
+  }
+}
+
+async function main() {
+  const has_linters = installed('Redocly and Spectral', installLinters);
+  const has_schemathesis = installed('Schemathesis', () => installPython(SCHEMATHESIS, 'schemathesis'));
+  const has_ucp = installed('The SDK of UCP', () => installPython(UCP_SDK, 'ucp'));
+  skipped = (has_linters ? 0 : 2) + (has_schemathesis ? 0 : 2) + (has_ucp ? 0 : 1);
+  const work = mkdtempSync(join(tmpdir(), 'catalog-openapi-'));
+  try {
+    await withService(join(work, 'data'), {}, async (url, data) => {
+      if (has_linters) await lint(url);
+      if (has_schemathesis) await fuzz(url, data, work);
+    });
+    if (has_ucp) await readByUcp(work);
+  } finally {
     rmSync(work, { recursive: true, force: true });
   }
   // In the form of jest, from which .ci/run adds up its sum.
