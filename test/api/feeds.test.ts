@@ -472,12 +472,38 @@ function missingIn(data: unknown): string[] {
   return [...missing, ...Object.values(data).flatMap(missingIn)];
 }
 
+/** The part of schema.org that shops use: the properties of each type without those of its parent, and values. */
+const SCHEMA_ORG: {
+  readonly types: Readonly<
+    Record<string, { readonly parent?: string; readonly properties: readonly string[] }>
+  >;
+  readonly values: readonly string[];
+} = JSON.parse(readFileSync('test/fixtures/schema-org.json', 'utf8'));
+
+function propertiesOf(type: string): readonly string[] {
+  const { parent, properties = [] } = SCHEMA_ORG.types[type] ?? {};
+  return parent === undefined ? properties : [...properties, ...propertiesOf(parent)];
+}
+
+/** Returns what of the data is not in the vocabulary: types, properties of their type, and addresses of values. */
+function unknownIn(data: unknown): string[] {
+  const name = /^https:\/\/schema\.org\/(.+)$/.exec(String(data))?.[1];
+  if (typeof data === 'string' && name !== undefined)
+    return [...SCHEMA_ORG.values, ...propertiesOf('Product')].includes(name) ? [] : [data];
+  if (typeof data !== 'object' || data === null) return [];
+  const { '@context': _, '@type': type, ...fields } = data as Record<string, unknown>;
+  const known = type === undefined ? Object.keys(fields) : propertiesOf(String(type));
+  const unknown = Object.keys(fields).filter((field) => !known.includes(field));
+  return [...unknown.map((field) => `${type}.${field}`), ...Object.values(fields).flatMap(unknownIn)];
+}
+
 describe('the pages of the shop', () => {
   test('say in the vocabulary of schema.org what is on them', async () => {
     await merchant.reviews.create(shirt.id, { rating: 4, author_name: 'Rosa', body: 'Linda' });
     const page = `${service.url}/p/camisa-lino`;
     const { html, of } = await structuredData('/p/camisa-lino?option.Talla=M&option.Color=Azul');
     expect(Object.values(of).flatMap(missingIn)).toEqual([]);
+    expect(Object.values(of).flatMap(unknownIn)).toEqual([]);
     expect(of.ProductGroup).toMatchObject({
       ...{ name: 'Camisa <lino>', productGroupID: shirt.id, url: page, brand: { name: 'Taller Rímac' } },
       variesBy: ['https://schema.org/size', 'https://schema.org/color'],
@@ -499,7 +525,9 @@ describe('the pages of the shop', () => {
     expect(html).toContain('<meta property="og:type" content="product"/>');
     const picture = /<meta property="og:image" content="([^"]+)"/.exec(html)![1]!;
     expect((await open(picture.slice(service.url.length))).status).toBe(200);
-    expect((await structuredData('/p/mug')).of.Product.offers).toMatchObject({ priceCurrency: 'JPY' });
+    const mug = await structuredData('/p/mug');
+    expect(Object.values(mug.of).flatMap(unknownIn)).toEqual([]);
+    expect(mug.of.Product.offers).toMatchObject({ priceCurrency: 'JPY' });
     expect((await structuredData('/p/on-request')).of.Product).not.toHaveProperty('offers');
   });
 
