@@ -2,7 +2,6 @@ import { stateOf } from '../../shared/catalog/events/aggregate';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { areIdsOf, idsOf } from '../../shared/catalog/media/document';
 import {
-  hasSale,
   keysInListings,
   NO_REVIEWS,
   NOT_FEATURED,
@@ -16,6 +15,8 @@ import {
 } from '../../shared/catalog/publication/document';
 import { facetKey } from '../../shared/catalog/publication/facets';
 import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
+import { shownVariants } from '../../shared/catalog/publication/price-history';
+import { hasSale } from '../../shared/catalog/publication/prices';
 import {
   type Publication,
   type PublicationEvent,
@@ -147,9 +148,9 @@ export function entryBody({ body, keys }: PublicationDocument, listing_id: strin
 /** Returns the expansions with the first variants. Keeps the object if the variants are the same. */
 function withVariants(
   expansions: PublicationDocument['expansions'],
-  { variants }: Publication,
+  publication: Publication,
 ): PublicationDocument['expansions'] {
-  const first = variants.slice(0, LISTED_VARIANTS_MAX);
+  const first = shownVariants(publication).slice(0, LISTED_VARIANTS_MAX);
   return isSameValue(expansions.variants, first) ? expansions : { ...expansions, variants: first };
 }
 

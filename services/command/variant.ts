@@ -1,6 +1,7 @@
 import { writes } from '../../shared/api/operations/writes';
 import { newVariantBody, variantPatchBody } from '../../shared/api/requests/writes';
 import type { State } from '../../shared/catalog/events/aggregate';
+import { shownVariants } from '../../shared/catalog/publication/price-history';
 import {
   type Publication,
   type PublicationCommand,
@@ -128,8 +129,8 @@ function answerWith(
   isWritten: (variant: Variant) => boolean,
   location?: string,
 ): Promise<Answer> {
-  const { id, variants, media_ids } = written.value;
-  const variant = variants.find(isWritten);
+  const { id, media_ids } = written.value;
+  const variant = shownVariants(written.value).find(isWritten);
   if (!variant) throw new CatalogError('variant_not_found');
   const pictures = media_ids.filter((media_id) => media_id === variant.media_id);
   const { environment } = request.principal;

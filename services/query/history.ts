@@ -189,9 +189,17 @@ export async function stateAt<Resource extends { readonly updated_at: string }>(
   until_ms: number,
 ): Promise<State<Resource>> {
   const { state, revision } = await loadReadable(ref);
-  if (state.tag === 'present' && Date.parse(state.resource.updated_at) <= until_ms) return state;
+  if (state.tag === 'present' && lastChangeOf(state.resource) <= until_ms) return state;
   const event = await lastEventUntil(ref.events, streamNameOf(ref), revision, until_ms);
   return event ? (await loadReadable(ref, event.revision)).state : ABSENT;
+}
+
+/** Returns the latest time at which the resource may have changed: a sale begins and ends without a change of `updated_at`. */
+function lastChangeOf(
+  resource: { readonly updated_at: string } & Partial<Pick<Publication, 'sale_from' | 'sale_to'>>,
+) {
+  const { updated_at, sale_from, sale_to } = resource;
+  return sale_from || sale_to ? Number.POSITIVE_INFINITY : Date.parse(updated_at);
 }
 
 /** Returns the newest event of the stream until a time, by bisection. */

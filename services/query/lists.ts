@@ -16,8 +16,9 @@ import type { MediaEmbed } from '../../shared/catalog/media/document';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { NOT_FEATURED, type ReviewCounts } from '../../shared/catalog/publication/document';
 import { countFacets, type Facets } from '../../shared/catalog/publication/facets';
+import { type ShownVariant, shownVariants } from '../../shared/catalog/publication/price-history';
 import { averageOf } from '../../shared/catalog/publication/publication';
-import { possibleOwners, type Variant, variantResource } from '../../shared/catalog/publication/variants';
+import { possibleOwners, variantResource } from '../../shared/catalog/publication/variants';
 import {
   compareByOrder,
   featuredFirst,
@@ -443,7 +444,7 @@ export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise
     parts: ['state'],
   });
   // A document of an old schema, which is read until a rebuild, has no variants.
-  const variants = document.state.publication?.variants ?? [];
+  const variants = variantsIn(document);
   const order = byPosition('asc');
   const place = placeOf(request, query, 'variants', order);
   const { skip, limit, after } = pageOf(place);
@@ -483,8 +484,11 @@ export async function readVariant(deps: ReadDeps, request: ApiRequest): Promise<
   };
 }
 
-const variantIn = (document: PublicationDocument | null | undefined, id: string): Variant | undefined =>
-  document?.state.publication?.variants.find((variant) => variant.id === id);
+const variantsIn = (document: PublicationDocument | null | undefined): readonly ShownVariant[] =>
+  document?.state.publication ? shownVariants(document.state.publication) : [];
+
+const variantIn = (document: PublicationDocument | null | undefined, id: string): ShownVariant | undefined =>
+  variantsIn(document).find((variant) => variant.id === id);
 
 /** Handles `GET /api/publication/:id/reviews`. */
 export async function readReviews(deps: ReadDeps, request: ApiRequest): Promise<Answer> {

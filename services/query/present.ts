@@ -5,6 +5,7 @@ import { type ListingDocument, publicationCount } from '../../shared/catalog/lis
 import { childrenCount } from '../../shared/catalog/listing/listing';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
 import { NOT_FEATURED, type PublicationDocument, placesOf } from '../../shared/catalog/publication/document';
+import { shownVariants } from '../../shared/catalog/publication/price-history';
 import { placesIn } from '../../shared/catalog/publication/publication';
 import { SHOWN_VARIANTS_MAX, variantResource } from '../../shared/catalog/publication/variants';
 import { featuredFirst, orderOf } from '../../shared/catalog/sorting';
@@ -80,7 +81,7 @@ export function presentPublication(document: PublicationDocument, query: ReadQue
 
 /** Returns the first variants: from the state if it was read, otherwise the variants that a list shows. */
 function variantCollection({ body, state, expansions }: PublicationDocument, filter: VisibilityFilter) {
-  const variants = state.publication?.variants ?? expansions.variants ?? [];
+  const variants = state.publication ? shownVariants(state.publication) : (expansions.variants ?? []);
   const resources = variants
     .slice(0, SHOWN_VARIANTS_MAX)
     .map((variant) => variantResource(variant, body.id, body.media_ids));

@@ -269,6 +269,8 @@ export interface Publication {
   publish_at?: string;
   /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
   unpublish_at?: string;
+  /** The lowest price of the 30 days before the reduction that runs, in hundredths. Present if and only if the price is reduced now: by a sale, or below `compare_at_amount`. */
+  lowest_price_30d?: number;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -436,6 +438,8 @@ export interface Variant {
   weight_grams?: number;
   /** Further properties by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
   attributes?: Record<string, string | number | boolean | string[]>;
+  /** The lowest price of the 30 days before the reduction that runs, in hundredths. Present if and only if the price is reduced now: by a sale, or below `compare_at_amount`. */
+  lowest_price_30d?: number;
 }
 
 export interface HistoryQuery {

@@ -146,6 +146,8 @@ describe('the shop', () => {
     expect(await shown('')).toEqual(['900', '800', false, 'S', 'Azul']);
     expect(await shown('?option.Talla=M&option.Color=Azul')).toEqual(['950', '850', false, 'M', 'Azul']);
     expect(await shown('?option.Talla=M&option.Color=Rojo')).toEqual(['950', '850', true, 'M', 'Rojo']);
+    const lowest = /<span class="lowest">Precio más bajo de los últimos 30 días: [^<]*850</;
+    expect((await open(`/p/${handle}?option.Talla=M`)).html).toMatch(lowest);
     // There is no red one of size S: the button leads to the next red one.
     const { html } = await open(`/p/${handle}`);
     expect(linksIn(html, '?option.')).toContain('?option.Talla=M&option.Color=Rojo');

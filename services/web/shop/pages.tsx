@@ -455,14 +455,22 @@ interface ProductProps extends Frame {
 
 /** The product with the price and the stock of one of its variants, which has the sale price of the product if it has none. */
 export function pricedAs(product: Publication, variant: Variant): Publication {
-  const { price_range: _, compare_at_amount: __, quantity_available: ___, ...others } = product;
+  const {
+    price_range: _,
+    compare_at_amount: __,
+    quantity_available: ___,
+    lowest_price_30d: ____,
+    ...others
+  } = product;
   const { price_amount, compare_at_amount, sale_price_amount = product.sale_price_amount } = variant;
+  const { lowest_price_30d } = variant;
   return {
     ...others,
     price_amount,
     in_stock: isAvailable(variant),
     ...(compare_at_amount !== undefined && { compare_at_amount }),
     ...(sale_price_amount !== undefined && { sale_price_amount }),
+    ...(lowest_price_30d !== undefined && { lowest_price_30d }),
     ...(variant.quantity_available !== undefined && { quantity_available: variant.quantity_available }),
   };
 }

@@ -13,6 +13,7 @@ export interface Localized {
 /** The price that the customer pays now, with the former price if the price is reduced. */
 export function Price({ product, t, language, now }: Localized & { product: Publication; now: number }) {
   const { price_active, price_amount, price_currency, compare_at_amount, price_range } = product;
+  const { lowest_price_30d: lowest } = product;
   if (!price_active) return <span class="note">{t.price_on_request}</span>;
   const show = (amount: number) => formatAmount(language, amount, price_currency);
   const sale = saleAmount(product, now);
@@ -29,6 +30,7 @@ export function Price({ product, t, language, now }: Localized & { product: Publ
       )}
       {price_range && price_range.max > price_range.min && `${t.from} `}
       <span class={is_reduced ? 'sale' : undefined}>{show(amount)}</span>
+      {is_reduced && lowest !== undefined && <span class="lowest">{t.lowest_price(show(lowest))}</span>}
     </span>
   );
 }

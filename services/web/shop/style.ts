@@ -42,7 +42,7 @@ main.wrap { padding-block: 1.5rem 4rem; }
 .card .picture { aspect-ratio: 1; border-radius: var(--radius); overflow: hidden; background: var(--line); margin-bottom: .6rem; }
 .card img { width: 100%; height: 100%; object-fit: cover; transition: transform .3s; } .card:hover img { transform: scale(1.03); }
 .card strong { display: block; font-weight: 600; line-height: 1.3; text-wrap: balance; }
-.price { font-variant-numeric: tabular-nums; } .price s { color: var(--soft); margin-right: .4em; } .price .sale { color: var(--sale); font-weight: 600; }
+.price { font-variant-numeric: tabular-nums; } .price s { color: var(--soft); margin-right: .4em; } .price .sale { color: var(--sale); font-weight: 600; } .price .lowest { display: block; color: var(--soft); font-size: .85rem; }
 .note { color: var(--soft); font-size: .9rem; } .badge { display: inline-block; font-size: .8rem; border: 1px solid var(--line); border-radius: 99px; padding: .1rem .7rem; background: var(--surface); }
 .columns { display: grid; gap: var(--gap); } .columns > * { min-width: 0; }
 @media (min-width: 56rem) {

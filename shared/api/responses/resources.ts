@@ -102,11 +102,18 @@ export const mediaSchema = z.strictObject({
 
 export const mediaCollectionSchema = collectionOf(mediaSchema);
 
+const lowest_price_30d = count.optional().meta({
+  description:
+    'The lowest price of the 30 days before the reduction that runs, in hundredths. Present if and only if the price is reduced now: by a sale, or below `compare_at_amount`.',
+  example: 3400,
+});
+
 export const variantSchema = z.strictObject({
   id,
   object: typeOf('variant'),
   publication_id: id.describe('Id of its publication.'),
   ...answerShape(variantFields),
+  lowest_price_30d,
 });
 
 export const variantCollectionSchema = collectionOf(variantSchema, SHOWN_VARIANTS_MAX);
@@ -116,6 +123,7 @@ export const publicationSchema = z
     id,
     object: typeOf('publication'),
     ...answerShape(publicationFields),
+    lowest_price_30d,
     created_at,
     updated_at,
     deleted_at,

@@ -8,6 +8,8 @@ import { featuredIn, listedIn, variantLabels } from '../search/words';
 import type { CollectionSpec, Document, KeysOf, Unit } from '../stored-document';
 import { type Visibility, visibilitySchema } from '../vocabulary';
 import { publicationFields } from './fields';
+import type { ShownVariant } from './price-history';
+import { hasSale, isSale, priceChangeAfter, pricesAt } from './prices';
 import { averageOf, type Publication, type PublicationCounts } from './publication';
 import { isAvailable, type Variant } from './variants';
 
@@ -130,34 +132,10 @@ export const INACTIVE_PRICE_DOWN = -1;
 
 export type PublicationKeys = KeysOf<typeof keys> & { readonly visibility: Visibility | null };
 
-/** Returns the price in a sale. A variant without a sale price has that of its publication. */
-const priceInSale = (one: Variant | Publication, { sale_price_amount }: Publication): number =>
-  Math.min(one.price_amount, one.sale_price_amount ?? sale_price_amount ?? one.price_amount);
-
-/** Whether something costs less while the sale runs. */
-export function hasSale(publication: Publication): boolean {
-  const all = [publication, ...publication.variants];
-  return publication.price_active && all.some((one) => priceInSale(one, publication) < one.price_amount);
-}
-
-/** Whether it is the time of a sale. */
-const isSale = ({ sale_from, sale_to }: Publication, at_ms: number): boolean =>
-  (sale_from === null || Date.parse(sale_from) <= at_ms) && (sale_to === null || at_ms < Date.parse(sale_to));
-
-/** Returns when the sale begins or ends next, after a time. Null if no price changes then. */
-function priceChangeAfter(publication: Publication, at_ms: number): number | null {
-  const times = [publication.sale_from, publication.sale_to].map((time) => Date.parse(time ?? ''));
-  const next = times.filter((time) => time > at_ms);
-  return next.length > 0 && hasSale(publication) ? Math.min(...next) : null;
-}
-
 /** Returns what customers can buy at a time, in Unix milliseconds. */
 export function unitsOf(publication: Publication, at_ms: number): Unit[] {
-  const { price_active, quantity_available, variants } = publication;
-  const is_sale = isSale(publication, at_ms);
-  const activePrice = (one: Variant | Publication): number =>
-    is_sale ? priceInSale(one, publication) : one.price_amount;
-  const priceOf = (one: Variant | Publication) => (price_active ? activePrice(one) : null);
+  const { quantity_available, variants } = publication;
+  const priceOf = pricesAt(publication, at_ms);
   if (variants.length === 0) {
     const in_stock = quantity_available === null || quantity_available > 0;
     return [{ price: priceOf(publication), in_stock, labels: [] }];
@@ -322,7 +300,7 @@ export interface PublicationExpansions {
   /** All media of the publication that exist, in the order of its `media_ids`. */
   readonly media: readonly MediaEmbed[];
   /** The first `LISTED_VARIANTS_MAX` variants. All of them are in the state. */
-  readonly variants: readonly Variant[];
+  readonly variants: readonly ShownVariant[];
 }
 
 export type PublicationDocument = Document<

@@ -18,6 +18,7 @@ import {
 } from '../fields';
 import { withInitialVisibility } from '../schedule';
 import { PUBLICATION_CHANGES, publicationFields } from './fields';
+import { lowestPrice, type PriceHistory, withPriceHistory } from './price-history';
 import {
   arrangeVariants,
   faultsOfAmounts,
@@ -69,6 +70,7 @@ export interface Publication
   readonly view_count: number;
   /** The listings that it has left, the last one first. Absent in a state of an earlier release. */
   readonly former_listings?: readonly string[];
+  readonly price_history?: PriceHistory;
 }
 
 /** More than the listings of a publication (`listing_ids`). */
@@ -93,7 +95,7 @@ export type PublicationCommand =
 
 const withFields = fieldAggregate<typeof publicationFields, Publication, PublicationEvent, PublicationId>({
   category: 'publication',
-  state_version: 3,
+  state_version: 4,
   not_found: 'publication_not_found',
   fields: publicationFields,
   events: publicationEvents,
@@ -124,12 +126,11 @@ export const publicationAggregate: Aggregate<
   evolve: (state, event, id, occurred_at) => {
     const evolved = withFields.evolve(state, asReplacement(state, event), id, occurred_at);
     if (evolved.tag !== 'present') return evolved;
-    const after = state.tag === 'present' ? withFormerListings(state.resource, evolved) : evolved;
-    const { listing_id, listing_ids } = after.resource;
-    if (listing_id !== null && listing_ids.includes(listing_id))
-      return present({ ...after.resource, ...withoutListing(after.resource, listing_id) });
-    const derived = priceAndStockOf(after.resource.variants);
-    return derived ? present({ ...after.resource, ...derived }) : after;
+    const placed = state.tag === 'present' ? withFormerListings(state.resource, evolved) : evolved;
+    const after = withDerived(placed);
+    const before = state.tag === 'absent' ? undefined : state.resource;
+    const resource = withPriceHistory(before, after.resource, occurred_at);
+    return resource === after.resource ? after : present(resource);
   },
   decide: (state, command) => {
     switch (command.type) {
@@ -143,7 +144,19 @@ export const publicationAggregate: Aggregate<
   },
 };
 
-type PresentPublication = Extract<State<Publication>, { tag: 'present' }>;
+interface PresentPublication {
+  readonly tag: 'present';
+  readonly resource: Publication;
+}
+
+/** Returns the publication with what follows from other fields. */
+function withDerived(after: PresentPublication): PresentPublication {
+  const { listing_id, listing_ids, variants } = after.resource;
+  if (listing_id !== null && listing_ids.includes(listing_id))
+    return { ...after, resource: { ...after.resource, ...withoutListing(after.resource, listing_id) } };
+  const derived = priceAndStockOf(variants);
+  return derived ? { ...after, resource: { ...after.resource, ...derived } } : after;
+}
 
 function withFormerListings(before: Publication, after: PresentPublication): PresentPublication {
   const listingsOf = ({ listing_id, listing_ids }: Publication): readonly string[] =>
@@ -401,6 +414,8 @@ export function publicationResource(
     const { price_range, variant_count, in_stock } = summary;
     Object.assign(resource, { price_range, variant_count, in_stock });
   }
+  const lowest = lowestPrice(publication);
+  if (lowest !== undefined) resource.lowest_price_30d = lowest;
   if (counts) {
     const { view_count, rating } = counts;
     resource.stats = { media_count: media_ids.length, view_count, ...(rating && { rating }) };

@@ -305,7 +305,7 @@ export function arrangeVariants(
 }
 
 /** The fields with amounts of money, of a publication and of a variant. */
-const AMOUNTS = ['price_amount', 'compare_at_amount', 'sale_price_amount'] as const;
+export const AMOUNTS = ['price_amount', 'compare_at_amount', 'sale_price_amount'] as const;
 type Amounts = { readonly [Name in (typeof AMOUNTS)[number]]?: number | null };
 
 /** Returns a fault for each new amount that the currency does not have, such as half a yen. */

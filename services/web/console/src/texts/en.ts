@@ -357,6 +357,7 @@ export const en = {
     priceOfVariants: (prices: string) => `The variants have the price and the stock: ${prices}`,
     currency: 'Currency',
     compareHint: 'Shown crossed out',
+    lowestPrice: (price: string) => `The lowest price of the 30 days before this reduction: ${price}`,
     saleFrom: 'Sale begins',
     saleTo: 'Sale ends',
     stockHint: 'Empty: not counted',

@@ -360,6 +360,7 @@ export const es: Texts = {
     priceOfVariants: (prices) => `Las variantes tienen el precio y el stock: ${prices}`,
     currency: 'Moneda',
     compareHint: 'Se muestra tachado',
+    lowestPrice: (price) => `El precio más bajo de los 30 días anteriores a esta rebaja: ${price}`,
     saleFrom: 'Inicio de la oferta',
     saleTo: 'Fin de la oferta',
     stockHint: 'Vacío: no se cuenta',

@@ -73,6 +73,7 @@ export function Price() {
   const t = useTexts();
   const locale = useLocale();
   const { values, faults, set } = useField();
+  const { publication } = useEditing().product;
   const { price_currency: currency, rows } = values;
   const prices = rows.map(
     ({ key }) => (values[cellField(key, 'price_amount')] ?? values.price_amount ?? 0) as number,
@@ -128,6 +129,13 @@ export function Price() {
           fault={faults.sale_to}
         />
       </div>
+      {publication?.lowest_price_30d !== undefined && (
+        <p className="muted">
+          {t.product.lowestPrice(
+            formatMoney(publication.lowest_price_30d, publication.price_currency, locale),
+          )}
+        </p>
+      )}
       <div className="row switches">
         <Switch isSelected={values.free_shipping === true} onChange={set('free_shipping')}>
           {t.product.freeShipping}
