@@ -9,24 +9,48 @@ import {
   publicationResource,
 } from '../../shared/catalog/publication/publication';
 import { SCHEDULE_SPAN } from '../../shared/catalog/schedule';
+import type { Translations } from '../../shared/catalog/translations';
 import { existingReferences } from './references';
 import { defineResource } from './resource';
 import { type SafeHtml, sanitise } from './sanitise';
 import { variantNames } from './variant-names';
 
 /** Checks the length before and after sanitising, because sanitised HTML can be longer: `&` becomes `&amp;`. */
+const TOO_LONG = {
+  params: { condition: 'field_too_long' },
+  error: 'at most 50,000 characters after sanitising',
+} as const;
+const fitsWhenSafe = (html: SafeHtml | null): boolean => html === null || fits(html, HTML_MAX);
+const safeHtml = (html: string | null): SafeHtml | null => (html === null ? null : sanitise(html) || null);
+
 const description_html = newPublicationBody.shape.description_html
   .unwrap()
-  .transform((html): SafeHtml | null => (html === null ? null : sanitise(html) || null))
-  .refine((html) => html === null || fits(html, HTML_MAX), {
-    params: { condition: 'field_too_long' },
-    error: 'at most 50,000 characters after sanitising',
+  .transform(safeHtml)
+  .refine(fitsWhenSafe, TOO_LONG)
+  .optional();
+
+const translations = newPublicationBody.shape.translations
+  .unwrap()
+  .transform((by_locale, context): Translations => {
+    const safe = Object.entries(by_locale ?? {}).map(([locale, texts]) => {
+      if (texts?.description_html === undefined) return [locale, texts];
+      const html = safeHtml(texts.description_html as string | null);
+      if (!fitsWhenSafe(html))
+        context.addIssue({
+          code: 'custom',
+          path: [locale, 'description_html'],
+          message: TOO_LONG.error,
+          params: TOO_LONG.params,
+        });
+      return [locale, { ...texts, description_html: html }];
+    });
+    return by_locale && (Object.fromEntries(safe) as Translations);
   })
   .optional();
 
 /** The request bodies, with sanitised HTML. */
-export const newPublicationSchema = newPublicationBody.extend({ description_html });
-export const publicationPatchSchema = publicationPatchBody.extend({ description_html });
+export const newPublicationSchema = newPublicationBody.extend({ description_html, translations });
+export const publicationPatchSchema = publicationPatchBody.extend({ description_html, translations });
 
 export type NewPublication = z.output<typeof newPublicationSchema>;
 export type PublicationPatch = z.output<typeof publicationPatchSchema>;

@@ -2,6 +2,8 @@ import { type Listing, listingAggregate } from '../../shared/catalog/listing/lis
 import { LISTING_LEVELS_MAX, listingsAbove } from '../../shared/catalog/listing/tree';
 import { type Media, mediaAggregate } from '../../shared/catalog/media/media';
 import type { Environment } from '../../shared/catalog/realm';
+import { storeAggregate } from '../../shared/catalog/store/store';
+import { faultsOfTranslations, type Translated } from '../../shared/catalog/translations';
 import { CatalogError, type Fault, invalidField } from '../../shared/kernel/errors';
 import type { AnyId, ListingId, MediaId, StoreId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
@@ -45,6 +47,20 @@ export async function checkReferences(
     ),
   ]);
   const faults = found.filter((fault) => fault !== undefined);
+  if (faults.length > 0) throw CatalogError.ofFaults(faults);
+}
+
+/** Throws `field_invalid` for changed translations in a locale that the store does not have. Reads the store only if some are sent. */
+export async function checkTranslations(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  store_id: StoreId,
+  sent: Translated,
+  before: object | undefined,
+): Promise<void> {
+  if (!sent.translations) return;
+  const store = await findInLog(deps, environment, storeAggregate, store_id);
+  const faults = faultsOfTranslations(store?.locales, sent, before);
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 

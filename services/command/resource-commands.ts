@@ -5,6 +5,7 @@ import type { FieldCommand, FieldResource } from '../../shared/catalog/field-agg
 import type { Changes, Fields, Input } from '../../shared/catalog/fields';
 import type { Environment } from '../../shared/catalog/realm';
 import { faultsInSpans } from '../../shared/catalog/schedule';
+import type { Translated } from '../../shared/catalog/translations';
 import { allEnded } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { AnyId, MediaId, StoreId } from '../../shared/kernel/ids';
@@ -26,6 +27,7 @@ import {
   addedMedia,
   assertSameStore,
   checkReferences,
+  checkTranslations,
   omitUnchangedReferences,
   type References,
 } from './references';
@@ -71,11 +73,12 @@ export type WrittenResource<Resource> = Written<Resource> & {
 };
 
 /** What every body of a write may have. */
-export type Content = References & {
-  readonly external_id?: string | null | undefined;
-  readonly handle?: string | null | undefined;
-  readonly store_id?: string | null | undefined;
-};
+export type Content = References &
+  Translated & {
+    readonly external_id?: string | null | undefined;
+    readonly handle?: string | null | undefined;
+    readonly store_id?: string | null | undefined;
+  };
 
 export type MediaResource = FieldResource<AnyId> & References & { readonly media_ids: readonly MediaId[] };
 
@@ -246,18 +249,24 @@ export class ResourceCommands<
   readonly find = (deps: Pick<StoreDeps, 'events'>, environment: Environment, id: Resource['id']) =>
     findInLog(deps, environment, this.definition.aggregate, id);
 
-  /** Throws `field_invalid` if a span of time ends before its start after the write, and for invalid references. */
+  /**
+   * Throws `field_invalid` if a span of time ends before its start after the write, for invalid references, and for
+   * translations in a locale that the store does not have.
+   */
   private async checkContent(
     { deps, environment, store_id }: WriteScope<Resource['id']>,
-    changes: References,
-    before?: Resource,
+    changes: References & Translated,
+    before?: Resource & Translated,
   ): Promise<void> {
     const faults = faultsInSpans(this.definition.spans, (name) => {
       const sent = valueIn(changes, name);
       return sent === undefined ? valueIn(before, name) : sent;
     });
     if (faults.length > 0) throw CatalogError.ofFaults(faults);
-    await checkReferences(deps, environment, store_id, changes, before?.id);
+    await allEnded([
+      checkReferences(deps, environment, store_id, changes, before?.id),
+      checkTranslations(deps, environment, store_id, changes, before),
+    ]);
   }
 
   /** Executes a write. Moves of this process follow each other, so that they do not take the lock from each other. */

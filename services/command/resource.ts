@@ -6,6 +6,7 @@ import type { DomainEvent } from '../../shared/catalog/events/codec';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { Changes, Fields, Input } from '../../shared/catalog/fields';
 import type { Environment } from '../../shared/catalog/realm';
+import type { Translated } from '../../shared/catalog/translations';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { assertIfMatch } from '../../shared/http/respond';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
@@ -16,7 +17,7 @@ import type { DocumentReader } from '../../shared/ports/document-reader';
 import { streamIn } from '../../shared/ports/stream-state';
 import type { StoreIdentity } from './derived-ids';
 import { executeOn, type StoreDeps, type Written } from './execute';
-import { assertSameStore } from './references';
+import { assertSameStore, checkTranslations } from './references';
 import {
   answerTo,
   awaitProjection,
@@ -265,7 +266,7 @@ export function deletionRoute<Resource extends Stored, Id extends AnyId>(
 export function patchRoute<
   Resource extends Stored & { readonly id: Id },
   Id extends AnyId,
-  Changes extends { readonly store_id?: string | undefined },
+  Changes extends Translated & { readonly store_id?: string | undefined },
 >(
   deps: RouteDeps,
   operation: ApiOperation,
@@ -286,6 +287,7 @@ export function patchRoute<
     const written = await executeOn(ref, writeContextOf(request), command, async (resource) => {
       await guard(resource);
       assertSameStore(resource.store_id, changes.store_id);
+      await checkTranslations(deps, environment, resource.store_id, changes, resource);
     });
     return answerTo(deps, request, written, (resource) => present(resource, environment));
   });

@@ -5,12 +5,14 @@ import type { Listing } from '../../shared/catalog/listing/listing';
 import { publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
+import { storeAggregate } from '../../shared/catalog/store/store';
+import { patchTo, type Translations } from '../../shared/catalog/translations';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError, invalidField } from '../../shared/kernel/errors';
 import type { ListingId, PublicationId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
-import { load, loadUpTo, streamIn } from '../../shared/ports/stream-state';
+import { findInLog, load, loadUpTo, streamIn } from '../../shared/ports/stream-state';
 import type { StoreDeps, WriteContext } from './execute';
 import { findListing, listings } from './listing';
 import { type PublicationPatch, publications } from './publication';
@@ -70,13 +72,20 @@ export async function revertTo(
   let restored: Awaited<ReturnType<typeof restorable>> | undefined;
   const patchOf = async (before: Publication): Promise<PublicationPatch> => {
     restored = await readRestorable();
-    const { fields } = restored;
+    const { fields, locales } = restored;
     const known = new Set(before.variants.map((variant) => variant.id));
     // A variant that was removed meanwhile is created again: it has no id in the request.
     const variants = fields.variants?.map((variant) =>
       known.has(variant.id) ? variant : ({ ...variant, id: undefined } as unknown as typeof variant),
     );
-    return { ...fields, variants };
+    // Translations in a locale that the store no longer has stay as they are.
+    const ofStore = (is_wanted: boolean, translations: Translations) =>
+      Object.entries(translations ?? {}).filter(([locale]) => locales.includes(locale) === is_wanted);
+    const wanted = Object.fromEntries([
+      ...ofStore(true, fields.translations),
+      ...ofStore(false, before.translations),
+    ]);
+    return { ...fields, variants, translations: patchTo(wanted, before.translations) };
   };
   const written = await publications.update(deps, context, target, patchOf);
   // A repetition whose first run is in the log does not ask for a patch.
@@ -106,7 +115,11 @@ export async function revertListingTo(
 
 /** Returns the fields to restore, without references to what does not exist any more, and the names of such fields. */
 async function restorable(deps: StoreDeps, environment: Environment, earlier: Publication) {
-  const existing = await existingReferences(deps, environment, earlier);
+  const [existing, store] = await Promise.all([
+    existingReferences(deps, environment, earlier),
+    findInLog(deps, environment, storeAggregate, earlier.store_id),
+  ]);
+  const { locales = [] } = store ?? {};
   const { listing_id, listing_ids, media_ids } = existing;
   const variants = earlier.variants.map((variant) => ({
     ...variant,
@@ -117,9 +130,12 @@ async function restorable(deps: StoreDeps, environment: Environment, earlier: Pu
     ...(is_listing_gone ? ['listing_id'] : []),
     ...(isSameValue(listing_ids, earlier.listing_ids) ? [] : ['listing_ids']),
     ...(isSameValue(media_ids, earlier.media_ids) ? [] : ['media_ids']),
+    ...(Object.keys(earlier.translations ?? {}).every((locale) => locales.includes(locale))
+      ? []
+      : ['translations']),
   ];
   const values = Object.entries({ ...earlier, ...existing, variants }).filter(
     ([name]) => RESTORED.includes(name) && !(is_listing_gone && name === 'listing_id'),
   );
-  return { fields: Object.fromEntries(values) as PublicationPatch, not_restored };
+  return { fields: Object.fromEntries(values) as PublicationPatch, locales, not_restored };
 }

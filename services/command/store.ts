@@ -11,6 +11,7 @@ import {
   storeAggregate,
   storeResource,
 } from '../../shared/catalog/store/store';
+import { faultsOfTranslations } from '../../shared/catalog/translations';
 import {
   environmentSchema,
   paymentMethodTypeSchema,
@@ -58,6 +59,8 @@ export async function createStore(
   input: NewStore,
 ): Promise<Written<Store>> {
   const store = parseBody(newStoreSchema, input);
+  const faults = faultsOfTranslations(store.locales, store, undefined);
+  if (faults.length > 0) throw CatalogError.ofFaults(faults);
   const account = await requireAccount(deps, target.account_id);
   if (account.status === 'suspended') throw new CatalogError('account_suspended');
   const id = target.id ?? generateId<StoreId>(deps.system.now(), deps.system.random);
@@ -75,8 +78,14 @@ export async function describeStore(
   target: StoreTarget & { readonly guard?: (store: Store) => unknown },
   changes: StorePatch,
 ): Promise<Written<Store>> {
-  const command = { type: 'DescribeStore', changes: parseBody(storePatchBody, changes) } as const;
-  return executeOn(streamRef(deps, target), context, command, target.guard);
+  const patch = parseBody(storePatchBody, changes);
+  const command = { type: 'DescribeStore', changes: patch } as const;
+  const guard = async (store: Store): Promise<void> => {
+    await target.guard?.(store);
+    const faults = faultsOfTranslations(patch.locales ?? store.locales, patch, store);
+    if (faults.length > 0) throw CatalogError.ofFaults(faults);
+  };
+  return executeOn(streamRef(deps, target), context, command, guard);
 }
 
 /**

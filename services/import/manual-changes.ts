@@ -11,6 +11,7 @@ import {
   priceAndStockOf,
   type Variant,
 } from '../../shared/catalog/publication/variants';
+import { patchTo, type Translated, withTranslations } from '../../shared/catalog/translations';
 import { longTurn } from '../../shared/kernel/async';
 import { isSameValue, keyOfTexts } from '../../shared/kernel/same-value';
 import { readCorrected } from '../../shared/ports/corrections';
@@ -205,7 +206,25 @@ export async function keepManualChanges<Changes extends object>(
   before: object,
   changes: Changes,
   readHistory: (() => Promise<FieldHistory>) | undefined,
-): Promise<{ readonly changes: Changes; readonly effects: FieldEffects }> {
+): Promise<Merged<Changes>> {
+  // A file may have a part of the translations. They are compared as a whole.
+  const merged = await mergeManualChanges(before, withTranslations(changes, before), readHistory);
+  const { translations } = merged.changes as Translated;
+  if (translations === undefined) return merged;
+  const patch = patchTo(translations, (before as Translated).translations);
+  return { ...merged, changes: { ...merged.changes, translations: patch } };
+}
+
+interface Merged<Changes> {
+  readonly changes: Changes;
+  readonly effects: FieldEffects;
+}
+
+async function mergeManualChanges<Changes extends object>(
+  before: object,
+  changes: Changes,
+  readHistory: (() => Promise<FieldHistory>) | undefined,
+): Promise<Merged<Changes>> {
   const now = before as Values & Partial<Publication>;
   const of_file = asStored(before, changes);
   const differing = differingFields(now, of_file);

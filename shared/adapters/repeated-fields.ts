@@ -13,10 +13,12 @@ type Shown = Pick<ViewDocument, 'keys' | 'body'>;
  * Returns the values that the fields of the aggregate have if they are left out: that of the body, else the default, else
  * the key of that name, else null.
  */
-function aggregateDefaults({ fields, aggregate_defaults }: Repeats, { keys, body }: Shown): JsonObject {
+function aggregateDefaults(repeats: Repeats, { keys, body }: Shown): JsonObject {
+  const { fields, optional_fields, aggregate_defaults } = repeats;
   const values: Record<string, JsonValue> = { ...aggregate_defaults };
   for (const field of fields)
     values[field] = body[field] ?? (Object.hasOwn(values, field) ? values[field]! : (keys[field] ?? null));
+  for (const field of optional_fields) if (body[field] !== undefined) values[field] = body[field];
   return values;
 }
 

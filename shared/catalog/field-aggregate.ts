@@ -16,6 +16,7 @@ import {
   initialValues,
   isIdle,
 } from './fields';
+import { withTranslations } from './translations';
 
 /** A resource of a store whose content is declared as fields. */
 export interface FieldResource<Id> {
@@ -87,7 +88,10 @@ export function fieldAggregate<
 >(definition: FieldAggregate<F, Resource, Event>): Aggregate<Resource, Event, Id, FieldCommand<F>> {
   const { category, events, state_version, not_found, fields, changes, initial, evolveOther } = definition;
   const { restored, erased } = definition;
-  const { complete = (sent) => sent } = definition;
+  const complete = (sent: Changes<F>, id: string, before?: Resource): Changes<F> | Rejection => {
+    const values = withTranslations(sent, before);
+    return definition.complete?.(values, id, before) ?? values;
+  };
   const created = events[0].type;
   const deleted = events.at(-1)!.type;
   const defaults = initialValues(fields);

@@ -16,7 +16,10 @@ export interface Field {
   readonly input: z.ZodType;
   /** Type of the event that carries a change of the field. */
   readonly event: string;
-  /** The value if the request that creates the resource omits the field. A field without `initial` is required. */
+  /**
+   * The value if the request that creates the resource omits the field. A field without `initial` is required. Undefined:
+   * events and resources do not have the field until it is set.
+   */
   readonly initial?: unknown;
   /** Set for a field that was added after its event type. Stored events without the field are read with `initial`. */
   readonly added?: true;
@@ -51,6 +54,11 @@ export function objectOfTexts<Name extends string>(texts: Readonly<Record<Name, 
     stored: z.object(stored),
     input: z.strictObject(shapeOf((input) => input)),
     answer: z.strictObject(stored),
+    /** As a part of `translations`. */
+    translation: {
+      input: z.strictObject(shapeOf((input) => input.nullish())),
+      answer: z.strictObject(stored).partial(),
+    },
   };
 }
 
@@ -209,7 +217,10 @@ export function dataOfNew<Data extends object>(
   // No `{ ...own }`: V8 takes fifty times as long to add properties to an object made by spread.
   const data: Record<string, unknown> = {};
   for (const name in own) data[name] = own[name];
-  for (const name in initial) data[name] = values[name] ?? initial[name];
+  for (const name in initial) {
+    const value = values[name] ?? initial[name];
+    if (value !== undefined) data[name] = value;
+  }
   return data as Data;
 }
 

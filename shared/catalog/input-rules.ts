@@ -103,7 +103,7 @@ export const idField = z
   .transform((id) => id.toLowerCase());
 
 /** Returns the schema of an ordered list of at most `max` distinct texts. `what` names an item in errors. */
-function distinctField(item: z.ZodType<string>, max: number, what: string) {
+export function distinctField(item: z.ZodType<string>, max: number, what: string) {
   return z.array(item).max(max).superRefine(rejectDuplicates(what)).meta({ uniqueItems: true });
 }
 
@@ -190,7 +190,7 @@ export function stopAtFaults<Item extends z.ZodType>(item: Item): Item {
 }
 
 /** Returns the schema of an object of at most `max` values, by name. A name is one line of at most `name_max` characters. */
-function namedValuesField<Value extends z.ZodType>(value: Value, max: number, name_max: number) {
+export function namedValuesField<Value extends z.ZodType>(value: Value, max: number, name_max: number) {
   // One schema for all names: making it takes 75 µs.
   const line = lineField(name_max);
   const record = z

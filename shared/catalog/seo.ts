@@ -13,6 +13,9 @@ const description = {
 };
 const seo = objectOfTexts({ title, description });
 
+/** The rule of these texts in `translations`. */
+export const seoTranslation = seo.translation;
+
 /** Returns the field `seo` of a resource, whose changes are events of type `event`. `name` is what a page shows as its title. */
 export const seoField = <const Event extends string>(event: Event, name: string) =>
   field(seo.stored.partial().nullable(), {

@@ -104,6 +104,8 @@ export interface CollectionSpec<Types extends KeyTypes = KeyTypes> {
   readonly repeats?: {
     readonly aggregate: string;
     readonly fields: readonly string[];
+    /** Fields that an aggregate lacks if the body lacks them. */
+    readonly optional_fields: readonly string[];
     readonly aggregate_defaults: JsonObject;
     readonly state_defaults: JsonObject;
   };

@@ -108,6 +108,27 @@ export interface Store {
   currency?: string;
   /** The status of a review that is posted without one: `pending` if somebody looks at it first. Without it, new reviews are published. */
   new_review_status?: 'pending' | 'published';
+  /** The languages of the store: BCP 47 tags, at most 20. The first one is the language of the texts outside `translations`. Once a store has locales, it keeps at least one. A locale that is removed keeps its translations, but answers do not show them. */
+  locales?: string[];
+  /** The texts in the other locales of the store, by locale. A PATCH changes the texts that it has, and null removes a text, all texts of a locale, or all translations. Omitted if there are none. */
+  translations?: Record<string, {
+    name?: string;
+    description?: string;
+    businessHours?: {
+      /** A day or several, as free text. */
+      day: string;
+      /** The opening hours on these days, as free text. */
+      hours: string;
+    }[];
+    policies?: {
+      /** How, where and for how much the store ships. */
+      shipping?: string;
+      /** When and how customers can return a product. */
+      returns?: string;
+      /** What the store promises if a customer is not satisfied. */
+      satisfaction?: string;
+    };
+  }>;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -166,6 +187,17 @@ export interface Listing {
   publish_at?: string;
   /** When the listing becomes `private`. Must be after `publish_at`. It is cleared then. */
   unpublish_at?: string;
+  /** The texts in the other locales of the store, by locale. A PATCH changes the texts that it has, and null removes a text, all texts of a locale, or all translations. Omitted if there are none. */
+  translations?: Record<string, {
+    name?: string;
+    description?: string;
+    seo?: {
+      /** Title for search engines. */
+      title?: string;
+      /** Description for search engines. */
+      description?: string;
+    };
+  }>;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When the resource last changed: ISO 8601 in UTC with milliseconds. */
@@ -269,6 +301,22 @@ export interface Publication {
   publish_at?: string;
   /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
   unpublish_at?: string;
+  /** The texts in the other locales of the store, by locale. A PATCH changes the texts that it has, and null removes a text, all texts of a locale, or all translations. Omitted if there are none. */
+  translations?: Record<string, {
+    title?: string;
+    description?: string;
+    description_html?: string;
+    seo?: {
+      /** Title for search engines. */
+      title?: string;
+      /** Description for search engines. */
+      description?: string;
+    };
+    options?: Record<string, {
+      name?: string;
+      values?: Record<string, string>;
+    }>;
+  }>;
   /** The lowest price of the 30 days before the reduction that runs, in hundredths. Present if and only if the price is reduced now: by a sale, or below `compare_at_amount`. */
   lowest_price_30d?: number;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
@@ -364,6 +412,10 @@ export interface Media {
     /** Part of the height, from the top. */
     y: number;
   };
+  /** The texts in the other locales of the store, by locale. A PATCH changes the texts that it has, and null removes a text, all texts of a locale, or all translations. Omitted if there are none. */
+  translations?: Record<string, {
+    alt?: string;
+  }>;
   /** Path of the full-size picture without metadata. Present if the status is `ready`. */
   url?: string;
   /** Smaller pictures, for `srcset`. Empty unless the status is `ready`. */
@@ -1320,6 +1372,17 @@ export interface ListingPatch {
   publish_at?: string | null | undefined;
   /** When the listing becomes `private`. Must be after `publish_at`. It is cleared then. */
   unpublish_at?: string | null | undefined;
+  /** The texts in the other locales of the store, by locale. A PATCH changes the texts that it has, and null removes a text, all texts of a locale, or all translations. Omitted if there are none. */
+  translations?: Readonly<Record<string, {
+    name?: string | null | undefined;
+    description?: string | null | undefined;
+    seo?: {
+      /** Title for search engines. */
+      title?: string | null | undefined;
+      /** Description for search engines. */
+      description?: string | null | undefined;
+    } | null | undefined;
+  } | null>> | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -1458,6 +1521,22 @@ export interface PublicationPatch {
   publish_at?: string | null | undefined;
   /** When the publication becomes `private`. Must be after `publish_at`. It is cleared then. */
   unpublish_at?: string | null | undefined;
+  /** The texts in the other locales of the store, by locale. A PATCH changes the texts that it has, and null removes a text, all texts of a locale, or all translations. Omitted if there are none. */
+  translations?: Readonly<Record<string, {
+    title?: string | null | undefined;
+    description?: string | null | undefined;
+    description_html?: string | null | undefined;
+    seo?: {
+      /** Title for search engines. */
+      title?: string | null | undefined;
+      /** Description for search engines. */
+      description?: string | null | undefined;
+    } | null | undefined;
+    options?: Readonly<Record<string, {
+      name?: string | null | undefined;
+      values?: Readonly<Record<string, string | null>> | null | undefined;
+    } | null>> | null | undefined;
+  } | null>> | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -1653,8 +1732,8 @@ export interface Revert {
 
 /** A publication that was reverted. */
 export interface RevertedPublication extends Publication {
-  /** Fields that were not restored, or only in part, because what they refer to was deleted. */
-  not_restored: ('listing_id' | 'listing_ids' | 'media_ids')[];
+  /** Fields that were not restored, or only in part, because what they refer to was deleted, or the store no longer has the locale. */
+  not_restored: ('listing_id' | 'listing_ids' | 'media_ids' | 'translations')[];
 }
 
 export interface UploadQuery {
@@ -1693,6 +1772,10 @@ export interface MediaPatch {
     /** Part of the height, from the top. */
     y: number;
   } | null | undefined;
+  /** The texts in the other locales of the store, by locale. A PATCH changes the texts that it has, and null removes a text, all texts of a locale, or all translations. Omitted if there are none. */
+  translations?: Readonly<Record<string, {
+    alt?: string | null | undefined;
+  } | null>> | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -1744,6 +1827,27 @@ export interface StorePatch {
   currency?: string | null | undefined;
   /** The status of a review that is posted without one: `pending` if somebody looks at it first. Without it, new reviews are published. */
   new_review_status?: 'pending' | 'published' | null | undefined;
+  /** The languages of the store: BCP 47 tags, at most 20. The first one is the language of the texts outside `translations`. Once a store has locales, it keeps at least one. A locale that is removed keeps its translations, but answers do not show them. */
+  locales?: readonly string[] | undefined;
+  /** The texts in the other locales of the store, by locale. A PATCH changes the texts that it has, and null removes a text, all texts of a locale, or all translations. Omitted if there are none. */
+  translations?: Readonly<Record<string, {
+    name?: string | null | undefined;
+    description?: string | null | undefined;
+    businessHours?: readonly {
+      /** A day or several, as free text. */
+      day: string;
+      /** The opening hours on these days, as free text. */
+      hours: string;
+    }[] | null | undefined;
+    policies?: {
+      /** How, where and for how much the store ships. */
+      shipping?: string | null | undefined;
+      /** When and how customers can return a product. */
+      returns?: string | null | undefined;
+      /** What the store promises if a customer is not satisfied. */
+      satisfaction?: string | null | undefined;
+    } | null | undefined;
+  } | null>> | null | undefined;
 }
 
 /** Fields of a new review. */

@@ -282,6 +282,7 @@ describe('fields', () => {
     const set = Object.fromEntries(clearable.map(([name, { example }]) => [name, values[name] ?? example]));
     expect(Object.keys(set)).toEqual(expect.arrayContaining(Object.keys(values)));
     expect(Object.values(set)).not.toContain(undefined);
+    await send('PATCH', '/api/store', { body: { locales: ['es', 'de'] } });
     const id = await publications.make(set);
     const nothing = Object.fromEntries(Object.keys(set).map((field) => [field, null]));
     const reply = await publications.patch(id, nothing);

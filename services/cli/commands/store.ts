@@ -27,6 +27,7 @@ interface FieldOptions {
   readonly returns?: string;
   readonly satisfaction?: string;
   readonly hours?: string[];
+  readonly locales?: string[];
   readonly newReviews?: 'pending' | 'published' | 'default';
   readonly profile?: string;
 }
@@ -136,6 +137,7 @@ function fieldOptions(command: Command): Command {
       'Currency of new products in the console and of imported prices without one, as ISO 4217 code',
       (text) => (text === '' ? text : currencyArgument(text)),
     )
+    .option('--locales <tag...>', 'Languages of the store, such as es de pt-BR; the first is the default')
     .option('--address <text>', 'Postal address')
     .option('--phone <text>', 'Phone number')
     .option('--email <address>', 'E-mail address')
@@ -191,6 +193,7 @@ async function buildChanges(
       contact: merged(before.contact, { address, phone, email }),
       policies: merged(before.policies, { shipping, returns, satisfaction }),
       businessHours: options.hours?.map(parseDay),
+      locales: options.locales,
       new_review_status: options.newReviews === 'default' ? null : options.newReviews,
     }),
   };

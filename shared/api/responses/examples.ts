@@ -88,7 +88,14 @@ export const publicationSample = {
   ...{ price_currency: 'PEN', price_amount: 3400, quantity_available: 80 },
 };
 const new_times = { created_at: times.created_at, updated_at: times.created_at };
-const { external_id: _, seo: __, publish_at: ___, unpublish_at: ____, ...plain_listing } = listing;
+const {
+  external_id: _,
+  seo: __,
+  publish_at: ___,
+  unpublish_at: ____,
+  translations: _____,
+  ...plain_listing
+} = listing;
 export const newListing: Listing = {
   ...plain_listing,
   ...listingSample,

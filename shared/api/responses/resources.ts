@@ -312,8 +312,10 @@ export const putPublicationSchema = publicationSchema.extend({ result: putResult
 /** `POST /api/publication/:id/revert`. */
 export const revertedPublicationSchema = publicationSchema.extend({
   not_restored: z
-    .array(z.enum(['listing_id', 'listing_ids', 'media_ids']))
-    .describe('Fields that were not restored, or only in part, because what they refer to was deleted.'),
+    .array(z.enum(['listing_id', 'listing_ids', 'media_ids', 'translations']))
+    .describe(
+      'Fields that were not restored, or only in part, because what they refer to was deleted, or the store no longer has the locale.',
+    ),
 });
 
 export const storeSchema = z.strictObject({

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { field, responseNames } from '../fields';
 import { handleField, idField, lineField, mediaIdsField, textField } from '../input-rules';
 import { scheduleFields } from '../schedule';
-import { seoField } from '../seo';
+import { seoField, seoTranslation } from '../seo';
+import { translationsField } from '../translations';
 import { sortModeSchema, visibilitySchema } from '../vocabulary';
 import { LISTING_LEVELS_MAX } from './tree';
 
@@ -18,19 +19,23 @@ export const LISTING_CHANGES = [
   'ListingNamed',
   'ListingSeoSet',
   'ListingScheduled',
+  'ListingTranslated',
 ] as const;
+
+const name = lineField(120);
+const description = textField(5_000);
 
 /** The writable fields of a listing, in the order of event data (docs/interface/writes.md). */
 export const listingFields = {
   name: field(z.string(), {
     event: 'ListingDescribed',
-    input: lineField(120),
+    input: name,
     doc: "The listing's name, shown to customers.",
     example: 'Coffee',
   }),
   description: field(z.string().nullable(), {
     event: 'ListingDescribed',
-    input: textField(5_000).nullable(),
+    input: description.nullable(),
     initial: null,
     doc: 'A description of the listing, in plain text.',
     example: 'Roasted on Tuesdays.',
@@ -86,6 +91,11 @@ export const listingFields = {
   }),
   seo: seoField('ListingSeoSet', 'the name'),
   ...scheduleFields('ListingScheduled', 'listing'),
+  translations: translationsField(
+    'ListingTranslated',
+    { name, description, seo: seoTranslation },
+    { de: { name: 'Kaffee' } },
+  ),
 } satisfies Record<string, { readonly event: (typeof LISTING_CHANGES)[number] }>;
 
 /** Field names in the order of responses, in which `visibility` comes before `description`. */

@@ -1,9 +1,14 @@
 import { z } from 'zod';
 import { field } from '../fields';
 import { lineField } from '../input-rules';
+import { translationsField } from '../translations';
 
 export const ALT_MAX = 500;
 
+/** The events that change fields of a media. */
+export const MEDIA_CHANGES = ['MediaDescribed', 'MediaTranslated'] as const;
+
+const alt = lineField(ALT_MAX);
 const coordinate = z.number().min(0).max(1);
 const point = z.strictObject({
   x: coordinate.describe('Part of the width, from the left.'),
@@ -14,7 +19,7 @@ const point = z.strictObject({
 export const mediaFields = {
   alt: field(z.string().nullable(), {
     event: 'MediaDescribed',
-    input: lineField(ALT_MAX).nullable(),
+    input: alt.nullable(),
     initial: null,
     doc: 'Alternative text for people who cannot see the picture.',
     example: 'A bag of coffee',
@@ -27,4 +32,5 @@ export const mediaFields = {
     doc: 'The point that stays visible when the picture is cropped, from 0 to 1 of its width and height.',
     example: { x: 0.5, y: 0.25 },
   }),
-} satisfies Record<string, { readonly event: 'MediaDescribed' }>;
+  translations: translationsField('MediaTranslated', { alt }, { de: { alt: 'Eine Tüte Kaffee' } }),
+} satisfies Record<string, { readonly event: (typeof MEDIA_CHANGES)[number] }>;

@@ -8,8 +8,9 @@ import { defineEvent, type EventOf } from '../events/event-definition';
 import { ERASED, type EraseCommand } from '../field-aggregate';
 import { type Changes, changeEvents, changesOf, type Values, withoutNulls } from '../fields';
 import type { Environment } from '../realm';
+import { withTranslations } from '../translations';
 import { imageTypeSchema, variantNameSchema } from '../vocabulary';
-import { mediaFields } from './fields';
+import { MEDIA_CHANGES, mediaFields } from './fields';
 import { pictureAddress } from './image-types';
 
 /** A file in the blob store. `width` and `height` are in pixels, after applying the orientation. */
@@ -21,7 +22,7 @@ const image = {
   height: z.int().min(1),
 };
 
-const fieldEvents = changeEvents(mediaFields, ['MediaDescribed']);
+const fieldEvents = changeEvents(mediaFields, MEDIA_CHANGES);
 
 export const mediaEvents = [
   defineEvent('MediaUploaded', z.object({ store_id: z.string(), ...image, alt: z.string().nullable() })),
@@ -81,6 +82,7 @@ function evolve(state: State<Media>, event: MediaEvent, id: MediaId, occurred_at
     case 'MediaFailed':
       return changed({ progress: { status: 'failed', reason: event.data.reason } });
     case 'MediaDescribed':
+    case 'MediaTranslated':
       return changed(event.data);
     case 'MediaDeleted':
       return { tag: 'deleted', store_id: before.store_id };
@@ -110,7 +112,9 @@ function decide(state: State<Media>, command: MediaCommand): Decision<MediaEvent
       return is_processing ? accept({ type: 'MediaFailed', data: { reason: command.reason } }) : accept();
     case 'Update':
       if (state.tag !== 'present') return reject('media_not_found');
-      return accept(...changesOf(fieldEvents, state.resource, command.changes));
+      return accept(
+        ...changesOf(fieldEvents, state.resource, withTranslations(command.changes, state.resource)),
+      );
     case 'Erase':
       if (state.tag !== 'deleted') return reject('lost_race');
       return accept({ type: 'MediaErased', data: { store_id: command.store_id } });
@@ -146,6 +150,7 @@ export function mediaResource(media: Media, environment: Environment): JsonObjec
     height: media.height,
     alt: media.alt,
     focal_point: media.focal_point,
+    ...(media.translations && { translations: media.translations }),
     url: pictures && pictureAddress(environment, pictures.picture),
     variants: (pictures?.variants ?? []).map(({ name, hash, mime_type, width, height }) => ({
       name,

@@ -63,6 +63,9 @@ const LIST_SCOPES = ['listing_id', 'store_id'] as const;
 
 export const NO_REVIEWS = { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } };
 
+const OPTIONAL_FIELDS = ['translations'];
+const REPEATED_FIELDS = Object.keys(publicationFields).filter((name) => !OPTIONAL_FIELDS.includes(name));
+
 export const publicationCollection: CollectionSpec<typeof keys> = {
   keys,
   words: {
@@ -73,7 +76,8 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
   units: true,
   repeats: {
     aggregate: 'publication',
-    fields: [...Object.keys(publicationFields), 'id', 'store_id', 'version', 'created_at', 'updated_at'],
+    fields: [...REPEATED_FIELDS, 'id', 'store_id', 'version', 'created_at', 'updated_at'],
+    optional_fields: OPTIONAL_FIELDS,
     // If free shipping is unknown, the body has no `free_shipping`. The default must be null, because the key is 0 then.
     aggregate_defaults: {
       ...{ free_shipping: null, view_count: 0, options: [], variants: [] },

@@ -19,13 +19,16 @@ import {
   timeField,
 } from '../input-rules';
 import { scheduleFields } from '../schedule';
-import { seoField } from '../seo';
+import { seoField, seoTranslation } from '../seo';
+import { translationsField } from '../translations';
 import { visibilitySchema } from '../vocabulary';
 import {
   OPTIONS_EXAMPLE,
   OPTIONS_MAX,
+  OPTIONS_TRANSLATION_EXAMPLE,
   optionSchema,
   optionsField,
+  optionsTranslation,
   VARIANTS_EXAMPLE,
   VARIANTS_MAX,
   variantSchema,
@@ -59,28 +62,31 @@ export const PUBLICATION_CHANGES = [
   'PublicationSeoSet',
   'PublicationNamed',
   'PublicationScheduled',
+  'PublicationTranslated',
 ] as const;
+
+const title = lineField(200);
+const description = textField(10_000);
+const description_html = textField(HTML_MAX);
 
 /** The writable fields of a publication, in the order of event data and responses (docs/interface/writes.md). */
 export const publicationFields = {
   title: field(z.string(), {
     event: 'PublicationDescribed',
-    input: lineField(200),
+    input: title,
     doc: "The product's title, shown to customers.",
     example: 'Chanchamayo coffee, 250 g',
   }),
   description: field(z.string(), {
     event: 'PublicationDescribed',
-    input: textField(10_000)
-      .nullable()
-      .transform((text) => text ?? ''),
+    input: description.nullable().transform((text) => text ?? ''),
     initial: '',
     doc: 'A description of the product, in plain text.',
     example: 'Round, with notes of cane sugar and orange.',
   }),
   description_html: field(z.string().nullable(), {
     event: 'PublicationDescribed',
-    input: textField(HTML_MAX).nullable(),
+    input: description_html.nullable(),
     initial: null,
     doc: 'A description of the product, in HTML. The service stores a sanitised version that is safe to insert into a page: it removes scripts, styles, event handlers, links other than `http`, `https` and `mailto`, and images other than `http` and `https`.',
     example: '<p>Round, with notes of <em>cane sugar</em> and orange.</p>',
@@ -274,4 +280,9 @@ export const publicationFields = {
     example: 'chanchamayo-coffee-250-g',
   }),
   ...scheduleFields('PublicationScheduled', 'publication'),
+  translations: translationsField(
+    'PublicationTranslated',
+    { title, description, description_html, seo: seoTranslation, options: optionsTranslation },
+    { de: { title: 'Kaffee aus Chanchamayo, 250 g', options: OPTIONS_TRANSLATION_EXAMPLE } },
+  ),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

@@ -11,6 +11,7 @@ import {
   fewNames,
   idField,
   lineField,
+  namedValuesField,
   smallestAmount,
   stopAtFaults,
 } from '../input-rules';
@@ -153,10 +154,15 @@ export const listedVariantBody = z.strictObject({
     .meta({ description: VARIANT_ID_DOC, example: '0195d4a2-8a02-7c1e-9f31-5b0c00000001' }),
   ...patchShape(variantFields),
 });
+const OPTION_NAME_MAX = 60;
+const OPTION_VALUE_MAX = 120;
 export const optionBody = z.strictObject({
-  name: lineField(60).meta({ description: 'The name of the option, shown to customers.', example: 'Talla' }),
+  name: lineField(OPTION_NAME_MAX).meta({
+    description: 'The name of the option, shown to customers.',
+    example: 'Talla',
+  }),
   values: z
-    .array(lineField(120))
+    .array(lineField(OPTION_VALUE_MAX))
     .max(VARIANTS_MAX)
     .optional()
     .transform((values) => values ?? [])
@@ -177,6 +183,28 @@ export const optionsField = z
   })
   .nullable()
   .transform((options) => options ?? []);
+
+const option_value = lineField(OPTION_VALUE_MAX);
+
+/** The rule of the options in `translations`: names and values by those of the options. The variants have no translations. */
+export const optionsTranslation = {
+  input: namedValuesField(
+    z
+      .strictObject({
+        name: lineField(OPTION_NAME_MAX).nullish(),
+        values: namedValuesField(option_value.nullable(), VARIANTS_MAX, OPTION_VALUE_MAX).nullish(),
+      })
+      .nullable(),
+    // A patch may remove the names of all earlier options.
+    2 * OPTIONS_MAX,
+    OPTION_NAME_MAX,
+  ),
+  answer: z.record(
+    z.string(),
+    z.strictObject({ name: z.string(), values: z.record(z.string(), z.string()) }).partial(),
+  ),
+};
+export const OPTIONS_TRANSLATION_EXAMPLE = { Talla: { name: 'Größe', values: { M: 'Mittel' } } };
 
 /** The variants in a publication's body. `arrangeVariants` completes them, which is why the type says that they are complete. */
 export const variantsField = z

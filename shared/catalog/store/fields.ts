@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { field, objectOfTexts } from '../fields';
-import { currencyField, lineField, textField } from '../input-rules';
+import { currencyField, distinctField, lineField, textField } from '../input-rules';
+import { LOCALES_MAX, localeField, translationsField } from '../translations';
 import { reviewStatusSchema } from '../vocabulary';
 
 const hours = objectOfTexts({
@@ -26,7 +27,17 @@ const policies = objectOfTexts({
 });
 
 /** The events that change fields of a store. */
-export const STORE_CHANGES = ['StoreDescribed', 'StoreReviewsConfigured', 'StoreCurrencySet'] as const;
+export const STORE_CHANGES = [
+  'StoreDescribed',
+  'StoreReviewsConfigured',
+  'StoreCurrencySet',
+  'StoreLocalesSet',
+  'StoreTranslated',
+] as const;
+
+const name = lineField(120);
+const description = textField(5_000);
+const businessHours = z.array(hours.input).max(50);
 
 const newReviewStatus = reviewStatusSchema.exclude(['rejected']).nullable();
 
@@ -34,20 +45,20 @@ const newReviewStatus = reviewStatusSchema.exclude(['rejected']).nullable();
 export const storeFields = {
   name: field(z.string(), {
     event: 'StoreDescribed',
-    input: lineField(120),
+    input: name,
     doc: "The store's name, shown to customers.",
     example: 'Coffee & Clay',
   }),
   description: field(z.string().nullable(), {
     event: 'StoreDescribed',
-    input: textField(5_000).nullable(),
+    input: description.nullable(),
     initial: null,
     doc: 'A description of the store, in plain text.',
     example: 'Beans from small growers, and the cups to go with them.',
   }),
   businessHours: field(z.array(hours.stored).nullable(), {
     event: 'StoreDescribed',
-    input: z.array(hours.input).max(50).nullable(),
+    input: businessHours.nullable(),
     answer: z.array(hours.answer),
     initial: null,
     doc: "The store's opening hours, in the order in which to show them.",
@@ -96,4 +107,16 @@ export const storeFields = {
     doc: 'The status of a review that is posted without one: `pending` if somebody looks at it first. Without it, new reviews are published.',
     example: 'pending',
   }),
+  locales: field(z.array(z.string()).optional(), {
+    event: 'StoreLocalesSet',
+    input: distinctField(localeField, LOCALES_MAX, 'locale').min(1),
+    initial: undefined,
+    doc: `The languages of the store: BCP 47 tags, at most ${LOCALES_MAX}. The first one is the language of the texts outside \`translations\`. Once a store has locales, it keeps at least one. A locale that is removed keeps its translations, but answers do not show them.`,
+    example: ['es', 'de'],
+  }),
+  translations: translationsField(
+    'StoreTranslated',
+    { name, description, businessHours, policies: policies.translation },
+    { de: { description: 'Kaffee von kleinen Höfen, und die Tassen dazu.' } },
+  ),
 } satisfies Record<string, { readonly event: (typeof STORE_CHANGES)[number] }>;

@@ -19,6 +19,7 @@ import {
   withoutNulls,
 } from '../fields';
 import type { Environment } from '../realm';
+import { withTranslations } from '../translations';
 import {
   environmentSchema,
   paymentMethodTypeSchema,
@@ -79,6 +80,8 @@ function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at
     case 'StoreDescribed':
     case 'StoreReviewsConfigured':
     case 'StoreCurrencySet':
+    case 'StoreLocalesSet':
+    case 'StoreTranslated':
     case 'StoreStatusChanged':
       return changed(event.data);
     case 'PaymentMethodAdded':
@@ -120,7 +123,7 @@ function decide(state: State<Store>, command: StoreCommand): Decision<StoreEvent
   const store = state.resource;
   switch (command.type) {
     case 'DescribeStore':
-      return accept(...changesOf(fieldEvents, store, command.changes));
+      return accept(...changesOf(fieldEvents, store, withTranslations(command.changes, store)));
     case 'ChangeStoreStatus': {
       const { status } = command;
       return status === store.status ? accept() : accept({ type: 'StoreStatusChanged', data: { status } });
@@ -141,7 +144,8 @@ const INITIAL = initialValues(storeFields);
 
 function create(state: State<Store>, input: StoreInput): Decision<StoreEvent> {
   const { account_id, environment } = input;
-  const data = dataOfNew<StoreData>({ account_id, environment }, INITIAL, input);
+  const values = withTranslations(input, undefined);
+  const data = dataOfNew<StoreData>({ account_id, environment }, INITIAL, values);
   if (state.tag !== 'present') return accept({ type: 'StoreCreated', data });
   const is_repeat = isSameValue({ ...state.resource, ...data }, state.resource);
   return is_repeat ? accept() : reject('lost_race', 'A store with this id already exists');

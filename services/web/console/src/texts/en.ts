@@ -1035,6 +1035,8 @@ export const en = {
       author_name: 'the author',
       currency: 'the currency of new products',
       new_review_status: 'the status of new reviews',
+      locales: 'the languages',
+      translations: 'the translations',
       ruc: 'the taxpayer number',
       businessHours: 'the opening hours',
       payment_methods: 'the ways to pay',

@@ -1046,6 +1046,8 @@ export const es: Texts = {
       author_name: 'el autor',
       currency: 'la moneda de los productos nuevos',
       new_review_status: 'el estado de las reseñas nuevas',
+      locales: 'los idiomas',
+      translations: 'las traducciones',
       ruc: 'el RUC',
       businessHours: 'el horario',
       payment_methods: 'los medios de pago',

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { type Fault, invalidField } from '../kernel/errors';
+import { isSameValue } from '../kernel/same-value';
+import type { JsonObject, JsonValue } from './events/envelope';
+import { field } from './fields';
+import { fewNames } from './input-rules';
+
+/*
+ * The languages of a store, and the translations of its texts (docs/interface/languages.md). The fields of a resource are
+ * its texts in the first locale of the store. `translations` has the texts in the others.
+ */
+
+export const LOCALES_MAX = 20;
+/** The longest tag that RFC 5646 asks for room for. */
+const LOCALE_LENGTH_MAX = 35;
+/** Maximum size of all translations of a resource as JSON, so that one event can contain them. */
+const TRANSLATIONS_BYTES_MAX = 400_000;
+
+/** Returns the canonical spelling of a BCP 47 language tag, undefined for any other text. */
+function canonicalLocale(tag: string): string | undefined {
+  try {
+    return tag.length <= LOCALE_LENGTH_MAX ? Intl.getCanonicalLocales(tag)[0] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const A_LOCALE = 'a BCP 47 language tag, such as de or pt-BR';
+
+/** A BCP 47 language tag, in its canonical spelling after parsing. */
+export const localeField = z
+  .string()
+  .overwrite((tag) => canonicalLocale(tag) ?? tag)
+  .refine((tag) => canonicalLocale(tag) !== undefined, A_LOCALE)
+  .meta({ minLength: 2, maxLength: LOCALE_LENGTH_MAX });
+
+/** The stored texts by locale, as an object like that of the resource. A patch has null for what it removes. */
+const translationsSchema = z
+  .record(z.string(), z.record(z.string(), z.json()).nullable())
+  .nullable()
+  .optional();
+export type Translations = z.output<typeof translationsSchema>;
+
+/** The rule of a text. For an object of texts: the schema of a patch, in which null removes a text, and of an answer. */
+type TextRule = z.ZodType | { readonly input: z.ZodType; readonly answer: z.ZodType };
+
+/**
+ * Returns the field `translations` of a resource, whose changes are events of type `event`. `texts`: the rules of the fields
+ * that can be translated. A resource that was never translated does not have it, and neither have its events.
+ */
+export function translationsField<const Event extends string>(
+  event: Event,
+  texts: Readonly<Record<string, TextRule>>,
+  example: NonNullable<Translations>,
+) {
+  const shapeOf = (schemaOf: (rule: TextRule) => z.ZodType) =>
+    Object.fromEntries(Object.entries(texts).map(([name, rule]) => [name, schemaOf(rule)]));
+  const input = z.strictObject(shapeOf((rule) => ('input' in rule ? rule.input : rule).nullish()));
+  const answer = z.strictObject(shapeOf((rule) => ('answer' in rule ? rule.answer : rule).optional()));
+  const by_locale = z.record(z.string(), input.nullable()).superRefine((locales, context) => {
+    for (const locale of Object.keys(locales))
+      if (canonicalLocale(locale) !== locale)
+        context.addIssue({ code: 'custom', path: [locale], message: A_LOCALE, params: INVALID });
+  });
+  return field(translationsSchema, {
+    event,
+    input: fewNames(by_locale, LOCALES_MAX).nullable() as z.ZodType as z.ZodType<Translations>,
+    answer: z.record(z.string(), answer).optional() as z.ZodType as z.ZodType<Translations>,
+    initial: undefined,
+    doc: 'The texts in the other locales of the store, by locale. A PATCH changes the texts that it has, and null removes a text, all texts of a locale, or all translations. Omitted if there are none.',
+    example,
+  });
+}
+
+const INVALID = { condition: 'field_invalid' } as const;
+
+export interface Translated {
+  readonly translations?: Translations | undefined;
+}
+
+/**
+ * Returns the values with all translations that the resource has after them (RFC 7396, JSON Merge Patch). An empty text is no
+ * translation.
+ */
+export function withTranslations<Sent extends object>(sent: Sent, before: object | undefined): Sent {
+  const { translations: patch } = sent as Translated;
+  if (patch === undefined) return sent;
+  const stored = (before as Translated | undefined)?.translations ?? undefined;
+  const merged = patch === null ? undefined : mergePatch(stored, patch);
+  return { ...sent, translations: merged ?? (stored && null) };
+}
+
+/** Returns the object after a patch, undefined if nothing is left. */
+function mergePatch(target: JsonValue | undefined, patch: JsonObject): JsonObject | undefined {
+  const before = isObject(target) ? target : {};
+  const after = Object.entries(patch).map(([name, value]): [string, JsonValue | undefined] => {
+    const old = Object.hasOwn(before, name) ? before[name] : undefined;
+    if (value === undefined) return [name, old];
+    if (isObject(value)) return [name, mergePatch(old, value)];
+    return [name, value === null || value === '' ? undefined : value];
+  });
+  const kept = Object.entries({ ...before, ...Object.fromEntries(after) }).filter(
+    ([, value]) => value !== undefined,
+  );
+  return kept.length === 0 ? undefined : (Object.fromEntries(kept) as JsonObject);
+}
+
+/** Returns the patch that makes `wanted` of the translations `now`. */
+export function patchTo(wanted: Translations, now: Translations): Translations {
+  return patchBetween(now ?? {}, wanted ?? {}) as Translations;
+}
+
+function patchBetween(now: JsonObject, wanted: JsonObject): JsonObject {
+  const removed = Object.keys(now).filter((name) => !Object.hasOwn(wanted, name));
+  const patched = Object.entries(wanted).map(([name, value]): [string, JsonValue] => {
+    const old = now[name];
+    return [name, isObject(value) && isObject(old) ? patchBetween(old, value) : value];
+  });
+  return Object.fromEntries([...removed.map((name) => [name, null] as const), ...patched]);
+}
+
+/** Returns what is wrong with the translations that a write changes, if the store has these locales. */
+export function faultsOfTranslations(
+  locales: readonly string[] | undefined,
+  sent: Translated,
+  before: object | undefined,
+): Fault[] {
+  const now = (before as Translated | undefined)?.translations ?? {};
+  const after = withTranslations(sent, before).translations ?? {};
+  const changed = Object.keys(after).filter((locale) => !isSameValue(after[locale], now[locale]));
+  const others = locales?.slice(1) ?? [];
+  const constraint =
+    others.length === 0
+      ? 'a store with this locale: it has one language. Add its `locales` first'
+      : `one of the other locales of the store: ${others.join(', ')}`;
+  const faults = changed
+    .filter((locale) => !others.includes(locale))
+    .map((locale) => invalidField(`translations.${locale}`, constraint));
+  const is_long = changed.length > 0 && Buffer.byteLength(JSON.stringify(after)) > TRANSLATIONS_BYTES_MAX;
+  if (!is_long) return faults;
+  const field = 'translations';
+  return [...faults, { condition: 'field_too_long', field, constraint: 'at most 400,000 bytes in all' }];
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
