@@ -223,7 +223,10 @@ class Undoing {
     const version = await view.current();
     if (!version || !(await waitUntilProjected(view, store_id, head))) throw new CatalogError('unavailable');
     for (const { id } of created) {
-      const { publications: inside, children } = await contentsOf(version.upToDate ?? version, id as ListingId);
+      const { publications: inside, children } = await contentsOf(
+        version.upToDate ?? version,
+        id as ListingId,
+      );
       this.contents.set(id, inside + children);
     }
   }
