@@ -95,6 +95,12 @@ test('a reduced price has the lowest price of the 30 days before, in every read,
   expect(await reads()).toEqual(shown);
   expect(await read(`publication/${id}`)).toEqual(in_sale);
 
+  // The changes of the publication show neither its price history nor the beginning of the sale.
+  const token = await harness.token(shop.secret.key);
+  const { body } = await harness.request('GET', `/api/publication/${id}/history`, { token });
+  const fields = body.data.map(({ changed }: { changed: object }) => Object.keys(changed).join());
+  expect(fields.slice(0, 3)).toEqual(['sale_price_amount,sale_from,sale_to', 'price_amount', 'price_amount']);
+
   ahead_ms += 3 * DAY;
   await waitFor(async () => (await lowestOf(id)) === undefined);
 });
