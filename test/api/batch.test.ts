@@ -1,6 +1,5 @@
 import { CatalogError } from '../../shared/kernel/errors';
 import type { Reply } from '../support/harness';
-import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
@@ -12,7 +11,7 @@ const here = ownShop();
 /** Publications with the external ids `erp-1` and `erp-2`. */
 let ids: string[];
 
-const { send } = here;
+const { send, writeAll } = here;
 const batch = (items: unknown, query = '', headers: Record<string, string> = {}): Promise<Reply> =>
   send('POST', `/api/publications/batch${query}`, { body: { items }, headers });
 const put = (external_id: string, body: object) => ({ action: 'put', external_id, body });
@@ -39,12 +38,6 @@ const eachKind = () => ({
   results: ['created', 'updated', 'created', 'created', 'deleted'],
   titles: ['Cup', 'Green tea', 'Pan', 'Pot'],
 });
-/** Repeats a batch as a client does: a busy machine may not end it, or not begin all items, within the time of a request. */
-const writeAll = (items: unknown): Promise<unknown> =>
-  waitFor(async () => {
-    const { status, body } = await batch(items);
-    return status === 200 && body.data.failed === 0;
-  });
 const resultsOf = ({ body }: Reply): unknown[] =>
   body.data.items.map(
     ({ result, error }: { result?: string; error?: { code: string } }) => result ?? error?.code,

@@ -249,11 +249,9 @@ describe('GET /api/export', () => {
       { length: 230 },
       (_, index) => `n${index}${index % 3 ? '' : '𝒳'}${index % 5 ? '' : '～'}`,
     );
-    const items = names.map((external_id) => ({
-      action: 'create',
-      body: { ...TEA, title: external_id, external_id },
-    }));
-    expect((await send('POST', '/api/publications/batch', { body: { items } })).status).toBe(200);
+    await here.writeAll(
+      names.map((external_id) => ({ action: 'put', external_id, body: { ...TEA, title: external_id } })),
+    );
     await here.harness.settled();
     const { text } = await send('GET', '/api/export');
     const sorted = names

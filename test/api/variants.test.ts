@@ -1,5 +1,6 @@
 import type { Variant } from '../../shared/api/responses/resources';
 import { type Harness, type Reply, type RequestOptions, type Shop, startHarness } from '../support/harness';
+import { waitFor } from '../support/wait-for';
 import { MediaShop } from './media-shop';
 import { expectError } from './replies';
 
@@ -418,7 +419,15 @@ describe('a publication with variants', () => {
       option_values: { Number: String(n) },
       ...{ sku: `SKU-${n}`, price_amount: 1_000 + n, quantity_available: 1 },
     }));
-    const id = await make({ title: 'Many', variants });
+    // A busy machine may not reserve all SKUs within the time of a request.
+    const id = await waitFor(async (): Promise<string | undefined> => {
+      const headers = { 'Idempotency-Key': 'many' };
+      const { body } = await send('POST', '/api/publication', {
+        headers,
+        body: { ...SHIRT, title: 'Many', variants },
+      });
+      return body.data?.id;
+    });
     const { variants: shown, ...publication } = await read(id);
     expect([shown.data.length, shown.total_count, shown.has_more]).toEqual([250, 2_048, true]);
     expect(publication).toMatchObject({ variant_count: 2_048, quantity_available: 2_048 });
