@@ -15,7 +15,8 @@ const { record } = require('./durations');
  * Starts the built service with its demo store, in a folder of its own, and checks the OpenAPI document that it serves:
  *   - Redocly's rules `recommended` (less `REDOCLY_RULES`) and Spectral's rules `oas` find nothing;
  *   - Schemathesis generates requests from the document, with a public and with a secret key, and finds no answer that
- *     differs from the document.
+ *     differs from the document;
+ *   - the conformance tests of the Model Context Protocol find nothing at `/ucp/mcp`.
  * Then reads the demo store with the models of the official Python SDK of UCP (`.ci/ucp.py`).
  * The programs are installed into CATALOG_OPENAPI_TOOLS (default: a folder per user in the temp folder), because their
  * dependencies are many times those of the service. Without network or Python, their checks are skipped.
@@ -29,6 +30,15 @@ const LINTERS = {
 };
 const SCHEMATHESIS = 'schemathesis==4.32.5';
 const UCP_SDK = 'ucp-sdk==0.5.0';
+const CONFORMANCE = '@modelcontextprotocol/conformance@0.1.16';
+/** Those for a server of tools. The others need prompts, resources, or tools with names of their own. */
+const SCENARIOS = [
+  'server-initialize',
+  'ping',
+  'tools-list',
+  'server-sse-multiple-streams',
+  'dns-rebinding-protection',
+];
 
 const tools =
   process.env.CATALOG_OPENAPI_TOOLS ?? join(tmpdir(), `catalog-openapi-tools.${process.getuid()}`);
@@ -50,9 +60,16 @@ function installed(name, install) {
 
 const run = (program, ...args) => execFileSync(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
 
-function installLinters() {
-  const packages = Object.entries(LINTERS).map(([name, version]) => `${name}@${version}`);
-  installOnce(packages.join(' '), join(tools, 'linters'), (folder) => {
+const installLinters = () =>
+  installPackages(
+    'linters',
+    Object.entries(LINTERS).map(([name, version]) => `${name}@${version}`),
+  );
+
+const installConformance = () => installPackages('conformance', [CONFORMANCE]);
+
+function installPackages(name, packages) {
+  installOnce(packages.join(' '), join(tools, name), (folder) => {
     const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-save'];
     run('npm', 'install', ...options, '--prefix', folder, ...packages);
   });
@@ -193,6 +210,17 @@ async function generateRequests(url, key, resources, work) {
   };
 }
 
+/** Runs a scenario of the conformance tests. Returns its output if it fails. */
+async function conform(url, scenario, work) {
+  const program = join(tools, 'conformance/node_modules/@modelcontextprotocol/conformance/dist/index.js');
+  const args = [program, 'server', '--url', `${url}/ucp/mcp`, '--scenario', scenario];
+  const child = spawn(process.execPath, args, { cwd: work });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  const [code] = await once(child, 'exit');
+  return code === 0 ? undefined : output;
+}
+
 // --- Run ---
 
 let [passed, failed, skipped] = [0, 0, 0];
@@ -230,6 +258,14 @@ async function fuzz(url, data, work) {
   console.log(`Schemathesis: ${sum.cases} cases, ${sum.failures} failures`);
 }
 
+async function conformance(url, data, work) {
+  await until('the demo store', () => existsSync(join(data, 'demo.json')));
+  const outputs = await Promise.all(SCENARIOS.map((scenario) => conform(url, scenario, work)));
+  const failures = outputs.filter((output) => output !== undefined);
+  count('Conformance of MCP', failures.length, failures.join('\n'));
+  console.log(`Conformance of MCP: ${SCENARIOS.length} scenarios, ${failures.length} failures`, ...failures);
+}
+
 /** Reads the demo store by UCP. The profile of the service, which has a private address, stands for that of a platform. */
 async function readByUcp(work) {
   await withService(join(work, 'ucp'), { WEBHOOKS: 'private' }, async (url, data) => {
@@ -257,12 +293,15 @@ async function withService(data, settings, check) {
 async function main() {
   const has_linters = installed('Redocly and Spectral', installLinters);
   const has_schemathesis = installed('Schemathesis', () => installPython(SCHEMATHESIS, 'schemathesis'));
+  const has_conformance = installed('The conformance tests of MCP', installConformance);
   const has_ucp = installed('The SDK of UCP', () => installPython(UCP_SDK, 'ucp'));
-  skipped = (has_linters ? 0 : 2) + (has_schemathesis ? 0 : 2) + (has_ucp ? 0 : 1);
+  skipped =
+    (has_linters ? 0 : 2) + (has_conformance ? 0 : 1) + (has_schemathesis ? 0 : 2) + (has_ucp ? 0 : 1);
   const work = mkdtempSync(join(tmpdir(), 'catalog-openapi-'));
   try {
     await withService(join(work, 'data'), {}, async (url, data) => {
       if (has_linters) await lint(url);
+      if (has_conformance) await conformance(url, data, work);
       if (has_schemathesis) await fuzz(url, data, work);
     });
     if (has_ucp) await readByUcp(work);
