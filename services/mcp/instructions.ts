@@ -23,15 +23,11 @@ const PROPOSALS =
   'If a result has the status waiting, it is a proposal: nothing has changed yet. A person must confirm it in the console.';
 
 /** Returns the instructions of a session. `run` is its name. */
-export function instructionsFor(
-  tools: ReadonlySet<string>,
-  stores: readonly string[],
-  run: string | undefined,
-): string {
+export function instructionsFor(tools: ReadonlySet<string>, stores: readonly string[], run: string): string {
   const texts = TEXTS.filter(([tool]) => tools.has(tool)).map(([, text]) => text);
   texts.push(PROPOSALS);
   if (stores.length > 1)
     texts.push(`The key has the stores ${stores.join(', ')}. Without store_id, a tool uses the first one.`);
-  if (run !== undefined) texts.push(`This session is the run ${run}.`);
+  texts.push(`This session is the run ${run}.`);
   return texts.join('\n');
 }

@@ -97,19 +97,20 @@ async function answer(
   const { system, limits } = options;
   const body = await readMessage(req);
   if (body instanceof CatalogError) return errorAnswer(null, { code: PARSE_ERROR, message: body.message });
-  const tools = [...toolsByName().values()].filter(({ operation }) =>
-    principal.permissions.includes(operation.permission),
+  const tools = [...toolsByName().values()].filter(({ permissions }) =>
+    permissions.every((permission) => principal.permissions.includes(permission)),
   );
   const name = body.method === 'tools/call' ? (body.params as JsonObject | undefined)?.name : undefined;
   const tool = tools.find(({ listed }) => listed.name === name);
   // The request of a tool counts against the limit of the key itself.
   if (!tool) await admit(limits.takeKey(principal));
+  const names = new Set(tools.map(({ listed }) => listed.name));
   const new_run = body.method === 'initialize' ? newRun(body, system) : undefined;
   const run = new_run ?? sessionOf(req);
   const answered = await answerMessage(req, body, {
     name: 'catalog-service',
     version: VERSION,
-    instructions: instructionsFor(new Set(tools.map(({ listed }) => listed.name)), principal.stores, run),
+    ...(new_run !== undefined && { instructions: instructionsFor(names, principal.stores, new_run) }),
     tools: tools.map(({ listed }) => listed),
     call: (_, sent) => {
       const id = JSON.stringify(idOf(body));
@@ -139,7 +140,8 @@ const SLUG_LENGTH_MAX = 40;
 /** Returns the name of a new run: that of the client, such as `claude-code`, and a UUID. */
 function newRun({ params }: JsonObject, { now, random }: System): string {
   const { clientInfo } = (params ?? {}) as { readonly clientInfo?: { readonly name?: unknown } };
-  const slug = String(clientInfo?.name ?? '')
+  const client = typeof clientInfo?.name === 'string' ? clientInfo.name : '';
+  const slug = client
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, SLUG_LENGTH_MAX)

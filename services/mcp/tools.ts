@@ -5,11 +5,14 @@ import { operations } from '../../shared/api/operations';
 import type { ApiOperation, Operation, Tag } from '../../shared/api/operations/operation';
 import { prefixOf } from '../../shared/api/requests/parameters';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import type { Permission } from '../../shared/catalog/vocabulary';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
 
 /** A tool as `tools/list` shows it, with the operation that it calls. */
 export interface Tool {
   readonly operation: ApiOperation;
+  /** All permissions that the operation requires. */
+  readonly permissions: readonly Permission[];
   readonly listed: {
     readonly name: string;
     readonly description: string;
@@ -80,6 +83,7 @@ function toolOf(operation: ApiOperation): Tool {
   const required = [...parameters].filter(([, parameter]) => parameter.required).map(([name]) => name);
   return {
     operation,
+    permissions: [operation.permission, ...(operation.further_permissions ?? [])],
     parameters,
     listed: {
       name: nameOf(operation),

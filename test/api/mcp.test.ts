@@ -283,6 +283,23 @@ test('a key has the tools of its permissions, and a revoked key has none', async
   expect(refused).toEqual({ status: 401, code: 'REVOKED_API_KEY' });
 });
 
+test('each read that a key sees is permitted', async () => {
+  for (const permission of [
+    'read:publications',
+    'read:media',
+    'read:listings,read:media,read:publications',
+  ]) {
+    const { key } = await keyOf('secret', stores[0], '--permission', permission);
+    const assistant = await Assistant.connect(key);
+    const codes = [...(await assistant.tools())].map(async ([name, { inputSchema }]) => {
+      const args = (inputSchema.required ?? []).map((argument: string) => [argument, stores[0]]);
+      const { structuredContent } = await assistant.result(name, Object.fromEntries(args));
+      return [name, structuredContent?.error?.code];
+    });
+    expect(await Promise.all(codes)).not.toContainEqual([expect.anything(), 'INSUFFICIENT_PERMISSIONS']);
+  }
+});
+
 test('a token works as well, a public key does not, and no key says what to send', async () => {
   const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
   const issued = await fetch(new URL('/auth/token', service.url), {

@@ -90,6 +90,8 @@ export interface ApiOperation extends Operation {
   readonly permission: Permission;
   /** Further permissions that a query parameter or a field of a form requires, by its name. */
   readonly field_permissions?: Readonly<Record<string, Permission>>;
+  /** Further permissions that every request requires. The handler checks them. */
+  readonly further_permissions?: readonly Permission[];
   /** Id of the operation that this one is another address of. */
   readonly alias_of?: string;
 }

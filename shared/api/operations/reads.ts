@@ -39,7 +39,8 @@ import {
 } from './operation';
 
 interface Read<Query extends z.ZodType>
-  extends Pick<ApiOperation, 'path' | 'tag' | 'permission' | 'summary' | 'description' | 'alias_of'> {
+  extends Pick<ApiOperation, 'path' | 'tag' | 'permission' | 'summary' | 'description'>,
+    Pick<ApiOperation, 'further_permissions' | 'alias_of'> {
   readonly query: Query;
   readonly answer: z.ZodType;
   /** Default: that of the schema. */
@@ -130,12 +131,6 @@ export const CHANGES_PERMISSIONS = [
 /** The permissions that an export requires. */
 export const EXPORT_PERMISSIONS = ['read:publications', 'read:listings', 'read:media'] as const;
 
-const imports = {
-  tag: 'Imports',
-  permission: 'write:publications',
-  not_found: 'import_not_found',
-} as const;
-
 /** The permissions that an import requires. */
 export const IMPORT_PERMISSIONS = [
   'write:publications',
@@ -143,6 +138,14 @@ export const IMPORT_PERMISSIONS = [
   'write:media',
   'write:reviews',
 ] as const;
+
+const imports = {
+  tag: 'Imports',
+  permission: 'write:publications',
+  further_permissions: IMPORT_PERMISSIONS,
+  not_found: 'import_not_found',
+} as const;
+
 export const IMPORTS_NEED =
   'Requires a secret key that also has the permissions `write:listings`, `write:media` and `write:reviews`.';
 
@@ -294,6 +297,7 @@ export const reads = withIds({
     path: '/api/history',
     tag: 'Stores',
     permission: 'read:publications',
+    further_permissions: CHANGES_PERMISSIONS,
     summary: 'List all changes in a store',
     description:
       'The changes of publications, variants, listings, media, reviews and the store, newest first. An answer ends after 10,000 events of the log, so it may have fewer changes than `limit`, or none, and a `next_cursor`. It has whole writes, so it may have more changes than `limit`. Requires a secret key that also has the permissions `read:stores`, `read:listings`, `read:media` and `read:reviews`.',
@@ -396,6 +400,7 @@ export const reads = withIds({
   listImports: read({
     tag: 'Imports',
     permission: 'write:publications',
+    further_permissions: IMPORT_PERMISSIONS,
     path: '/api/imports',
     summary: 'List the imports of a store',
     description: `The last 20, newest first, without \`detected\` and \`known_columns\`. ${IMPORTS_NEED}`,
@@ -450,6 +455,7 @@ export const reads = withIds({
     path: '/api/media/:id/uses',
     tag: 'Media',
     permission: 'read:media',
+    further_permissions: ['read:publications', 'read:listings'],
     summary: 'List where a media file is used',
     description:
       'The publications and listings that show it, public and private ones, by id. Requires a secret key that also has the permissions `read:publications` and `read:listings`.',
@@ -462,6 +468,7 @@ export const reads = withIds({
     path: '/api/changes',
     tag: 'Stores',
     permission: 'read:publications',
+    further_permissions: CHANGES_PERMISSIONS,
     security: 'bearer',
     summary: 'Follow the changes of a store',
     description:
@@ -496,6 +503,7 @@ export const reads = withIds({
     path: '/api/export',
     tag: 'Stores',
     permission: 'read:publications',
+    further_permissions: EXPORT_PERMISSIONS,
     security: 'bearer',
     summary: 'Export the catalog of a store',
     description:

@@ -16,7 +16,7 @@ import {
   WRITE_CONDITIONS,
   withIds,
 } from './operation';
-import { IMPORTS_NEED } from './reads';
+import { IMPORT_PERMISSIONS, IMPORTS_NEED } from './reads';
 
 interface Write extends Pick<ApiOperation, 'path' | 'tag' | 'permission' | 'summary' | 'description'> {
   readonly answer: z.ZodType;
@@ -150,6 +150,7 @@ function startImport(
     ...{ ...rest, ...common },
     tag: 'Imports',
     permission: 'write:publications',
+    further_permissions: IMPORT_PERMISSIONS,
     description: `${description} ${IMPORTS_NEED}`,
     method: 'POST',
     successes: {
@@ -569,6 +570,7 @@ export const writes = withIds({
     method: 'DELETE',
     tag: 'Imports',
     permission: 'write:publications',
+    further_permissions: IMPORT_PERMISSIONS,
     path: '/api/import/:id',
     summary: 'Delete an import',
     description: `Deletes the file and its report. What was imported stays. ${IMPORTS_NEED}`,
