@@ -1,3 +1,5 @@
+import { commonArguments } from './tools';
+
 /** What a model should know before its first call. A text is sent if the key may use the tool that it is about. */
 const TEXTS: readonly (readonly [tool: string, text: string])[] = [
   [
@@ -26,8 +28,8 @@ const PROPOSALS =
 export function instructionsFor(tools: ReadonlySet<string>, stores: readonly string[], run: string): string {
   const texts = TEXTS.filter(([tool]) => tools.has(tool)).map(([, text]) => text);
   texts.push(PROPOSALS);
-  if (stores.length > 1)
-    texts.push(`The key has the stores ${stores.join(', ')}. Without store_id, a tool uses the first one.`);
+  for (const [name, meaning] of commonArguments()) texts.push(`The argument ${name}: ${meaning}`);
+  if (stores.length > 1) texts.push(`The key has the stores ${stores.join(', ')}.`);
   texts.push(`This session is the run ${run}.`);
   return texts.join('\n');
 }

@@ -1,9 +1,10 @@
 import { mapValues } from '../../shared/api/documentation';
 import { REQUIRED, UNKNOWN_FIELD } from '../../shared/api/error-catalogue';
-import { inputSchema, parametersOf } from '../../shared/api/openapi';
+import { inputSchema, parametersOf, queryParameters } from '../../shared/api/openapi';
 import { operations } from '../../shared/api/operations';
 import type { ApiOperation, Operation, Tag } from '../../shared/api/operations/operation';
-import { prefixOf } from '../../shared/api/requests/parameters';
+import { paginationSchema, prefixOf } from '../../shared/api/requests/parameters';
+import { readSchema } from '../../shared/api/requests/reads';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import type { Permission } from '../../shared/catalog/vocabulary';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
@@ -119,15 +120,30 @@ function parametersByName(operation: ApiOperation): Map<string, Parameter> {
   return parameters;
 }
 
+let common_arguments: ReadonlyMap<string, string> | undefined;
+
+/**
+ * Returns what the arguments mean that many tools have, by name. The instructions of a session describe them once, because
+ * the tools are a tenth shorter without it.
+ */
+export function commonArguments(): ReadonlyMap<string, string> {
+  common_arguments ??= new Map(
+    queryParameters(readSchema.extend(paginationSchema.shape)).map(({ name, description }) => [
+      name as string,
+      description as string,
+    ]),
+  );
+  return common_arguments;
+}
+
 function urlParameters(operation: ApiOperation): [string, Parameter][] {
   return parametersOf(operation)
     .filter((parameter) => parameter.in === 'path' || parameter.in === 'query')
     .map((declared) => {
       const { name, description, schema, required, explode } = declared as unknown as UrlParameter;
       const prefix = prefixOf(name);
-      // The instructions of the session describe the stores.
-      const is_described = description !== undefined && name !== 'store_id';
-      const own = slim(is_described ? { ...schema, description } : schema);
+      const is_common = name === 'store_id' || commonArguments().get(name) === description;
+      const own = slim(is_common || description === undefined ? schema : { ...schema, description });
       return [
         prefix?.slice(0, -1) ?? name,
         {

@@ -188,7 +188,8 @@ function pathParameters({ path }: Operation): JsonObject[] {
   }));
 }
 
-function queryParameters(query: z.ZodType | undefined): JsonObject[] {
+/** Returns the parameters of a query. */
+export function queryParameters(query: z.ZodType | undefined): JsonObject[] {
   if (query === undefined) return [];
   return Object.entries(shapeOf(query)).map(([name, parameter]) => {
     const { description, ...schema } = withExample(withTypedDefault(inputSchema(parameter as z.ZodType)));

@@ -121,7 +121,8 @@ describe('an assistant with a secret key', () => {
     const instructions = assistant.client.getInstructions()!;
     expect(instructions).toContain('batch_publications with dry_run true first');
     expect(instructions).toContain(`This session is the run ${assistant.session}.`);
-    expect(instructions).not.toContain('store_id');
+    expect(instructions).toContain('The argument visibility: Which resources to return');
+    expect(instructions).not.toContain('The key has the stores');
   });
 
   test('has a tool for each operation that is not left out by rule', async () => {
