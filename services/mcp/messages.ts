@@ -90,12 +90,19 @@ export async function answerMessage(req: HttpRequest, body: JsonObject, offer: O
       ownAddress((header) => headerOf(req, header)),
       { method: 'POST', headers },
     );
-    const response = await transport.handleRequest(request, { parsedBody: body });
+    const response = await transport.handleRequest(request, { parsedBody: withoutTask(body) });
     if (failed) throw failed.error;
     return jsonAnswer(await response.text(), response.status);
   } finally {
     await server.close();
   }
+}
+
+/** Returns the message without the wish to run as a task, which a server without tasks must ignore. The SDK refuses it. */
+function withoutTask({ params, ...message }: JsonObject): JsonObject {
+  if (params === undefined) return message;
+  const { task: _, ...others } = params as JsonObject;
+  return { ...message, params: others };
 }
 
 /** An error of JSON-RPC. */

@@ -411,10 +411,10 @@ describe('messages', () => {
     expect(body.result.structuredContent.data.map(({ name }: Body) => name)).not.toContain('Never');
   });
 
-  test('a call without a session works, and GET and DELETE say that there are no streams', async () => {
-    const { body } = await post(call({ name: 'get_store' }), {
-      headers: { Origin: 'http://localhost:6274' },
-    });
+  test('a call without a session works, and there are no streams and no tasks', async () => {
+    // The wish for a task is ignored.
+    const params = { name: 'get_store', task: { ttl: 1_000 } };
+    const { body } = await post(call(params), { headers: { Origin: 'http://localhost:6274' } });
     expect(body.result.structuredContent.data.id).toBe(stores[0]);
     for (const method of ['GET', 'DELETE']) {
       const refused = await fetch(new URL('/mcp', service.url), { method });
