@@ -5,7 +5,7 @@ import { isCurrency } from '../../shared/catalog/input-rules';
 import { REALMS, type Realm } from '../../shared/catalog/realm';
 import { type ApiLimits, apiLimits } from '../../shared/kernel/config';
 import { parseId } from '../../shared/kernel/ids';
-import type { ColumnMapping } from '../import/csv';
+import type { ColumnMapping } from '../import/columns';
 import { CliError, EXIT } from './invocation';
 
 /** Adds a command with the option `--json` to a command, such as `create` to `catalog store`. */

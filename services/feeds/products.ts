@@ -139,9 +139,11 @@ function offerOf(product: Omit<Product, 'offers' | 'link'>, variant?: Variant): 
     ...product,
     variant,
     id: sold.id,
-    title: [publication.title, ...(variant ? [values.map(([, value]) => value).join(' / ')] : [])].join(
-      ' - ',
-    ),
+    // The only variant of a product may have no options.
+    title: [
+      publication.title,
+      ...(values.length > 0 ? [values.map(([, value]) => value).join(' / ')] : []),
+    ].join(' - '),
     link: shop.base_url + (variant ? variantPath(publication, variant) : productPath(publication)),
     images: [...own, ...images.filter((each) => !own.includes(each))],
     amount: sold.price_amount,

@@ -1,145 +1,13 @@
 import { pipeline } from 'node:stream';
 import { parse } from 'csv-parse';
-import { unescapeFormula } from '../../shared/catalog/spreadsheet';
 import { endLongTurn } from '../../shared/kernel/async';
+import { assertHeader, type BrokenRow, type FileRecord } from './columns';
 import { ImportFileError, ROW_LENGTH_MAX, readText } from './text-file';
 
-/** A record of a CSV file, and the first of its lines. */
-interface CsvRecord {
-  readonly record: readonly string[];
-  readonly line: number;
-}
-
-/** Lines that cannot be split into rows. */
-export interface BrokenRow {
-  readonly line: number;
-  /** The reason, for the report. */
-  readonly broken: string;
-  /** The last line. Null if the rest of the file was not read. */
-  readonly to_line: number | null;
-}
-
-const COLUMNS_MAX = 1_000;
-/** Reports name the columns. */
-const COLUMN_NAME_LENGTH_MAX = 255;
 /** The header and the line before it are at the beginning of the file. */
 const HEAD_LENGTH_MAX = 1_000_000;
 
-/** Control characters from spreadsheets and editors, such as vertical tabs. The command services would reject them. */
-const CONTROLS = /(?![\t\n])\p{Cc}/gu;
 const VISIBLE = /\S/;
-/** A formula whose only purpose is that a spreadsheet shows the text as it is. */
-const TEXT_FORMULA = /^="([^"]*)"$/;
-
-/** Returns the text of a cell, without what a spreadsheet needs. */
-export const cleanCell = (value = ''): string =>
-  unescapeFormula(value.replace(CONTROLS, '').trim().replace(TEXT_FORMULA, '$1').trim());
-
-/** The column of a format that a column of a file is used as, by the names of both. Null: the column is not read. */
-export type ColumnMapping = Readonly<Record<string, string | null>>;
-
-/** Returns the name of a column of a file. A column without one has its number. */
-export const columnName = (header: readonly string[], index: number): string =>
-  cleanCell(header[index]) || `column ${index + 1}`;
-
-/**
- * Returns the header with the names that the mapping gives its columns. A column that is not read, or whose name another
- * column gets, has a name that no format knows.
- */
-export function mapHeader(header: readonly string[], mapping: ColumnMapping): readonly string[] {
-  const names = header.map((_, index) => columnName(header, index));
-  const targets = names.map((name) => (Object.hasOwn(mapping, name) ? mapping[name] : undefined));
-  const taken = new Set(targets.map((target) => target?.toLowerCase()));
-  return names.map((name, index) => {
-    const target = targets[index];
-    if (target) return target;
-    const is_ignored = target === null || taken.has(name.toLowerCase());
-    return is_ignored ? `${name} (ignored)` : header[index]!;
-  });
-}
-
-/** Columns, each with the names that it has in files. */
-export type Columns<Column extends string> = Readonly<Record<Column, readonly string[]>>;
-
-/** Returns the index of each column that the header has, by any of its names. Their case has no effect. */
-export function columnIndexes<Column extends string>(
-  header: readonly string[],
-  columns: Columns<Column>,
-): Map<Column, number> {
-  const names = header.map((name) => cleanCell(name).toLowerCase());
-  const indexes = (Object.entries(columns) as [Column, readonly string[]][]).map(([column, aliases]) => {
-    const found = aliases.map((alias) => names.indexOf(alias.toLowerCase())).find((index) => index >= 0);
-    return [column, found ?? -1] as const;
-  });
-  return new Map(indexes.filter(([, index]) => index >= 0));
-}
-
-/** A row's trimmed values by column; empty if the file does not have the column. */
-export type FileRow<Column extends string> = Readonly<Record<Column, string>> & {
-  /** The first line of the row. */
-  readonly line: number;
-  /** The columns of the file. */
-  readonly columns: ReadonlySet<Column>;
-};
-
-/**
- * Returns a function that converts a record to a row, by the names in the header. Adds to `unused` the number of rows that
- * have a value which is in none of the columns, by the name of its column.
- */
-export function rowReader<Column extends string>(
-  header: readonly string[],
-  known: Columns<Column>,
-  unused?: Map<string, number>,
-): (record: readonly string[], line: number) => FileRow<Column> {
-  const indexes = columnIndexes(header, known);
-  const columns = new Set(indexes.keys());
-  const stored = [...indexes.values()];
-  const all = Object.keys(known) as Column[];
-  return (record, line) => {
-    const values = Object.fromEntries(
-      all.map((column) => [column, cleanCell(record[indexes.get(column) ?? -1])]),
-    );
-    if (unused) countUnused(unused, header, record, stored);
-    return { ...(values as Record<Column, string>), line, columns };
-  };
-}
-
-/**
- * Reads the rows after the header as `readRecords` does. Throws `ImportFileError` as `readRecords` does, and if the header
- * lacks the `required` column. Counts in `unused` as `rowReader` does.
- */
-export async function* readRows<Column extends string>(
-  path: string,
-  { columns, required, name }: { columns: Columns<Column>; required: NoInfer<Column>; name: string },
-  mapping?: ColumnMapping,
-  unused?: Map<string, number>,
-): AsyncGenerator<FileRow<Column> | BrokenRow> {
-  let toRow: ReturnType<typeof rowReader<Column>> | undefined;
-  for await (const read of readRecords(path, mapping)) {
-    if ('broken' in read) yield read;
-    else if (toRow) yield toRow(read.record, read.line);
-    else if (columnIndexes(read.record, columns).has(required))
-      toRow = rowReader(read.record, columns, unused);
-    else {
-      const column = columns[required][0];
-      throw new ImportFileError(`The header has no column "${column}". Is the file ${name}?`);
-    }
-  }
-}
-
-/** Counts in `unused`, by the name of its column, each value of a record that is in none of the `stored` columns. */
-export function countUnused(
-  unused: Map<string, number>,
-  header: readonly string[],
-  record: readonly string[],
-  stored: readonly (number | undefined)[],
-): void {
-  for (const [index, value] of record.entries()) {
-    if (stored.includes(index) || cleanCell(value) === '') continue;
-    const name = columnName(header, index);
-    unused.set(name, (unused.get(name) ?? 0) + 1);
-  }
-}
 
 /** What separates the values of a file, and how many lines are before the header. */
 interface Dialect {
@@ -180,15 +48,12 @@ export async function separatorOf(path: string): Promise<string> {
 }
 
 /**
- * Reads the records of a CSV file, without blank lines and without lines of separators only. The first record is the header,
- * with the names of the mapping (`mapHeader`). The values are separated by commas, semicolons or tabs (`dialectOf`). Returns a
+ * Reads the records of a CSV file, without blank lines and without lines of separators only. The first record is the
+ * header. The values are separated by commas, semicolons or tabs (`dialectOf`). Returns a
  * `BrokenRow` for lines that a missing quote has joined, and ends with one if a quote is never closed. Throws
  * `ImportFileError` if the file cannot be read, is empty or is not UTF-8, or if a quote in its header is not closed.
  */
-export async function* readRecords(
-  path: string,
-  mapping: ColumnMapping = {},
-): AsyncGenerator<CsvRecord | BrokenRow> {
+export async function* readCsv(path: string): AsyncGenerator<FileRecord | BrokenRow> {
   const text = readText(path);
   const head = await readHead(text);
   const { delimiter, skipped } = dialectOf(head);
@@ -224,7 +89,7 @@ export async function* readRecords(
       if (is_broken && !has_header) throw brokenHeader(path, FOREIGN_QUOTE);
       if (is_broken) yield { line, broken: FOREIGN_QUOTE, to_line: end_line };
       else if (record.some((value) => VISIBLE.test(value))) {
-        yield { record: has_header ? record : mapHeader(record, mapping), line };
+        yield { record, line };
         has_header = true;
       }
     }
@@ -240,16 +105,6 @@ export async function* readRecords(
     yield { line: end_line + 1, broken, to_line: null };
   }
   if (!has_header) throw new ImportFileError(`The file ${path} is empty.`);
-}
-
-function assertHeader(header: readonly string[], path: string): void {
-  if (header.length > COLUMNS_MAX)
-    throw new ImportFileError(`The header of ${path} has more than ${COLUMNS_MAX} columns.`);
-  const long = header.findIndex((name) => name.length > COLUMN_NAME_LENGTH_MAX);
-  if (long !== -1)
-    throw new ImportFileError(
-      `The name of column ${long + 1} of ${path} has more than ${COLUMN_NAME_LENGTH_MAX} characters.`,
-    );
 }
 
 const brokenHeader = (path: string, reason: string): ImportFileError =>

@@ -1,23 +1,17 @@
 import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { ImportFormat } from '../../shared/catalog/vocabulary';
 import { shortenText } from '../../shared/kernel/text';
-import {
-  type ColumnMapping,
-  type Columns,
-  cleanCell,
-  columnIndexes,
-  columnName,
-  mapHeader,
-  readRecords,
-  separatorOf,
-} from './csv';
+import { type ColumnMapping, type Columns, cleanCell, columnIndexes, columnName, mapHeader } from './columns';
+import { GOOGLE_COLUMNS } from './google-feed';
 import { PRICE_COLUMNS } from './prices';
-import { ImportFileError, readText } from './text-file';
+import { encodingOf, readRecords, separatorIn } from './records';
+import { ImportFileError } from './text-file';
 import { WOOCOMMERCE_COLUMNS } from './woocommerce';
 
 const FORMAT_COLUMNS: Readonly<Record<Exclude<ImportFormat, 'jsonl'>, Columns<string>>> = {
   shopify: SHOPIFY_COLUMNS,
   woocommerce: WOOCOMMERCE_COLUMNS,
+  google: GOOGLE_COLUMNS,
   prices: PRICE_COLUMNS,
 };
 
@@ -40,15 +34,14 @@ export function assertKnownColumns(format: ImportFormat, mapping: ColumnMapping)
  * is a price list. Throws `ImportFileError` if the file cannot be read.
  */
 export async function formatOf(path: string, mapping?: ColumnMapping): Promise<ImportFormat> {
-  for await (const text of readText(path)) {
-    if (/^\s*\{/.test(text)) return 'jsonl';
-    break;
-  }
+  const encoding = await encodingOf(path);
+  if (encoding !== 'csv') return encoding === 'json' ? 'jsonl' : 'google';
   for await (const read of readRecords(path, mapping)) {
     if ('broken' in read) break;
     const { handle, title, sku, barcode } = SHOPIFY_COLUMNS;
     const has = columnIndexes(read.record, { handle, title, sku, barcode, external_id: ['external_id'] });
     if (isWooCommerce(read.record)) return 'woocommerce';
+    if (isFeed(read.record)) return 'google';
     const has_code = has.has('sku') || has.has('barcode') || has.has('external_id');
     return has.has('title') && (has.has('handle') || !has_code) ? 'shopify' : 'prices';
   }
@@ -60,6 +53,12 @@ function isWooCommerce(header: readonly string[]): boolean {
   const { name, price, parent, in_stock, catalog, name1 } = WOOCOMMERCE_COLUMNS;
   const has = columnIndexes(header, { name, price, parent, in_stock, catalog, name1 });
   return has.has('name') && has.size > 1;
+}
+
+/** Returns whether a header has the columns that each feed must have. */
+function isFeed(header: readonly string[]): boolean {
+  const { id, title, availability, price } = GOOGLE_COLUMNS;
+  return columnIndexes(header, { id, title, availability, price }).size === 4;
 }
 
 /** The most characters of the name of a column that are shown. */
@@ -80,7 +79,7 @@ interface DetectedColumn {
 /** How a file is read. */
 export interface DetectedFile {
   readonly format: ImportFormat;
-  /** Missing for JSON Lines. */
+  /** Missing for files that are no CSV. */
   readonly separator?: string;
   readonly encoding: 'utf-8';
   readonly columns: readonly DetectedColumn[];
@@ -104,8 +103,13 @@ export async function detectFile(
     const name = shortenText(columnName(header, index), NAME_LENGTH_MAX);
     return { name, used_as: names.get(index) ?? null, examples };
   };
-  const separator = await separatorOf(path);
-  return { format, separator, encoding: 'utf-8', columns: header.map((_, index) => columnAt(index)) };
+  const separator = await separatorIn(path);
+  return {
+    format,
+    ...(separator !== undefined && { separator }),
+    encoding: 'utf-8',
+    columns: header.map((_, index) => columnAt(index)),
+  };
 }
 
 async function firstRecords(path: string): Promise<(readonly string[])[]> {

@@ -9,9 +9,10 @@ import type { WriteContext } from '../command/execute';
 import { findChildren } from '../command/listing';
 import { labelTerms } from '../query/filters';
 import { wordScope } from '../query/read';
-import type { ColumnMapping } from './csv';
+import type { ColumnMapping } from './columns';
 import { fetchImage } from './fetch-image';
 import { assertKnownColumns } from './format';
+import { openGoogleFile } from './google';
 import { listingKey, partsOfName, type StoreIdentity } from './identity';
 import type { FetchImage } from './images';
 import type { ImportFile, ImportItem, ListingName } from './item';
@@ -98,6 +99,7 @@ export async function importFile(
 const OPEN = {
   shopify: openShopifyFile,
   woocommerce: openWooCommerceFile,
+  google: openGoogleFile,
   jsonl: openJsonlFile,
 } as const;
 

@@ -10,7 +10,7 @@ import { cheapestOf } from '../../shared/catalog/publication/variants';
 import { keyOfTexts } from '../../shared/kernel/same-value';
 import { shortenText } from '../../shared/kernel/text';
 import { barcodeIn, skuIn } from './codes';
-import type { BrokenRow } from './csv';
+import type { BrokenRow } from './columns';
 import { htmlToText } from './html-text';
 import {
   type FailedRow,
@@ -147,6 +147,7 @@ export interface VariantTexts {
   /** In grams. */
   readonly weight?: string | undefined;
   readonly external_id?: string | undefined;
+  readonly attributes?: JsonObject | null;
   /** The address of the picture, or an empty text. */
   readonly image: string;
   /** Of the row, if it may differ from that of the product. */
@@ -321,6 +322,7 @@ function parseVariant(
     ...(allow_backorder !== undefined && { allow_backorder }),
     ...(weight !== undefined && is_weight && { weight_grams: Math.round(Number(weight)) || null }),
     ...(external_id && { external_id }),
+    ...(texts.attributes !== undefined && { attributes: texts.attributes }),
   };
   return { texts, price_amount: amount ?? 0, fields };
 }

@@ -3,7 +3,7 @@ import { HANDLE_MAX, handleSpelling, slugOf } from '../../shared/catalog/input-r
 import { NO_OPTION_VALUE, SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { shortenText } from '../../shared/kernel/text';
-import { type BrokenRow, type ColumnMapping, type FileRow, readRows } from './csv';
+import type { BrokenRow, ColumnMapping, FileRow } from './columns';
 import { handleOf } from './identity';
 import {
   type ImageAddress,
@@ -23,6 +23,7 @@ import {
   type VariantTexts,
   wordsIn,
 } from './product';
+import { readRows } from './records';
 
 export type ShopifyRow = FileRow<keyof typeof SHOPIFY_COLUMNS>;
 

@@ -3,7 +3,7 @@ import { slugOf } from '../../shared/catalog/input-rules';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { shortenText } from '../../shared/kernel/text';
 import { CategoryTree, pathIn } from './categories';
-import { type BrokenRow, type ColumnMapping, type FileRow, readRows } from './csv';
+import type { BrokenRow, ColumnMapping, FileRow } from './columns';
 import { htmlToText } from './html-text';
 import { type ImageAddress, type ImportFile, type ImportItem, RowError } from './item';
 import {
@@ -19,6 +19,7 @@ import {
   type VariantTexts,
   wordsIn,
 } from './product';
+import { readRows } from './records';
 
 /** The attributes of a product that have columns. */
 const NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] as const;

@@ -67,7 +67,7 @@ export function permissionsOf(type: KeyType): Permission[] {
 }
 
 /** The formats of files that an import reads (docs/import.md). */
-export const IMPORT_FORMATS = ['shopify', 'woocommerce', 'jsonl', 'prices'] as const;
+export const IMPORT_FORMATS = ['shopify', 'woocommerce', 'google', 'jsonl', 'prices'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 /** What can be done with a file that was uploaded for an import. */

@@ -1094,7 +1094,7 @@ export interface Import {
   /** How the file is imported. */
   settings: {
     /** The chosen format. Absent: that of the content. */
-    format?: 'shopify' | 'woocommerce' | 'jsonl' | 'prices';
+    format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices';
     /** The chosen currency. */
     currency?: string;
     /** Whether to overwrite fields that were changed by hand. */
@@ -1135,14 +1135,14 @@ export interface Import {
 /** How the file of an import is read. */
 export interface DetectedFile {
   /** Format of the file: the chosen one, or else that of its content. */
-  format: 'shopify' | 'woocommerce' | 'jsonl' | 'prices';
-  /** Between the values of CSV. Absent for JSON Lines. */
+  format: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices';
+  /** Between the values of CSV. Absent for other files. */
   separator?: string;
   /** Encoding of the text. Files in another one are refused. */
   encoding: 'utf-8';
   /** Currency of new publications whose rows have none. Absent for price lists. */
   currency?: string;
-  /** The columns of CSV, in their order. Empty for JSON Lines. */
+  /** The columns of the file, in their order; of a feed in XML, its elements. Empty for JSON Lines. */
   columns: {
     /** Name in the file. */
     name: string;
@@ -1948,7 +1948,7 @@ export interface NewImport {
   /** CSV or JSON Lines in UTF-8, of at most 50,000,000 bytes and 50,000 rows. */
   file: Blob;
   /** Format of the file. Default: detected from its content. */
-  format?: 'shopify' | 'woocommerce' | 'jsonl' | 'prices' | undefined;
+  format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices' | undefined;
   /** Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own. */
   currency?: string | undefined;
   /** Whether to overwrite fields that were changed by hand since the last import. Default: `false`. */
@@ -1964,7 +1964,7 @@ export interface NewImport {
 /** How to import a file. */
 export interface ImportSettings {
   /** Format of the file. Default: detected from its content. */
-  format?: 'shopify' | 'woocommerce' | 'jsonl' | 'prices' | null | undefined;
+  format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices' | null | undefined;
   /** Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own. */
   currency?: string | null | undefined;
   /** Whether to overwrite fields that were changed by hand since the last import. */

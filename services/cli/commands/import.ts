@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { plainAmount } from '../../../shared/catalog/amounts';
 import { IMPORT_FORMATS, type ImportFormat } from '../../../shared/catalog/vocabulary';
 import { undoRun } from '../../command/undo';
-import type { ColumnMapping } from '../../import/csv';
+import type { ColumnMapping } from '../../import/columns';
 import { formatOf } from '../../import/format';
 import { type ImportFrom, importFile } from '../../import/into-store';
 import type { RowNote } from '../../import/item';

@@ -598,7 +598,7 @@ export const detectedFileSchema = z.strictObject({
   separator: z
     .string()
     .optional()
-    .meta({ description: 'Between the values of CSV. Absent for JSON Lines.', example: ';' }),
+    .meta({ description: 'Between the values of CSV. Absent for other files.', example: ';' }),
   encoding: z.literal('utf-8').describe('Encoding of the text. Files in another one are refused.'),
   currency: importCurrency.meta({
     description: 'Currency of new publications whose rows have none. Absent for price lists.',
@@ -621,7 +621,9 @@ export const detectedFileSchema = z.strictObject({
           }),
       }),
     )
-    .describe('The columns of CSV, in their order. Empty for JSON Lines.'),
+    .describe(
+      'The columns of the file, in their order; of a feed in XML, its elements. Empty for JSON Lines.',
+    ),
 });
 
 const undoReportShape = {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BrokenRow, cleanCell, readRecords } from '../../../services/import/csv';
+import { type BrokenRow, cleanCell } from '../../../services/import/columns';
+import { readRecords } from '../../../services/import/records';
 import { withTempDir } from '../../support/temp-dir';
 
 type Read = { readonly record: readonly string[]; readonly line: number } | BrokenRow;

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { rowReader } from '../../../services/import/csv';
+import { rowReader } from '../../../services/import/columns';
 import type { ImportItem, PublicationItem } from '../../../services/import/item';
 import { foldProduct, openShopifyFile, type ShopifyRow } from '../../../services/import/shopify';
 import { SHOPIFY_COLUMNS } from '../../../shared/catalog/shopify';

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { pino } from 'pino';
 import { openRuntime, type Runtime } from '../../../services/boot/runtime';
 import { createAccount } from '../../../services/command/account';
@@ -7,7 +8,7 @@ import { dryRun } from '../../../services/command/dry-run';
 import type { WriteContext } from '../../../services/command/execute';
 import { findPublication } from '../../../services/command/publication';
 import { createStore } from '../../../services/command/store';
-import type { ColumnMapping } from '../../../services/import/csv';
+import type { ColumnMapping } from '../../../services/import/columns';
 import { formatOf } from '../../../services/import/format';
 import { publicationIdOf } from '../../../services/import/identity';
 import type { FetchImage } from '../../../services/import/images';
@@ -152,6 +153,67 @@ export const itemsIn = (
     for await (const step of file.items()) items.push(...step);
     return { format, file, items };
   });
+
+const name = fc.stringMatching(/^[A-Z][a-zñ]{1,6}( [a-z&<]{1,5})?$/);
+const amount = fc.integer({ min: 1, max: 99_999 });
+
+/** Generates the lines of a catalog in JSON Lines: a tree of listings, and publications with and without variants. */
+export const someCatalog = (): fc.Arbitrary<object[]> =>
+  fc
+    .tuple(
+      fc.uniqueArray(name, { minLength: 2, maxLength: 4 }),
+      fc.uniqueArray(
+        fc.record({
+          title: name,
+          place: fc.nat(4),
+          price_amount: amount,
+          is_public: fc.boolean(),
+          options: fc.uniqueArray(fc.constantFrom('Color', 'Size', 'Sabor'), { maxLength: 3 }),
+          values: fc.array(fc.uniqueArray(name, { minLength: 3, maxLength: 3 }), {
+            minLength: 3,
+            maxLength: 3,
+          }),
+          prices: fc.array(amount, { minLength: 3, maxLength: 3 }),
+          stocks: fc.array(fc.option(fc.nat(100)), { minLength: 3, maxLength: 3 }),
+          vendor: fc.option(name),
+          tags: fc.uniqueArray(name, { maxLength: 2 }),
+          text: name,
+          material: fc.option(name),
+        }),
+        { minLength: 1, maxLength: 5, selector: ({ title }) => title.toLowerCase() },
+      ),
+    )
+    .map(([names, products]) => [
+      ...names.slice(1).map((each, index) => ({ listing: { name: each, parent: names[index]! } })),
+      ...products.map((product, index) => ({
+        external_id: `p-${index}`,
+        handle: `product-${index}`,
+        title: product.title,
+        description: product.text,
+        description_html: `<p>${product.text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</p>`,
+        visibility: product.is_public ? 'public' : 'private',
+        price_currency: 'USD',
+        price_amount: product.price_amount,
+        listing: names[product.place] ?? null,
+        vendor: product.vendor,
+        tags: product.tags,
+        attributes: product.material === null ? null : { material: product.material },
+        quantity_available: product.stocks[0],
+        options: product.options.map((option) => ({ name: option })),
+        variants:
+          product.options.length === 0
+            ? []
+            : product.prices.map((price_amount, at) => ({
+                sku: `S-${index}-${at}`,
+                price_amount,
+                quantity_available: product.stocks[at],
+                weight_grams: 100 * at || null,
+                option_values: Object.fromEntries(
+                  product.options.map((option, nth) => [option, product.values[nth]![at]!]),
+                ),
+              })),
+      })),
+    ]);
 
 /** Returns the notes of items, each with its line. */
 export const notesIn = (items: readonly ImportItem[]): string[] =>

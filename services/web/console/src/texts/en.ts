@@ -808,6 +808,7 @@ export const en = {
     formats: {
       shopify: 'Products of Shopify or a spreadsheet',
       woocommerce: 'Products of WooCommerce',
+      google: 'Product feed (Google, Meta)',
       prices: 'Prices and stock',
       jsonl: 'Catalog (JSON Lines)',
     } satisfies Readonly<Record<ImportFormat, string>>,

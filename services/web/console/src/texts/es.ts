@@ -815,6 +815,7 @@ export const es: Texts = {
     formats: {
       shopify: 'Productos de Shopify o de una hoja de cálculo',
       woocommerce: 'Productos de WooCommerce',
+      google: 'Feed de productos (Google, Meta)',
       prices: 'Precios y stock',
       jsonl: 'Catálogo (JSON Lines)',
     },

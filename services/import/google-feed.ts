@@ -1,0 +1,161 @@
+import sax from 'sax';
+import type { BrokenRow, FileRecord } from './columns';
+import { ImportFileError, ROW_LENGTH_MAX, readText } from './text-file';
+
+const NAMES = [
+  'id',
+  'title',
+  'description',
+  'link',
+  'image_link',
+  'additional_image_link',
+  'availability',
+  'availability_date',
+  'price',
+  'sale_price',
+  'sale_price_effective_date',
+  'google_product_category',
+  'product_type',
+  'brand',
+  'gtin',
+  'mpn',
+  'condition',
+  'item_group_id',
+  'color',
+  'size',
+  'material',
+  'pattern',
+  'gender',
+  'age_group',
+  'shipping_weight',
+  'quantity_to_sell_on_facebook',
+] as const;
+
+/** The attributes of Google's and Meta's feeds that an import reads. In the text form, names may have spaces. */
+export const GOOGLE_COLUMNS = Object.fromEntries(
+  NAMES.map((name): readonly unknown[] => [name, [name, name.replaceAll('_', ' '), `g:${name}`]]),
+) as Readonly<Record<(typeof NAMES)[number], readonly string[]>>;
+
+/** What RSS and Atom call an attribute that has no element of Google. */
+const PLAIN_NAMES: Readonly<Record<string, string>> = {
+  id: 'id',
+  title: 'title',
+  link: 'link',
+  description: 'description',
+  summary: 'description',
+  content: 'description',
+};
+/** An attribute that an item may have several times. */
+const LISTED = 'additional_image_link';
+/** An item of a feed has four levels of elements around a text. */
+const DEPTH_MAX = 32;
+
+/** An item that is being read: its values by name. */
+interface OpenItem {
+  readonly line: number;
+  readonly depth: number;
+  readonly values: Map<string, string>;
+  /** The values of elements of RSS and Atom, which those of Google replace. */
+  readonly plain: Map<string, string>;
+}
+
+/**
+ * Reads the items of an XML feed, RSS or Atom, as records. The first record is the header. It is the same array for the whole
+ * file, and gets the names of further elements when they occur. A part of the file that is no XML ends the reading, with a
+ * `BrokenRow`. Declared entities are not read, so that a small file cannot become a large one. Throws `ImportFileError` if
+ * the file has no items.
+ */
+export async function* readFeed(path: string): AsyncGenerator<FileRecord | BrokenRow> {
+  const header: string[] = [...NAMES];
+  const items: FileRecord[] = [];
+  const parser = feedParser(header, (item) => items.push(item));
+  let has_items = false;
+  let fault: string | undefined;
+  const parse = (text: string | null): void => {
+    try {
+      if (text === null) parser.close();
+      else parser.write(text);
+    } catch (error) {
+      [fault = ''] = (error as Error).message.split('\n');
+    }
+  };
+  yield { record: header, line: 1 };
+  for await (const text of readText(path)) {
+    parse(text);
+    has_items ||= items.length > 0;
+    yield* items.splice(0);
+    if (fault !== undefined) break;
+  }
+  const line = parser.line + 1;
+  if (fault === undefined) parse(null);
+  if (fault !== undefined) {
+    const broken = `${fault}; nothing was read from this line on`;
+    if (!has_items) throw new ImportFileError(`The file ${path} cannot be read. Line ${line}: ${fault}.`);
+    yield { line, broken, to_line: null };
+  } else if (!has_items)
+    throw new ImportFileError(`The file ${path} is no feed: it has no <item> (RSS) and no <entry> (Atom).`);
+}
+
+/** Returns a parser that calls `add` with each item. Its methods throw for an invalid file. */
+function feedParser(header: string[], add: (item: FileRecord) => void): sax.SAXParser {
+  const parser = sax.parser(true, { trim: true });
+  const names: string[] = [];
+  let item: OpenItem | undefined;
+  let text = '';
+  let length = 0;
+  parser.onerror = (error) => {
+    throw error;
+  };
+  parser.ondoctype = (doctype) => {
+    if (/\[|<!/.test(doctype)) throw new Error('a document type with declarations is not read');
+  };
+  const addText = (part: string): void => {
+    length += part.length;
+    if (length > ROW_LENGTH_MAX)
+      throw new Error(`an item is longer than ${ROW_LENGTH_MAX / 1e6} MB, or does not end`);
+    text += part;
+  };
+  parser.ontext = addText;
+  parser.oncdata = addText;
+  parser.onopentag = ({ name, attributes }) => {
+    names.push(name);
+    if (names.length > DEPTH_MAX) throw new Error(`more than ${DEPTH_MAX} elements are inside each other`);
+    if (name === 'item' || name === 'entry') {
+      item ??= { line: parser.line + 1, depth: names.length, values: new Map(), plain: new Map() };
+      length = 0;
+    } else if (item && name === 'link' && typeof attributes.href === 'string')
+      item.plain.set('link', item.plain.get('link') ?? attributes.href);
+    text = '';
+  };
+  parser.onclosetag = (name) => {
+    const depth = names.length;
+    names.pop();
+    if (!item) text = '';
+    else if (depth === item.depth) {
+      add({ record: recordOf(item, header), line: item.line });
+      item = undefined;
+    } else if (depth === item.depth + 1) setValue(item, name, text);
+    // The texts of nested elements are a value of the element around them.
+    if (item && depth === item.depth + 1) text = '';
+  };
+  return parser;
+}
+
+function setValue({ values, plain }: OpenItem, name: string, text: string): void {
+  const value = text.trim();
+  const google = name.startsWith('g:') ? name.slice(2) : undefined;
+  const target = google === undefined ? plain : values;
+  const key = google ?? PLAIN_NAMES[name] ?? name;
+  const before = target.get(key);
+  if (before === undefined || before === '') target.set(key, value);
+  else if (key === LISTED) target.set(key, `${before},${value}`);
+}
+
+function recordOf({ values, plain }: OpenItem, header: string[]): string[] {
+  const all = new Map([...plain, ...values]);
+  for (const name of all.keys()) if (!header.includes(name) && header.length < NAMES_MAX) header.push(name);
+  return header.map((name) => all.get(name) ?? '');
+}
+
+/** Further names are not counted. */
+const NAMES_MAX = 1_000;
