@@ -23,6 +23,7 @@ const PAGES = [
   ['/reviews', lazy(() => import('./pages/reviews/reviews'))],
   ['/imports', lazy(() => import('./pages/imports/imports'))],
   ['/imports/:id', lazy(() => import('./pages/imports/import'))],
+  ['/channels', lazy(() => import('./pages/channels/channels'))],
   ['/history', lazy(() => import('./pages/history/history'))],
   ['/webhooks', lazy(() => import('./pages/webhooks/webhooks'))],
   ['/webhooks/:id', lazy(() => import('./pages/webhooks/webhook'))],

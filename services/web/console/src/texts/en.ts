@@ -1050,6 +1050,34 @@ export const en = {
     },
   },
 
+  channels: {
+    title: 'Channels',
+    names: { google: 'Google', meta: 'Meta', acp: 'AI agents' },
+    address: 'Address of the feed',
+    addressHint:
+      'Give it to the channel. It works at the address of your shop, and always has the current products.',
+    missingPermission:
+      'The check of the feeds needs a key with the permission read:publications. Sign in with such a key.',
+    issues: 'What the channel would refuse',
+    check: 'Check again',
+    problem: 'Problem',
+    problems: {
+      missing: (field: string) => `${field} is missing`,
+      too_long: (field: string) => `${field} is too long`,
+      too_many: (field: string) => `${field} has too many values`,
+      invalid: (field: string) => `${field} is not valid`,
+    },
+    effect: 'Effect',
+    severities: { error: 'Refused', warning: 'Shown less' },
+    product: 'Product',
+    products: 'Products',
+    variants: 'Variants',
+    empty: 'The channel accepts all products',
+    emptyHint: 'Every public product with a price has what the channel asks for.',
+    more: (count: number) =>
+      plural(count, 'Only the first problem is shown.', 'Only the first # problems of products are shown.'),
+  },
+
   webhooks: {
     title: 'Webhooks',
     new: 'New webhook',

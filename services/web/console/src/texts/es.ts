@@ -1061,6 +1061,38 @@ export const es: Texts = {
     },
   },
 
+  channels: {
+    title: 'Canales',
+    names: { google: 'Google', meta: 'Meta', acp: 'Agentes de IA' },
+    address: 'Dirección del feed',
+    addressHint:
+      'Dásela al canal. Funciona en la dirección de tu tienda y siempre tiene los productos actuales.',
+    missingPermission:
+      'La revisión de los feeds necesita una clave con el permiso read:publications. Inicia sesión con una clave así.',
+    issues: 'Lo que el canal rechazaría',
+    check: 'Revisar de nuevo',
+    problem: 'Problema',
+    problems: {
+      missing: (field: string) => `Falta ${field}`,
+      too_long: (field: string) => `${field} es demasiado largo`,
+      too_many: (field: string) => `${field} tiene demasiados valores`,
+      invalid: (field: string) => `${field} no es válido`,
+    },
+    effect: 'Efecto',
+    severities: { error: 'Rechazado', warning: 'Se muestra menos' },
+    product: 'Producto',
+    products: 'Productos',
+    variants: 'Variantes',
+    empty: 'El canal acepta todos los productos',
+    emptyHint: 'Cada producto público con precio tiene lo que el canal pide.',
+    more: (count: number) =>
+      plural(
+        count,
+        'Solo se muestra el primer problema.',
+        'Solo se muestran los primeros # problemas de productos.',
+      ),
+  },
+
   webhooks: {
     title: 'Webhooks',
     new: 'Webhook nuevo',

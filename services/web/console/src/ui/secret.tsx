@@ -12,19 +12,32 @@ interface SecretDialogProps {
   readonly onClose: () => void;
 }
 
-/** Shows a secret that cannot be read again, with a button that copies it. Closes only by its button. */
-export function SecretDialog({ title, note, secret, onClose }: SecretDialogProps) {
+/** Shows a text in one line, with a button that copies it. */
+export function CopyLine({ text }: { readonly text: string }) {
   const t = useTexts();
   const ref = useRef<HTMLElement>(null);
   const [is_copied, setCopied] = useState(false);
   const copy = async () => {
     // Without the right to copy, for example on a page without TLS, the selected text is there for Ctrl+C.
     getSelection()?.selectAllChildren(ref.current!);
-    await navigator.clipboard?.writeText(secret).then(
+    await navigator.clipboard?.writeText(text).then(
       () => setCopied(true),
       () => {},
     );
   };
+  return (
+    <div className="secret">
+      <code ref={ref}>{text}</code>
+      <Button icon={is_copied ? 'check' : 'copy'} onPress={() => void copy()}>
+        {is_copied ? t.secret.copied : t.secret.copy}
+      </Button>
+    </div>
+  );
+}
+
+/** Shows a secret that cannot be read again, with a button that copies it. Closes only by its button. */
+export function SecretDialog({ title, note, secret, onClose }: SecretDialogProps) {
+  const t = useTexts();
   return (
     <Dialog
       title={title}
@@ -38,12 +51,7 @@ export function SecretDialog({ title, note, secret, onClose }: SecretDialogProps
       }
     >
       <p>{note}</p>
-      <div className="secret">
-        <code ref={ref}>{secret}</code>
-        <Button icon={is_copied ? 'check' : 'copy'} onPress={() => void copy()}>
-          {is_copied ? t.secret.copied : t.secret.copy}
-        </Button>
-      </div>
+      <CopyLine text={secret} />
       <p className="muted">{t.secret.once}</p>
     </Dialog>
   );
