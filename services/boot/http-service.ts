@@ -111,16 +111,16 @@ function shopFinder({ SHOP_KEY, DEMO, DATA_DIR }: Config, urlOf: () => string | 
   };
 }
 
-/** Routes requests as a gateway would: reads and pictures to the query app, writes, tokens and `/mcp` to the command app. */
+/** Routes requests as a gateway would: writes of `/api`, `/auth` and `/mcp` to the command app, all others to the query app. */
 function routeRequests(query: RequestListener, command: RequestListener): RequestListener {
   return (request, response) => (isForQuery(request) ? query(request, response) : command(request, response));
 }
 
-function isForQuery({ method, url }: IncomingMessage): boolean {
-  if (/^\/mcp(\?|$)/.test(url ?? '')) return false;
-  if (url?.startsWith('/media/') || url?.startsWith('/console/')) return true;
-  if (url?.startsWith('/operator/') || url?.startsWith('/ucp/')) return true;
-  return !url?.startsWith('/auth') && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
+function isForQuery({ method, url = '' }: IncomingMessage): boolean {
+  if (url.startsWith('/auth') || /^\/mcp(\?|$)/.test(url)) return false;
+  const is_read = method === 'GET' || method === 'HEAD' || method === 'OPTIONS';
+  // A path does not begin with `/` if a proxy sends it with scheme and host.
+  return is_read || (url.startsWith('/') && !url.startsWith('/api'));
 }
 
 /** How long a request waits for the main process. The main process waits up to 2 s for the HTTP processes. */

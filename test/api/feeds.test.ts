@@ -588,8 +588,18 @@ describe('the pages of the shop', () => {
   });
 });
 
-test('without a shop, or with another name, there is no feed', async () => {
+test('there is no feed with another name, and feeds can only be read', async () => {
   expect((await open('/feeds/amazon.xml')).status).toBe(404);
+  for (const path of [
+    '/feeds/google.xml',
+    '/sitemap.xml',
+    '/sitemaps/pages.xml',
+    '/robots.txt',
+    '/llms.txt',
+  ]) {
+    const { status, headers } = await fetch(service.url + path, { method: 'POST' });
+    expect([path, status, headers.get('allow')]).toEqual([path, 405, 'GET, HEAD, OPTIONS']);
+  }
 });
 
 test('a character that XML does not have is left out, and a request to what is no host is refused', async () => {
