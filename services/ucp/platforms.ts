@@ -15,6 +15,8 @@ type Profile = z.infer<typeof profileSchema>;
 /** Time limit of a request for a profile, until the end of the response. */
 const TIMEOUT_MS = 3_000;
 const BYTES_MAX = 131_072;
+/** The most characters of the address of a profile. */
+const ADDRESS_LENGTH_MAX = 2_048;
 const PROFILES_MAX = 1_000;
 /** How many profiles are requested at the same time. Others have to wait. */
 const REQUESTS_MAX = 8;
@@ -37,7 +39,7 @@ export class Platforms {
    * read, or if it has another version of the protocol.
    */
   async supports(address: unknown, capability: Capability): Promise<boolean> {
-    const { version, capabilities } = (await this.profileAt(urlOf(address, this.rule))).ucp;
+    const { version, capabilities } = (await this.profileAt(address)).ucp;
     if (version !== VERSION)
       throw new TransportError(
         422,
@@ -48,14 +50,15 @@ export class Platforms {
     return offered.some((each) => each.version === VERSION);
   }
 
-  private profileAt(url: URL): Promise<Profile> {
-    const kept = this.kept.get(url.href);
+  private profileAt(address: unknown): Promise<Profile> {
+    const kept = this.kept.get(String(address));
     if (kept) return kept;
+    const url = urlOf(address, this.rule);
     if (this.requests >= REQUESTS_MAX)
       throw new TransportError(503, 'profile_unreachable', 'Too many profiles are being read', RETRY_AFTER_S);
     this.requests++;
     const reading = this.readProfile(url).finally(() => this.requests--);
-    this.kept.set(url.href, reading);
+    this.kept.set(String(address), reading);
     // A failed reading is kept, too. Each request that awaits it gets its error, so it is not unhandled.
     reading.catch(() => undefined);
     return reading;
@@ -92,8 +95,9 @@ export class Platforms {
 
 /** Returns the address of a profile. Throws `TransportError` unless it is an https URL, or http if private ones are allowed. */
 function urlOf(address: unknown, { allow_private }: AddressRule): URL {
-  const url = typeof address === 'string' && URL.canParse(address) ? new URL(address) : undefined;
-  const is_allowed = url?.protocol === 'https:' || (allow_private && url?.protocol === 'http:');
+  const is_short = typeof address === 'string' && address.length <= ADDRESS_LENGTH_MAX;
+  const url = is_short && URL.canParse(address) ? new URL(address) : undefined;
+  const is_allowed = url && (url.protocol === 'https:' || (allow_private && url.protocol === 'http:'));
   if (url && is_allowed && url.username === '' && url.password === '') return url;
   throw new TransportError(
     400,

@@ -840,6 +840,7 @@ describe('a request that cannot be processed', () => {
     };
     expect(await refusal(undefined)).toBe('400 invalid_profile_url');
     expect(await refusal('profile="ftp://platform.example/"')).toBe('400 invalid_profile_url');
+    expect(await refusal(`profile="${profile('x'.repeat(3_000))}"`)).toBe('400 invalid_profile_url');
     expect(await refusal(`profile="${profile('none')}"`)).toBe('424 profile_unreachable');
     expect(await refusal(`profile="${profile('large')}"`)).toBe('424 profile_unreachable');
     expect(await refusal(`profile="${profile('text')}"`)).toBe('422 profile_malformed');
