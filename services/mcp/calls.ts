@@ -17,6 +17,8 @@ export interface CallOptions {
 export interface CallContext {
   /** The headers of every request of the client. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Called before a request is sent. */
+  readonly onSend: () => void;
   /** The name of the session's run. Absent: the client has not initialised a session. */
   readonly run?: string;
   /** The id of the message. A client uses it once in a session. */
@@ -31,7 +33,7 @@ export async function callTool(
   { apiUrl, log }: CallOptions,
   tool: Tool,
   sent: JsonObject,
-  { headers, run, id }: CallContext,
+  { headers, onSend, run, id }: CallContext,
 ): Promise<CallToolResult> {
   try {
     const request = requestOf(tool, sent, run);
@@ -41,6 +43,7 @@ export async function callTool(
         : { 'X-Catalog-Run': run, 'Idempotency-Key': hash('sha256', `${run} ${id}`) };
     const url = apiUrl();
     if (url === undefined) throw new CatalogError('unavailable');
+    onSend();
     return resultOf(await sendRequest(url, request, { ...headers, ...of_run }));
   } catch (error) {
     if (!(error instanceof CatalogError)) throw error;

@@ -100,11 +100,11 @@ async function answer(
   const tools = [...toolsByName().values()].filter(({ permissions }) =>
     permissions.every((permission) => principal.permissions.includes(permission)),
   );
-  const name = body.method === 'tools/call' ? (body.params as JsonObject | undefined)?.name : undefined;
-  const tool = tools.find(({ listed }) => listed.name === name);
-  // The request of a tool counts against the limit of the key itself.
-  if (!tool) await admit(limits.takeKey(principal));
   const names = new Set(tools.map(({ listed }) => listed.name));
+  let is_sent = false;
+  const onSend = (): void => {
+    is_sent = true;
+  };
   const new_run = body.method === 'initialize' ? newRun(body, system) : undefined;
   const run = new_run ?? sessionOf(req);
   const answered = await answerMessage(req, body, {
@@ -112,11 +112,14 @@ async function answer(
     version: VERSION,
     ...(new_run !== undefined && { instructions: instructionsFor(names, principal.stores, new_run) }),
     tools: tools.map(({ listed }) => listed),
-    call: (_, sent) => {
+    call: (name, sent) => {
       const id = JSON.stringify(idOf(body));
-      return callTool(options, tool!, sent, run === undefined ? { headers } : { headers, run, id });
+      const session = run === undefined ? {} : { run, id };
+      return callTool(options, toolsByName().get(name)!, sent, { ...session, headers, onSend });
     },
   });
+  // A request to the service counts itself.
+  if (!is_sent) await admit(limits.takeKey(principal));
   return new_run === undefined
     ? answered
     : { ...answered, headers: { ...answered.headers, 'Mcp-Session-Id': new_run } };
