@@ -144,13 +144,14 @@ function urlParameters(operation: ApiOperation): [string, Parameter][] {
       const prefix = prefixOf(name);
       const is_common = name === 'store_id' || commonArguments().get(name) === description;
       const own = slim(is_common || description === undefined ? schema : { ...schema, description });
+      const is_run = name === 'run' && declared.in === 'path';
+      if (is_run) own.description = `${description} Default: that of this session.`;
       return [
         prefix?.slice(0, -1) ?? name,
         {
           in: declared.in as 'path' | 'query',
           schema: prefix === undefined ? own : { type: 'object', additionalProperties: own },
-          // The run of the session is the default.
-          required: required && name !== 'run',
+          required: required && !is_run,
           is_comma_list: explode === false,
           ...(prefix !== undefined && { prefix }),
         },

@@ -250,6 +250,38 @@ describe('an assistant with a secret key', () => {
   });
 });
 
+test('a session is a run, which one call undoes for what nobody has changed since', async () => {
+  const [assistant, merchant] = [
+    await Assistant.connect(keys.merchant),
+    await Assistant.connect(keys.merchant),
+  ];
+  const make = async (title: string): Promise<string> =>
+    (await assistant.call('create_publication', { ...coffee, title })).data.id;
+  const [mug, jug] = [await make('Mug'), await make('Jug')];
+  await merchant.call('update_publication', { id: mug, price_amount: 2_000 });
+  const run = assistant.session;
+  const { data: changes } = await merchant.call('list_history', { run });
+  expect(changes.map((change: Body) => [change.title, change.run])).toEqual([
+    ['Jug', run],
+    ['Mug', run],
+  ]);
+
+  const undone = { run, deleted: 1, kept: [{ id: mug, reason: 'changed since' }], complete: true };
+  expect((await assistant.call('undo_run', { dry_run: true })).data).toMatchObject({
+    ...undone,
+    dry_run: true,
+  });
+  expect((await merchant.call('get_publication', { id: jug })).data.title).toBe('Jug');
+  expect((await assistant.call('undo_run')).data).toMatchObject({ ...undone, dry_run: false });
+  expect((await merchant.result('get_publication', { id: jug })).structuredContent.error.code).toBe(
+    'PUBLICATION_NOT_FOUND',
+  );
+  // Another session has another run.
+  expect((await merchant.call('undo_run', { run: merchant.session, dry_run: true })).data).toMatchObject({
+    ...{ reverted: 1, kept: [] },
+  });
+});
+
 test('two stores never mix', async () => {
   const [one, two] = [await Assistant.connect(keys.merchant), await Assistant.connect(keys.other)];
   const { data: made } = await one.call('create_publication', { ...coffee, title: 'Secret blend' });
