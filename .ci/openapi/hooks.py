@@ -58,10 +58,11 @@ def before_call(context, case, kwargs):
                 # A field of a form that is the text of an object.
                 if case.path == "/api/imports":
                     fields.pop("columns", None)
-                # A public key has fewer permissions, and a key expires in the future.
+                # A public key has fewer permissions and needs no confirmation, and a key expires in the future.
                 if case.path == "/api/key":
                     fields.pop("permissions", None)
                     fields.pop("expires_at", None)
+                    fields.pop("needs_confirmation", None)
                 # Few parameters may stand beside ids.
                 if case.path == "/api/publications":
                     fields.pop("ids", None)

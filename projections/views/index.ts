@@ -4,6 +4,7 @@ import { listingView } from './listing';
 import { mediaView } from './media';
 import { nameView } from './name';
 import { paymentMethodView } from './payment-method';
+import { proposalView } from './proposal';
 import { pageViewTally, publicationView } from './publication';
 import { reviewView } from './review';
 import { storeView } from './store';
@@ -21,6 +22,7 @@ export const views: readonly View[] = [
   reviewView,
   nameView,
   webhookView,
+  proposalView,
   accountView,
   apiKeyView,
 ];

@@ -18,6 +18,7 @@ import { ControlLog } from '../auth/control-log';
 import { authEndpoints, KeyTokens, principalOfKey } from '../auth/endpoints';
 import { recordApiKeyUse } from '../command/api-key';
 import { PageViewLog } from '../command/page-views';
+import { withProposals } from '../command/proposals';
 import { commandRoutes } from '../command/routes';
 import { docsRoutes } from '../docs/routes';
 import { startRoute } from '../docs/start-page';
@@ -115,6 +116,12 @@ export function buildCommandApp(
   apiUrl?: () => string | undefined,
 ): RequestListener {
   const { config, system, events, views, log, blobs, mediaTasks, metrics } = runtime;
+  const deps = {
+    ...{ config, system, events, views, log, blobs, mediaTasks },
+    onCache: metrics.onCache,
+  };
+  const { writes, storeOfImport } = importRoutes(runtime, imports);
+  const routes = withProposals(deps, [...commandRoutes(deps), ...writes], storeOfImport);
   const { authenticator } = auth_options;
   const key_tokens = new KeyTokens(auth_options);
   const mcp =
@@ -128,13 +135,7 @@ export function buildCommandApp(
     ...options,
     auth: authEndpoints(auth_options),
     idempotency_store: runtime.idempotency,
-    routes: [
-      ...commandRoutes({
-        ...{ config, system, events, views, log, blobs, mediaTasks },
-        onCache: metrics.onCache,
-      }),
-      ...importRoutes(runtime, imports).writes,
-    ].map((route) => ({ ...route, handler: confirmNotFound(route.handler, runtime) })),
+    routes: routes.map((route) => ({ ...route, handler: confirmNotFound(route.handler, runtime) })),
     public_routes: [...docsRoutes(), startRoute(), ...(mcp ? [mcp] : [])],
   });
 }
@@ -191,8 +192,11 @@ export function buildQueryApp(
     is_cached &&
     new EdgeCache({ recordPageView, onCache: metrics.onCache, bytes_max, validity: new Validity(views) });
   const freshness = freshnessHeaders(runtime);
-  // Keys are documents of another realm, whose changes the cache does not count.
-  const isCacheable = ({ path }: Route): boolean => path !== reads.listKeys.path;
+  // Keys are documents of another realm, whose changes the cache does not count. Proposals expire without a change.
+  const uncached: readonly string[] = [reads.listKeys, reads.listProposals, reads.getProposal].map(
+    ({ path }) => path,
+  );
+  const isCacheable = ({ path }: Route): boolean => !uncached.includes(path);
   const cached = routes.map((route) => (cache && isCacheable(route) ? cache.inFrontOf(route) : route));
   const feeds = { views, now: system.now };
   const pages = web

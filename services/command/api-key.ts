@@ -4,6 +4,7 @@ import {
   type ApiKeyFields,
   apiKeyAggregate,
   hashKey,
+  type KeyChanges,
   type KeyLimits,
   keyStatus,
 } from '../../shared/catalog/api-key/api-key';
@@ -54,6 +55,8 @@ export const newApiKeySchema = z.strictObject({
   expires_at: timeField.nullish(),
   /** Default: the limits of the key's type (docs/interface/access.md#rate-limits). */
   limits: keyLimitsField.nullish(),
+  /** Whether the writes of a secret key are proposals. */
+  needs_confirmation: z.boolean().optional(),
 });
 
 export type NewApiKey = z.input<typeof newApiKeySchema>;
@@ -78,6 +81,7 @@ export async function createApiKey(
   input: NewApiKey,
 ): Promise<CreatedApiKey> {
   const checked = parseBody(newApiKeySchema, input);
+  assertConfirmable(checked.type, checked.needs_confirmation);
   const account = await requireAccount(deps, checked.account_id as ApiKey['account_id']);
   const store_ids = [...new Set(checked.stores)];
   const stores = await Promise.all(store_ids.map((id) => locateStore(deps, id as StoreId)));
@@ -92,6 +96,7 @@ export async function createApiKey(
     permissions: grantedPermissions(checked),
     expires_at,
     ...(checked.limits && { limits: checked.limits }),
+    ...(checked.needs_confirmation && { needs_confirmation: true }),
   });
 }
 
@@ -123,14 +128,25 @@ export async function setApiKeyLimits(
   });
 }
 
-/** Gives a key another name. Throws `key_invalid` if the key does not exist. */
-export async function renameApiKey(
+/**
+ * Gives a key another name, and sets whether its writes are proposals. Throws `key_invalid` if the key does not exist, and
+ * `field_invalid` for a public key.
+ */
+export async function changeApiKey(
   deps: ControlDeps,
   context: WriteContext,
   id: ApiKeyId,
-  name: string,
+  changes: KeyChanges,
 ): Promise<Written<ApiKey>> {
-  return executeOn(streamRef(deps, id), context, { type: 'RenameApiKey', name });
+  return executeOn(streamRef(deps, id), context, { type: 'ChangeApiKey', changes }, ({ type }) => {
+    assertConfirmable(type, changes.needs_confirmation);
+  });
+}
+
+/** Throws `field_invalid` if the writes of a public key were to be confirmed. It has none. */
+function assertConfirmable(type: KeyType, needs_confirmation: boolean | undefined): void {
+  if (needs_confirmation && type === 'public')
+    throw invalid('needs_confirmation', 'false for a public key, which writes nothing');
 }
 
 /** Revokes a key. All processes reject its tokens within 5 s. Throws `key_invalid` if the key does not exist. */
@@ -170,9 +186,13 @@ export async function rotateApiKey(
   const expires_at = times.expires_at === undefined ? null : timestamp(times.expires_at.getTime());
   assertFuture('expires_at', expires_at, now_ms);
 
-  const { account_id, name, type, environment, permissions, limits } = old;
+  const { account_id, name, type, environment, permissions, limits, needs_confirmation } = old;
   const grants = { account_id, name, type, environment, stores: [...old.stores], permissions };
-  const created = await issue(deps, context, { ...grants, expires_at, ...(limits && { limits }) });
+  const created = await issue(deps, context, {
+    ...{ ...grants, expires_at },
+    ...(limits && { limits }),
+    ...(needs_confirmation && { needs_confirmation }),
+  });
   await onCreated?.(created);
   const expired = await executeOn(streamRef(deps, id), context, {
     type: 'ExpireApiKey',

@@ -10,6 +10,10 @@ export function dryRun<Deps extends Pick<StoreDeps, 'events'>>(deps: Deps, envir
   return { ...deps, events: { ...events, [environment]: new DryRunLog(events[environment]) } };
 }
 
+/** Returns the ids of the stores that a dry run with this log would change. */
+export const storesWrittenIn = (log: EventStore): string[] =>
+  log instanceof DryRunLog ? log.storesWritten() : [];
+
 const NO_SNAPSHOTS = { write: async () => {}, delete: async () => {} };
 
 /**
@@ -21,6 +25,11 @@ class DryRunLog implements EventStore {
   private count = 0n;
 
   constructor(private readonly real: EventStore) {}
+
+  storesWritten(): string[] {
+    const events = [...this.appended.values()].flat();
+    return [...new Set(events.map(({ metadata }) => metadata.partition_key))];
+  }
 
   async append(
     stream: StreamName,

@@ -17,10 +17,10 @@ import { scanBodies } from '../../shared/ports/bodies';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import {
   type CreatedApiKey,
+  changeApiKey,
   createApiKey,
   findApiKey,
   readApiKey,
-  renameApiKey,
   revokeApiKey,
   rotateApiKey,
 } from './api-key';
@@ -55,7 +55,7 @@ export function keyRoutes(deps: RouteDeps & KeyDeps): Route[] {
     };
   };
   const create = async (request: ApiRequest): Promise<Answer> => {
-    const { name, type, permissions, expires_at } = parseBody(newKeyBody, request.body);
+    const { permissions, ...fields } = parseBody(newKeyBody, request.body);
     const stores = await storesOfRequest(deps, request);
     const { account_id } = request.principal;
     const keys = await scanBodies(views.control, 'api_keys', { account_id });
@@ -65,10 +65,8 @@ export function keyRoutes(deps: RouteDeps & KeyDeps): Route[] {
     if (keys.filter(isCounted).length >= KEYS_MAX) throw new CatalogError('too_many_keys');
     const input = {
       account_id,
-      name,
-      type,
+      ...fields,
       stores: [...stores],
-      expires_at,
       ...(permissions && { permissions }),
     };
     const created = await createApiKey(deps, writeContextOf(request), input);
@@ -89,8 +87,12 @@ export function keyRoutes(deps: RouteDeps & KeyDeps): Route[] {
   return [
     routeOf(writes.createKey, create),
     change(writes.updateKey, async (request, { id }) => {
-      const { name } = parseBody(keyPatchBody, request.body);
-      return answerTo(request, await renameApiKey(deps, writeContextOf(request), id, name));
+      const changes = parseBody(keyPatchBody, request.body);
+      if (changes.needs_confirmation && id === request.principal.api_key_id)
+        throw new CatalogError('key_of_request', {
+          message: 'A key that manages keys needs no confirmation: change it with another one',
+        });
+      return answerTo(request, await changeApiKey(deps, writeContextOf(request), id, changes));
     }),
     change(writes.rotateKey, async (request, key) => {
       if (keyStatus(key, system.now()) !== 'active') throw new CatalogError('key_not_found');

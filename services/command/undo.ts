@@ -34,7 +34,7 @@ const PAGE_EVENTS = 512;
 /** Events that do not count as a change since the run. */
 const NO_CHANGES = ['PublicationViewed', 'EventSuperseded'];
 /** Streams of the log that hold no resource which a run is undone for. */
-const NOT_UNDONE = ['name', 'views'];
+const NOT_UNDONE = ['name', 'views', 'proposal'];
 /** How much earlier than the time in the name of a run its first event may be, because the clocks of two machines differ. */
 const SKEW_MS = 3_600_000;
 

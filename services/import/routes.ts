@@ -13,6 +13,7 @@ import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/
 import type { Upload } from '../../shared/http/upload';
 import { pageMeta, parseBody, parseQuery } from '../../shared/http/validation';
 import { CatalogError, invalidField } from '../../shared/kernel/errors';
+import type { StoreId } from '../../shared/kernel/ids';
 import type { StoreDeps } from '../command/execute';
 import { ActiveStores, storeForNew } from '../command/request';
 import { requestedStore } from '../query/read';
@@ -23,7 +24,11 @@ import type { ImportJob, ImportJobs, ImportOwner, ImportSettings, UploadedFile }
 export function importRoutes(
   deps: StoreDeps,
   jobs: ImportJobs,
-): { readonly reads: Route[]; readonly writes: Route[] } {
+): {
+  readonly reads: Route[];
+  readonly writes: Route[];
+  readonly storeOfImport: (request: ApiRequest) => Promise<StoreId>;
+} {
   const stores = new ActiveStores(deps);
 
   /** Returns the import of the path. Throws `import_not_found` unless one of the request's stores has it. */
@@ -103,6 +108,7 @@ export function importRoutes(
     discard: (file) => jobs.discard(file as unknown as UploadedFile),
   };
   return {
+    storeOfImport: async (request) => (await find(request)).owner.store_id,
     reads: [
       routeOf(reads.listImports, list),
       routeOf(reads.getImport, get),

@@ -265,6 +265,7 @@ const NOT_FOUND: Readonly<Record<CollectionById, Condition>> = {
   publications: 'publication_not_found',
   media: 'media_not_found',
   webhooks: 'webhook_not_found',
+  proposals: 'proposal_not_found',
 };
 
 /** Returns the view version for a read by id. Waits for the minimum position if the request has one. */

@@ -28,6 +28,7 @@ import {
 } from './lists';
 import { readMediaUses } from './media-uses';
 import type { RecordPageView } from './page-view-counter';
+import { readProposal, readProposals } from './proposals';
 import { activeStores, type EnvironmentReads, type ReadHandler } from './read';
 import { readListing, readMedia, readPublication, readStore } from './resources';
 import { readRelated, readSearch } from './search';
@@ -74,6 +75,8 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.listWebhooks, readWebhooks],
   [reads.getWebhook, readWebhook],
   [reads.listDeliveries, readDeliveries],
+  [reads.listProposals, readProposals],
+  [reads.getProposal, readProposal],
   [reads.listMedia, readMediaList],
   [reads.getMedia, readMedia],
   [reads.listMediaUses, readMediaUses],

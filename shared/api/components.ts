@@ -92,6 +92,13 @@ const namedAnswers = {
     'Response with a publication that was reverted.',
   ),
   BatchAnswer: answer(resources.batchSchema, 'Response to a batch.'),
+  ProposalPage: page(resources.proposalSchema, 'Response with a page of proposals.'),
+  ProposalAnswer: answer(resources.proposalSchema, 'Response with a proposal.'),
+  ProposedAnswer: named(
+    envelopeOf(202, resources.proposalSchema),
+    'Response to a write that waits for confirmation.',
+    examples.answer(examples.waitingProposal, 202),
+  ),
   UndoneRunAnswer: answer(resources.undoneRunSchema, 'Response to the undo of a run.'),
   MovedAnswer: named(
     envelopeOf(301, resources.movedSchema),
@@ -262,6 +269,7 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
     ...examples.publication,
     not_restored: [],
   }),
+  Proposal: named(resources.proposalSchema, 'A write that waits for confirmation.', examples.proposal),
   UndoneRun: named(resources.undoneRunSchema, 'What an undo has done.', examples.undoneRun),
   Batch: named(resources.batchSchema, 'What became of a batch.', {
     ...{ dry_run: false, created: 0, updated: 1, unchanged: 0, deleted: 0, failed: 1 },
@@ -360,6 +368,7 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
   ),
   Revert: named(writes.revertBody, 'Where to return to.'),
   Undo: named(writes.undoBody, 'How to undo a run.'),
+  Rejection: named(writes.rejectionBody, 'Why a proposal is rejected.'),
   NewFeaturedOrder: named(writes.featuredOrderBody, 'The featured publications of a listing.'),
   NewPublication: named(writes.newPublicationBody, 'Fields of a new publication.'),
   PublicationPatch: named(
@@ -426,6 +435,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   WebhooksQuery: reads.webhooksSchema,
   DeliveriesQuery: reads.deliveriesSchema,
   ImportsQuery: reads.importsSchema,
+  ProposalsQuery: reads.proposalsSchema,
   ImportRowsQuery: reads.importRowsSchema,
   WriteQuery: writes.writeQuerySchema,
   BatchQuery: writes.batchQuerySchema,

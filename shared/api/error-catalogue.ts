@@ -44,6 +44,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
   webhook_not_found: row(404, 'WEBHOOK_NOT_FOUND', 'The webhook does not exist'),
   import_not_found: row(404, 'IMPORT_NOT_FOUND', 'The import does not exist; a file is kept for 7 days'),
   run_not_found: row(404, 'RUN_NOT_FOUND', 'The store has no change of this run'),
+  proposal_not_found: row(404, 'PROPOSAL_NOT_FOUND', 'The proposal does not exist'),
   variant_not_found: row(404, 'VARIANT_NOT_FOUND', 'The variant does not exist'),
   key_not_found: row(404, 'KEY_NOT_FOUND', 'The store has no such key, or the key does not work any more'),
   malformed_request: row(400, 'INVALID_REQUEST', 'The request is malformed'),
@@ -77,6 +78,7 @@ export const errorCatalogue: Readonly<Record<Condition, ErrorRow>> = {
     'A key cannot revoke itself; rotate it, and revoke it with the new key',
   ),
   import_refused: row(409, 'CONFLICT', 'The import cannot take this step now'),
+  proposal_refused: row(409, 'CONFLICT', 'The proposal cannot be decided any more'),
   offset_of_other_log: row(
     409,
     'CONFLICT',

@@ -4,12 +4,13 @@ import { LINE_PATTERN } from '../catalog/input-rules';
 import { environmentSchema } from '../catalog/vocabulary';
 import { type ApiLimits, parseConfig } from '../kernel/config';
 import { CatalogError, type Condition } from '../kernel/errors';
-import { type NamedSchema, namedRequests, namedResponses } from './components';
+import { answers, type NamedSchema, namedRequests, namedResponses } from './components';
 import { exampleOfSchema, mapValues, type Schemas, withDocs } from './documentation';
 import { authErrorBody, errorBody, errorCatalogue, REQUIRED } from './error-catalogue';
 import { type RequestHeader, type ResponseHeader, requestHeaders, responseHeaders } from './headers';
 import { operations } from './operations';
 import { type ApiOperation, type Contents, type Operation, type Success, TAGS } from './operations/operation';
+import { proposalRule } from './operations/writes';
 import { isCommaList, shapeOf } from './requests/parameters';
 import * as examples from './responses/examples';
 
@@ -308,10 +309,47 @@ function responsesOf(operation: Operation, schemas: Schemas): JsonObject {
   const responses: JsonObject = {};
   for (const [status, response] of Object.entries(declared))
     responses[status] = declaredResponse(operation, status, response, schemas);
+  if (isWrite(operation) && proposalRule(operation) === 'proposed')
+    responses[202] = proposedResponse(operation, responses[202] as JsonObject | undefined, schemas);
   for (const [status, conditions] of conditionsByStatus(operation))
     responses[status] ??= errorResponse(area, operation, Number(status), conditions);
   return responses;
 }
+
+const isWrite = ({ method, path }: Operation): boolean => method !== 'GET' && path.startsWith('/api/');
+
+/** Returns the response 202 of a write that may need confirmation. `other`: what else is answered with 202. */
+function proposedResponse(operation: Operation, other: JsonObject | undefined, schemas: Schemas): JsonObject {
+  const proposed = declaredResponse(operation, '202', PROPOSED, schemas);
+  if (!other) return proposed;
+  const { description, headers, content } = other as Record<'headers' | 'content', JsonObject> & {
+    readonly description: string;
+  };
+  const started = content['application/json'] as JsonObject;
+  const schema = { oneOf: [started.schema!, referTo(answers.ProposedAnswer)] };
+  const optional = mapValues(headerComponents(), (header) => ({
+    ...(header as JsonObject),
+    required: false,
+  }));
+  const added = Object.entries(optional).filter(([name]) => PROPOSED_HEADERS.some((each) => each === name));
+  return {
+    description: `${description} Or: ${PROPOSED.description}`,
+    headers: { ...Object.fromEntries(added), ...headers },
+    content: { 'application/json': { ...started, schema } },
+  };
+}
+
+const PROPOSED_HEADERS = [
+  'Location',
+  'X-Catalog-Position',
+  'Idempotent-Replayed',
+  'Preference-Applied',
+] as const;
+const PROPOSED: Success = {
+  description: 'The proposal, if the key needs confirmation.',
+  headers: PROPOSED_HEADERS,
+  content: { 'application/json': { schema: answers.ProposedAnswer } },
+};
 
 function contentOf(contents: Contents, schemas: Schemas): JsonObject {
   return mapValues(contents, ({ schema, example }, media_type): JsonObject => {

@@ -15,6 +15,7 @@ interface Schema {
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
   readonly type?: string | readonly string[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -175,7 +176,7 @@ function answerSchema({ responses }: OperationObject): Schema {
   const [answer] = ['200', '201', '202']
     .map((status) => schemaOf(responses[status]?.content))
     .filter(Boolean);
-  return answer!;
+  return answer!.oneOf?.[0] ?? answer!;
 }
 
 /** Returns `Answer<…>` or `Page<…>` for the schema of an answer, undefined if it has another form. */

@@ -13,6 +13,7 @@ import {
   mediaReferenceCollection,
 } from './media/document';
 import { type NameDocument, nameCollection } from './name/document';
+import { type ProposalDocument, proposalCollection } from './proposal/document';
 import { type PublicationDocument, publicationCollection } from './publication/document';
 import { type ReviewDocument, reviewCollection } from './review/document';
 import {
@@ -38,6 +39,7 @@ export interface Documents {
   readonly reviews: ReviewDocument;
   readonly names: NameDocument;
   readonly webhooks: WebhookDocument;
+  readonly proposals: ProposalDocument;
   readonly accounts: AccountDocument;
   readonly api_keys: ApiKeyDocument;
 }
@@ -57,6 +59,7 @@ export const collections = {
   reviews: reviewCollection,
   names: nameCollection,
   webhooks: webhookCollection,
+  proposals: proposalCollection,
   accounts: accountCollection,
   api_keys: apiKeyCollection,
 } as const satisfies Record<CollectionName, CollectionSpec>;

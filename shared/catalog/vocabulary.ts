@@ -74,6 +74,10 @@ export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 export const IMPORT_STEPS = ['preview', 'import', 'undo'] as const;
 export type ImportStep = (typeof IMPORT_STEPS)[number];
 
+/** What became of a write that needs confirmation. */
+export const PROPOSAL_STATUSES = ['waiting', 'confirmed', 'rejected', 'expired'] as const;
+export type ProposalStatus = (typeof PROPOSAL_STATUSES)[number];
+
 /** What became of a row of an import, in its report. `warning`: it was imported with a change. */
 export const ROW_OUTCOMES = ['created', 'updated', 'failed', 'warning', 'kept'] as const;
 export type RowOutcome = (typeof ROW_OUTCOMES)[number];

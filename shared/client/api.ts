@@ -969,6 +969,8 @@ export interface Key {
   status: 'active' | 'expired' | 'revoked';
   /** Whether it is the key of this request. */
   is_own: boolean;
+  /** Whether its writes are proposals, which another key confirms. */
+  needs_confirmation: boolean;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When it was last used, within five minutes. */
@@ -1055,6 +1057,62 @@ export interface Delivery {
   error?: string;
   /** When it is tried again. Absent if it was delivered, or is not tried again. */
   next_attempt_at?: string;
+}
+
+export interface ProposalsQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Return only proposals with this status. */
+  status?: 'waiting' | 'confirmed' | 'rejected' | 'expired' | undefined;
+}
+
+/** A write that waits for confirmation. */
+export interface Proposal {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'proposal';
+  /** `expired`: nobody has decided it in 7 days. `confirmed` without a result: confirm it again. */
+  status: 'waiting' | 'confirmed' | 'rejected' | 'expired';
+  /** The run of the write. */
+  run?: string;
+  /** Id of the key that has proposed the write. */
+  key: string;
+  /** What the write does. */
+  summary: string;
+  /** Its `operationId`. */
+  operation: string;
+  /** Method of the request. */
+  method: string;
+  /** Path of the request, with its query. */
+  path: string;
+  /** Body of the request. Absent in lists. */
+  body?: Record<string, unknown>;
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
+  created_at: string;
+  /** Until when it can be decided. */
+  expires_at: string;
+  /** Id of the key of the person who has confirmed or rejected it. */
+  decided_by?: string;
+  /** When it was confirmed or rejected. */
+  decided_at?: string;
+  /** Why it was rejected. */
+  reason?: string;
+  /** What became of a confirmed write. Absent in lists. */
+  result?: {
+    /** Status of the answer to the write. */
+    status: number;
+    /** `data` of the answer. Absent if it has more than 262,144 bytes. */
+    data?: unknown;
+    /** Why the write was refused. */
+    error?: Record<string, unknown>;
+  };
 }
 
 export interface ImportsQuery {
@@ -1623,7 +1681,7 @@ export interface BatchListing {
 /** What went wrong. */
 export interface ErrorInfo {
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'RUN_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'RUN_NOT_FOUND' | 'PROPOSAL_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
   /** What went wrong, for people. The text may change. */
   message: string;
   /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
@@ -1646,7 +1704,7 @@ export interface Fault {
   /** The rule that the value breaks. */
   constraint: string;
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'RUN_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'RUN_NOT_FOUND' | 'PROPOSAL_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
 }
 
 /** What became of an item of a batch. */
@@ -1896,6 +1954,8 @@ export interface KeyFields {
   permissions?: readonly ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media' | 'write:stores' | 'write:reviews' | 'write:webhooks')[] | undefined;
   /** When it stops to work. Default: never. */
   expires_at?: string | null | undefined;
+  /** Whether the writes of a secret key are proposals, which another key confirms. */
+  needs_confirmation?: boolean | undefined;
 }
 
 /** A new API key. */
@@ -1907,7 +1967,9 @@ export interface NewKey extends Key {
 /** Fields of a key to change. */
 export interface KeyPatch {
   /** Its purpose, or the person who has it. */
-  name: string;
+  name?: string | undefined;
+  /** Whether the writes of a secret key are proposals, which another key confirms. */
+  needs_confirmation?: boolean | undefined;
 }
 
 /** How to undo a run. */
@@ -1941,6 +2003,12 @@ export interface UndoneRun {
   }[];
   /** `false` if the time of the request was over. Send it again: it does the rest. */
   complete: boolean;
+}
+
+/** Why a proposal is rejected. */
+export interface Rejection {
+  /** Why not. */
+  reason?: string | null | undefined;
 }
 
 /** Form with a file to import. */
@@ -2081,6 +2149,8 @@ export interface Operations {
   listWebhooks: { query: WebhooksQuery; answer: Page<Webhook> };
   getWebhook: { query: WebhookQuery; answer: Answer<Webhook> };
   listDeliveries: { query: DeliveriesQuery; answer: Page<Delivery> };
+  listProposals: { query: ProposalsQuery; answer: Page<Proposal> };
+  getProposal: { query: WebhookQuery; answer: Answer<Proposal> };
   listImports: { query: ImportsQuery; answer: Page<Import> };
   getImport: { query: WebhookQuery; answer: Answer<Import> };
   listImportRows: { query: ImportRowsQuery; answer: Page<ImportRow> };
@@ -2118,6 +2188,8 @@ export interface Operations {
   rotateKey: { query: WriteQuery; answer: Answer<NewKey, 201> };
   revokeKey: { query: WriteQuery; answer: Answer<Key> };
   undoRun: { query: WriteQuery; body: Undo; answer: Answer<UndoneRun> };
+  confirmProposal: { query: WriteQuery; answer: Answer<Proposal> };
+  rejectProposal: { query: WriteQuery; body: Rejection; answer: Answer<Proposal> };
   createImport: { query: WriteQuery; body: NewImport; answer: Answer<Import, 202> };
   previewImport: { query: WriteQuery; body: ImportSettings; answer: Answer<Import, 202> };
   startImport: { query: WriteQuery; answer: Answer<Import, 202> };
@@ -2163,6 +2235,8 @@ export const endpoints = {
   listWebhooks: ['GET', '/api/webhooks'],
   getWebhook: ['GET', '/api/webhook/:id'],
   listDeliveries: ['GET', '/api/webhook/:id/deliveries'],
+  listProposals: ['GET', '/api/proposals'],
+  getProposal: ['GET', '/api/proposal/:id'],
   listImports: ['GET', '/api/imports'],
   getImport: ['GET', '/api/import/:id'],
   listImportRows: ['GET', '/api/import/:id/rows'],
@@ -2200,6 +2274,8 @@ export const endpoints = {
   rotateKey: ['POST', '/api/key/:id/rotate'],
   revokeKey: ['DELETE', '/api/key/:id'],
   undoRun: ['POST', '/api/runs/:run/undo'],
+  confirmProposal: ['POST', '/api/proposal/:id/confirm'],
+  rejectProposal: ['POST', '/api/proposal/:id/reject'],
   createImport: ['POST', '/api/imports'],
   previewImport: ['POST', '/api/import/:id/preview'],
   startImport: ['POST', '/api/import/:id/start'],

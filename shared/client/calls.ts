@@ -1,8 +1,12 @@
 import { AnswerInfos } from './answer-info.js';
+import type { Proposal } from './api.js';
+import { CatalogProposedError } from './errors.js';
 import type { AnswerOf, DataOf, EnvelopeId, Expandable, ExpandedList, ListId, ReadId } from './operations.js';
 import type { ClientOptions, ListOptions, ReadOptions, WriteOptions } from './options.js';
 import { listOf } from './pages.js';
 import { Transport } from './transport.js';
+
+const isProposal = (data: object): data is Proposal => 'object' in data && data.object === 'proposal';
 
 export type WriteId = Exclude<EnvelopeId, ReadId | 'issueToken' | 'refreshToken' | 'validateToken'>;
 
@@ -72,6 +76,9 @@ export class Calls {
       ...(respondAsync ? { prefer: 'respond-async' } : {}),
     };
     const response = await this.transport.call(operation, { ...target, query, headers, options });
+    const { status, body } = response;
+    // A start of an import is also answered with 202.
+    if (status === 202 && isProposal(body.data)) throw new CatalogProposedError(body.data);
     return this.infos.recordWrite(response.body.data, response.status, response.headers);
   }
 

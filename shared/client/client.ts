@@ -6,6 +6,7 @@ import { KeyCalls } from './keys.js';
 import { ListingCalls } from './listings.js';
 import { MediaCalls } from './media.js';
 import type { ClientOptions } from './options.js';
+import { ProposalCalls } from './proposals.js';
 import { PublicationCalls } from './publications.js';
 import { ReviewCalls } from './reviews.js';
 import { RunCalls } from './runs.js';
@@ -40,6 +41,8 @@ export class CatalogClient {
   readonly imports: ImportCalls;
   /** Runs: writes that are undone together. */
   readonly runs: RunCalls;
+  /** Proposals: writes that wait for the confirmation of a person. */
+  readonly proposals: ProposalCalls;
   /** Feeds for marketplaces, advertisers and agents. */
   readonly feeds: FeedCalls;
   /** Tokens, for requests that your code sends without this client. */
@@ -57,6 +60,7 @@ export class CatalogClient {
     this.keys = new KeyCalls(this.calls);
     this.imports = new ImportCalls(this.calls);
     this.runs = new RunCalls(this.calls);
+    this.proposals = new ProposalCalls(this.calls);
     this.feeds = new FeedCalls(this.calls);
     this.tokens = new TokenCalls(this.calls);
   }

@@ -1,4 +1,4 @@
-import type { ErrorBody } from './api.js';
+import type { ErrorBody, Proposal } from './api.js';
 
 /** All values of `error.code`. */
 export type ErrorCode = ErrorBody['error']['code'];
@@ -49,6 +49,24 @@ export class CatalogConnectionError extends Error {
   /** As in `CatalogApiError`. */
   static override [Symbol.hasInstance](value: unknown): boolean {
     return value instanceof Error && value.name === 'CatalogConnectionError';
+  }
+}
+
+/**
+ * The client's key needs confirmation, so the service has stored the write as a proposal. A person confirms or rejects it, and
+ * `client.proposals.get(proposal.id)` then has the result.
+ */
+export class CatalogProposedError extends Error {
+  override readonly name = 'CatalogProposedError';
+  /** As in `CatalogApiError`. */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    return value instanceof Error && value.name === 'CatalogProposedError';
+  }
+  readonly proposal: Proposal;
+
+  constructor(proposal: Proposal) {
+    super(`The write waits for confirmation: ${proposal.summary}`);
+    this.proposal = proposal;
   }
 }
 

@@ -5,6 +5,7 @@ export type { Clock } from './clock.js';
 export {
   CatalogApiError,
   CatalogConnectionError,
+  CatalogProposedError,
   type ErrorCode,
   type ErrorDetails,
 } from './errors.js';

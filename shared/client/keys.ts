@@ -26,7 +26,7 @@ export class KeyCalls {
   }
 
   /**
-   * Changes the name.
+   * Changes the name, or whether the writes of the key need confirmation.
    *
    * @example
    * await client.keys.update(id, { name: 'Ana' });

@@ -151,12 +151,16 @@ export class Authenticator {
   }
 
   /** Returns the same object as long as the key's limits have not been read again. */
-  private principalOf(claims: TokenClaims, { limits }: ApiKey): Principal {
+  private principalOf(claims: TokenClaims, { limits, needs_confirmation }: ApiKey): Principal {
     const known = this.principals.get(claims);
-    if (known && known.limits === limits) return known;
+    if (known && known.limits === limits && known.needs_confirmation === needs_confirmation) return known;
     const { api_key_id, account_id, key_type, env, stores, permissions } = claims;
     const granted = { api_key_id, account_id, key_type, environment: env, stores, permissions };
-    const principal = limits === undefined ? granted : { ...granted, limits };
+    const principal = {
+      ...granted,
+      ...(limits !== undefined && { limits }),
+      ...(needs_confirmation && { needs_confirmation }),
+    };
     this.principals.set(claims, principal);
     return principal;
   }

@@ -41,6 +41,7 @@ export const STORED_ERRORS: ReadonlySet<Condition> = new Set([
   'key_not_found',
   'import_not_found',
   'run_not_found',
+  'proposal_not_found',
   'precondition_failed',
 ]);
 

@@ -27,6 +27,8 @@ export interface Principal {
   readonly permissions: readonly Permission[];
   /** The key's own rate limits. Absent: the limits of its type. */
   readonly limits?: KeyLimits;
+  /** Whether its writes are proposals. */
+  readonly needs_confirmation?: true;
 }
 
 /** A request that the server has received. In Node's type, `method` and `url` may be missing, as in a response. */

@@ -114,7 +114,7 @@ export interface Reply {
 
 /** A document at a position. No other content of the document ever has the same position. */
 export interface DocumentVersion {
-  readonly collection: 'listings' | 'publications' | 'media' | 'webhooks';
+  readonly collection: 'listings' | 'publications' | 'media' | 'webhooks' | 'proposals';
   readonly id: string;
   readonly position: Position;
   readonly store_id: StoreId;

@@ -261,6 +261,17 @@ const USES: Readonly<Record<string, string>> = {
   'runs.undo': `
     const { reverted, kept, complete }: UndoneRun = await client.runs.undo('sale', { dry_run: true }, { run: 'x' });
     console.log(reverted, kept[0]?.reason, complete);`,
+  'proposals.list': `
+    for await (const { id, summary } of client.proposals.list({ status: 'waiting' })) console.log(id, summary);`,
+  'proposals.get': `
+    const { body, result }: Proposal = await client.proposals.get('id');
+    console.log(body?.title, result?.status);`,
+  'proposals.confirm': `
+    const { result }: Proposal = await client.proposals.confirm('id');
+    console.log(result?.error?.message);`,
+  'proposals.reject': `
+    const { reason }: Proposal = await client.proposals.reject('id', { reason: 'No' });
+    console.log(reason);`,
   'imports.create': `
     const fields: ImportFields = { format: 'shopify', overwrite: true, columns: { Precio: 'Variant Price', Nota: null } };
     const created: Import = await client.imports.create(new Blob(['x']), fields, { idempotencyKey: 'key' });
@@ -310,7 +321,7 @@ const USES: Readonly<Record<string, string>> = {
 const TYPES = `AnswerInfo, AnswerOf, Batch, Change, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
   DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FeedIssue, FetchOptions, Import, ImportFields, ImportRow, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaUse, MediaVariant,
   NewKey, NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
-  QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UndoneRun, UploadFields, Variant, VariantPatch, Webhook`;
+  Proposal, QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UndoneRun, UploadFields, Variant, VariantPatch, Webhook`;
 
 const PROGRAM = `
 import type { ${TYPES} } from 'catalog-client';
@@ -356,8 +367,20 @@ function methodsOf(object: object): string[] {
 
 test('the program uses every method of the client', () => {
   const client = new CatalogClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'pk_test_x' });
-  const { store, listings, publications, media, reviews, webhooks, imports, runs, feeds, keys, tokens } =
-    client;
+  const {
+    store,
+    listings,
+    publications,
+    media,
+    reviews,
+    webhooks,
+    imports,
+    runs,
+    proposals,
+    feeds,
+    keys,
+    tokens,
+  } = client;
   const resources = {
     store,
     listings,
@@ -367,6 +390,7 @@ test('the program uses every method of the client', () => {
     webhooks,
     imports,
     runs,
+    proposals,
     feeds,
     keys,
     tokens,

@@ -1,6 +1,7 @@
 import { docsRoutes } from '../../services/docs/routes';
 import { openApiDocument } from '../../shared/api/openapi';
 import { ids } from '../../shared/api/responses/examples';
+import type { CatalogProposedError } from '../../shared/client';
 import { type Harness, type Reply, type Shop, startHarness } from '../support/harness';
 import { flatPicture } from '../support/pictures';
 import { waitFor } from '../support/wait-for';
@@ -90,6 +91,7 @@ const RUN = 'moderation';
 describe('a request made from the OpenAPI document', () => {
   let variant_id: string;
   let import_id: string;
+  let proposal_ids: string[];
   let strangers: Shop[];
   beforeAll(async () => {
     strangers = [await harness.newShop(), await harness.newShop('test')];
@@ -103,9 +105,20 @@ describe('a request made from the OpenAPI document', () => {
     const { id } = await publications.create(cup);
     variant_id = (await publications.variants(id).page()).data[0]!.id;
     await publications.create({ title: 'Pot', price_currency: 'USD', price_amount: 900 }, { run: RUN });
+    proposal_ids = await proposed();
     import_id = (await harness.client(shop.secret).imports.create(importedFile())).id;
     await importsEnded();
   });
+
+  /** Proposes two writes with a key that needs confirmation. */
+  const proposed = async (): Promise<string[]> => {
+    const key = { name: 'Assistant', type: 'secret', needs_confirmation: true } as const;
+    const { id, secret = '' } = await harness.client(shop.secret).keys.create(key);
+    const robot = harness.client({ id, key: secret, token: '' });
+    const propose = (name: string) =>
+      robot.listings.create({ name }).catch((error: CatalogProposedError) => error.proposal.id);
+    return (await Promise.all([propose('Pots'), propose('Pans')])) as string[];
+  };
 
   const importedFile = (): File => new File(['Handle,Title,Precio\ntea,Tea,5\n'], 'tea.csv');
   /** Waits until no import of the shop runs, because one step runs at a time. */
@@ -164,6 +177,7 @@ describe('a request made from the OpenAPI document', () => {
     if (path.includes('/variant/')) return variant_id;
     if (path.includes('/import/')) return import_id;
     if (path.includes('/key/')) return key_id;
+    if (path.includes('/proposal/')) return proposal_ids[path.endsWith('/confirm') ? 0 : 1]!;
     return path.includes('/listing/') ? shop.listings.Shirts : shop.publications['Plain shirt']!;
   };
 

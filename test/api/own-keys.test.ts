@@ -26,6 +26,7 @@ test('a merchant creates a key, which works; lists it, gives it another name, an
         type: 'public',
         status: 'active',
         is_own: false,
+        needs_confirmation: false,
       },
       ...{ permissions: ['read:publications'], stores: [shop.store_id], created_at: expect.any(String) },
       ...{ secret: expect.stringMatching(/^pk_live_/), last_four: body.data.secret.slice(-4) },

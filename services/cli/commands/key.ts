@@ -46,6 +46,7 @@ interface CreateOptions {
   readonly permission?: string[];
   readonly expires?: string;
   readonly limit?: KeyLimits;
+  readonly needsConfirmation?: true;
 }
 
 export function keyCommands(program: Command): void {
@@ -77,6 +78,7 @@ export function keyCommands(program: Command): void {
       `Rate limits of this key: ${LIMITS_FORM}; default: those of the type`,
       limitsArgument('--limit'),
     )
+    .option('--needs-confirmation', 'Make its writes proposals, which another key confirms')
     .action(
       withRuntime<CreateOptions>(async (invocation, options) => {
         const { runtime, context } = invocation;
@@ -88,6 +90,7 @@ export function keyCommands(program: Command): void {
           ...(options.permission ? { permissions: options.permission as Permission[] } : {}),
           ...(options.expires ? { expires_at: options.expires } : {}),
           ...(options.limit ? { limits: options.limit } : {}),
+          ...(options.needsConfirmation ? { needs_confirmation: true } : {}),
         });
         await printKey(invocation, created);
         await waitForWrites(runtime, 'control');

@@ -15,6 +15,7 @@ export const TAGS = {
   Media: 'Pictures of stores, listings and publications.',
   Keys: 'The API keys of a store.',
   Runs: 'The changes of an assistant or a program, which can be undone together.',
+  Proposals: 'Writes that wait for the confirmation of a person.',
   Imports: 'Files of products, listings, reviews or prices that a merchant brings into a store.',
   Webhooks: 'Changes of a store, sent to an address of the merchant.',
   Service: 'Health checks, metrics and documentation. They need no token.',

@@ -6,7 +6,7 @@ import { mapValues } from '../documentation';
 import type { ResponseHeader } from '../headers';
 import * as requests from '../requests/writes';
 import * as examples from '../responses/examples';
-import type { ApiOperation, Success, Unnamed } from './operation';
+import type { ApiOperation, Operation, Success, Unnamed } from './operation';
 import {
   AUTHENTICATION_CONDITIONS,
   BODY_CONDITIONS,
@@ -163,6 +163,20 @@ function startImport(
     conditions: [...COMMON_CONDITIONS, ...refusals],
   };
 }
+/** A decision about a proposal. */
+const decide = (
+  options: Pick<ApiOperation, 'path' | 'summary'> & { readonly description: string },
+): Unnamed<ApiOperation> => ({
+  ...act({
+    ...options,
+    tag: 'Proposals',
+    permission: 'read:publications',
+    description: `${options.description} Requires a secret key that could make the write itself, and needs no confirmation.`,
+    answer: answers.ProposalAnswer,
+    not_found: 'proposal_not_found',
+    refusals: [...FIELD_CONDITIONS, 'proposal_refused'],
+  }),
+});
 const REFUSED_STEP = ['import_not_found', 'import_refused'] as const;
 
 const listing = { tag: 'Listings', permission: 'write:listings' } as const;
@@ -482,12 +496,13 @@ export const writes = withIds({
     update({
       ...key,
       path: '/api/key/:id',
-      summary: 'Rename an API key',
+      summary: 'Change an API key',
       description: MANAGER_DOC,
       schema: requests.keyPatchBody,
       sample: { name: 'Shop window' },
       answer: answers.KeyAnswer,
       not_found: 'key_not_found',
+      refusals: ['key_of_request'],
     }),
     { 200: { description: 'The key.', content: json(answers.KeyAnswer) } },
   ),
@@ -534,6 +549,20 @@ export const writes = withIds({
       },
     },
     conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS, 'run_not_found'],
+  },
+  confirmProposal: decide({
+    path: '/api/proposal/:id/confirm',
+    summary: 'Confirm a proposal',
+    description:
+      'Carries the write out, in the name of the key that has proposed it, and answers with the proposal and its result. Changes nothing if that was done already.',
+  }),
+  rejectProposal: {
+    ...decide({
+      path: '/api/proposal/:id/reject',
+      summary: 'Reject a proposal',
+      description: 'Changes nothing if it is rejected already.',
+    }),
+    body: { required: false, content: json(requests.rejectionBody) },
   },
   createImport: startImport({
     path: '/api/imports',
@@ -642,3 +671,14 @@ export const writes = withIds({
     body: { required: true, content: json(requests.replayBody) },
   },
 });
+
+/**
+ * What becomes of a write with a key that needs confirmation. `done`: it changes no catalog. `refused`: the key could free
+ * itself of the confirmation, or the write has a file, which is not stored with a proposal.
+ */
+export function proposalRule({ id, tag }: Operation): 'proposed' | 'done' | 'refused' {
+  if (id === writes.createImport.id || id === writes.previewImport.id) return 'done';
+  if (tag === 'Keys' || tag === 'Webhooks' || tag === 'Proposals' || id === writes.uploadMedia.id)
+    return 'refused';
+  return 'proposed';
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CHANGE_TYPES, CHANGED_RESOURCES, HISTORY_CURSOR, OFFSET } from '../../catalog/changes';
-import { ROW_OUTCOMES, reviewStatusSchema } from '../../catalog/vocabulary';
+import { PROPOSAL_STATUSES, ROW_OUTCOMES, reviewStatusSchema } from '../../catalog/vocabulary';
 import { FEED_CURSOR, IMPORT_ROWS_LIMIT_MAX } from '../responses/envelopes';
 import * as examples from '../responses/examples';
 import {
@@ -415,6 +415,11 @@ export const webhooksSchema = webhookSchema.extend(paginationSchema.shape);
 
 /** Parameters of `GET /api/webhook/:id/deliveries`. */
 export const deliveriesSchema = webhooksSchema.omit({ cursor: true });
+
+/** Parameters of `GET /api/proposals`. */
+export const proposalsSchema = webhooksSchema.extend({
+  status: z.enum(PROPOSAL_STATUSES).optional().describe('Return only proposals with this status.'),
+});
 
 /** Parameters of `GET /api/keys`. */
 export const keysSchema = deliveriesSchema.extend({});

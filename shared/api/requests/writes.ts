@@ -117,6 +117,11 @@ export const undoBody = z.strictObject({
   }),
 });
 
+/** `POST /api/proposal/:id/reject`. */
+export const rejectionBody = z.strictObject({
+  reason: textField(1_000).nullish().meta({ description: 'Why not.', example: 'Not before the weekend' }),
+});
+
 /** Maximum number of items of a batch. */
 const BATCH_MAX = 500;
 const BATCH_LISTINGS_MAX = 100;
@@ -324,6 +329,11 @@ const name = lineField(120).meta({
   example: 'Shop window',
 });
 
+const needs_confirmation = z.boolean().meta({
+  description: 'Whether the writes of a secret key are proposals, which another key confirms.',
+  example: false,
+});
+
 /** `POST /api/key`. */
 export const newKeyBody = z.strictObject({
   name,
@@ -338,10 +348,14 @@ export const newKeyBody = z.strictObject({
   expires_at: timeField
     .nullish()
     .meta({ description: 'When it stops to work. Default: never.', example: '2027-01-31T12:00:00.000Z' }),
+  needs_confirmation: needs_confirmation.default(false),
 });
 
 /** `PATCH /api/key/:id`. */
-export const keyPatchBody = z.strictObject({ name });
+export const keyPatchBody = z.strictObject({
+  name: name.optional(),
+  needs_confirmation: needs_confirmation.optional(),
+});
 
 const alt = lineField(ALT_MAX)
   .optional()

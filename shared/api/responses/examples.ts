@@ -37,6 +37,7 @@ export const ids = {
   payment_method: '0195d4a2-8a06-7c1e-9f31-5b0c7a6e1d07',
   review: '0195d4a2-8a07-7c1e-9f31-5b0c7a6e1d08',
   webhook: '0195d4a2-8a08-7c1e-9f31-5b0c7a6e1d09',
+  proposal: '0195d4a2-8a09-7c1e-9f31-5b0c7a6e1d0a',
   import: '2f6b1c0e-4f0a-4b7e-9f31-5b0c7a6e1d10',
 };
 
@@ -245,6 +246,7 @@ export const key: Key = {
   stores: [ids.store],
   status: 'active',
   is_own: false,
+  needs_confirmation: false,
   created_at: times.created_at,
 };
 
@@ -345,6 +347,31 @@ const undoReport = {
   kept: [{ kind: 'publication', id: ids.publication, title: 'Mate', reason: 'changed since' }],
 };
 export const undoneRun = { run: 'assistant-2026-02-01', dry_run: false, ...undoReport, complete: true };
+
+export const waitingProposal = {
+  id: ids.proposal,
+  object: 'proposal',
+  status: 'waiting',
+  run: 'assistant-2026-02-01',
+  key: ids.key,
+  summary: 'Update a publication: Chanchamayo coffee',
+  operation: 'updatePublication',
+  method: 'PATCH',
+  path: `/api/publication/${ids.publication}`,
+  created_at: times.created_at,
+  expires_at: '2026-02-07T12:00:00.000Z',
+  body: { price_amount: 990 },
+};
+export const proposal = {
+  ...waitingProposal,
+  status: 'confirmed',
+  decided_by: ids.key,
+  decided_at: times.updated_at,
+  result: {
+    status: 404,
+    error: { code: 'PUBLICATION_NOT_FOUND', message: 'The publication does not exist' },
+  },
+};
 
 export const change = {
   id: '00000000000000001042-7b0c4a2e',

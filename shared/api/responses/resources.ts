@@ -18,6 +18,7 @@ import {
   keyTypeSchema,
   listSortModeSchema,
   mediaStatusSchema,
+  PROPOSAL_STATUSES,
   paymentMethodTypeSchema,
   permissionSchema,
   ROW_OUTCOMES,
@@ -504,6 +505,7 @@ export const keySchema = z.strictObject({
     .describe('The stores that it gives access to. The first is the default of its requests.'),
   status: z.enum(['active', 'expired', 'revoked']).describe('Whether it works.'),
   is_own: z.boolean().describe('Whether it is the key of this request.'),
+  needs_confirmation: z.boolean().describe('Whether its writes are proposals, which another key confirms.'),
   created_at,
   last_used_at: timestamp.optional().meta({
     description: 'When it was last used, within five minutes.',
@@ -513,6 +515,52 @@ export const keySchema = z.strictObject({
     description: 'When it stops to work. Absent if it does not expire.',
     example: '2027-01-31T12:00:00.000Z',
   }),
+});
+
+/** A proposal (docs/interface/runs.md#proposals). */
+export const proposalSchema = z.strictObject({
+  id,
+  object: typeOf('proposal'),
+  status: z
+    .enum(PROPOSAL_STATUSES)
+    .describe('`expired`: nobody has decided it in 7 days. `confirmed` without a result: confirm it again.'),
+  run: z.string().optional().meta({ description: 'The run of the write.', example: 'assistant-2026-02-01' }),
+  key: id.describe('Id of the key that has proposed the write.'),
+  summary: z
+    .string()
+    .meta({ description: 'What the write does.', example: 'Update a publication: Chanchamayo coffee' }),
+  operation: z.string().meta({ description: 'Its `operationId`.', example: 'updatePublication' }),
+  method: z.string().meta({ description: 'Method of the request.', example: 'PATCH' }),
+  path: z.string().meta({
+    description: 'Path of the request, with its query.',
+    example: '/api/publication/0195d4a2-8a02-7c1e-9f31-5b0c7a6e1d03',
+  }),
+  body: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .meta({ description: 'Body of the request. Absent in lists.', example: { price_amount: 990 } }),
+  created_at,
+  expires_at: timestamp.describe('Until when it can be decided.'),
+  decided_by: id.optional().describe('Id of the key of the person who has confirmed or rejected it.'),
+  decided_at: timestamp.optional().describe('When it was confirmed or rejected.'),
+  reason: z
+    .string()
+    .optional()
+    .meta({ description: 'Why it was rejected.', example: 'Not before the weekend' }),
+  result: z
+    .strictObject({
+      status: z.int().describe('Status of the answer to the write.'),
+      data: z.unknown().optional().meta({
+        description: '`data` of the answer. Absent if it has more than 262,144 bytes.',
+        example: {},
+      }),
+      error: z
+        .record(z.string(), z.unknown())
+        .optional()
+        .meta({ description: 'Why the write was refused.', example: { code: 'CONFLICT' } }),
+    })
+    .optional()
+    .describe('What became of a confirmed write. Absent in lists.'),
 });
 
 /** The answer that has the key itself. */

@@ -27,16 +27,19 @@ export const apiKeyEvents = [
       /** SHA-256 of the full key, in hex. The key itself is not stored (docs/interface/access.md#api-keys). */
       key_hash: z.string(),
       expires_at: z.string().nullable(),
-      // `last_four` and `limits` are absent, not null, in the events and documents of older keys. Their documents are
+      // `last_four`, `limits` and `needs_confirmation` are absent, not null, in the events and documents of older keys. Their documents are
       // therefore still valid, and no rebuild is needed.
       /** The last characters of the key, by which people recognise it (docs/interface/access.md#api-keys). */
       last_four: z.string().exactOptional(),
       /** Absent: the limits of the key's type. */
       limits: keyLimitsSchema.exactOptional(),
+      /** Absent: the writes of the key are carried out. Present: they are proposals. */
+      needs_confirmation: z.literal(true).exactOptional(),
     }),
   ),
   /** Null: the limits of the key's type. */
   defineEvent('ApiKeyLimitsSet', z.object({ limits: keyLimitsSchema.nullable() })),
+  defineEvent('ApiKeyConfirmationSet', z.object({ needs_confirmation: z.boolean() })),
   /** Set by a rotation: the old key works until this time. */
   defineEvent('ApiKeyExpirySet', z.object({ expires_at: z.string() })),
   defineEvent('ApiKeyRenamed', z.object({ name: z.string() })),
@@ -69,9 +72,9 @@ export function keyStatus(
 }
 
 /** Whether a key may manage keys: it has every right that the keys which it makes could have. */
-export function managesKeys({ permissions, limits, expires_at }: ApiKey): boolean {
+export function managesKeys({ permissions, limits, expires_at, needs_confirmation }: ApiKey): boolean {
   const may_all = permissionsOf('secret').every((each) => permissions.includes(each));
-  return may_all && limits === undefined && expires_at === null;
+  return may_all && limits === undefined && expires_at === null && !needs_confirmation;
 }
 
 /** Whether a key belongs to the account, and all its stores are among these. */
@@ -97,6 +100,7 @@ export function keyResource(key: ApiKey, now_ms: number, own_id: string): JsonOb
     stores: [...stores],
     status: keyStatus(key, now_ms),
     is_own: id === own_id,
+    needs_confirmation: key.needs_confirmation === true,
     created_at,
     last_used_at,
     expires_at,
@@ -129,6 +133,10 @@ function evolve(state: State<ApiKey>, event: ApiKeyEvent, id: ApiKeyId, occurred
       return present({ ...key, last_used_at: occurred_at });
     case 'ApiKeyLimitsSet':
       return present(withLimits(key, event.data.limits));
+    case 'ApiKeyConfirmationSet': {
+      const { needs_confirmation: _, ...others } = key;
+      return present(event.data.needs_confirmation ? { ...others, needs_confirmation: true } : others);
+    }
     default:
       return assertNever(event, 'API key event');
   }
@@ -141,11 +149,17 @@ function withLimits({ limits: _, ...key }: ApiKey, limits: KeyLimits | null): Ap
 /** Shortest time between two recorded uses of a key. Precise enough to find unused keys, at a negligible load. */
 export const USE_INTERVAL_MS = 5 * 60_000;
 
+/** What `PATCH /api/key/:id` changes. */
+export interface KeyChanges {
+  readonly name?: string | undefined;
+  readonly needs_confirmation?: boolean | undefined;
+}
+
 export type ApiKeyCommand =
   | { readonly type: 'CreateApiKey'; readonly fields: ApiKeyFields }
   /** Sets an earlier expiry. Never postpones it. */
   | { readonly type: 'ExpireApiKey'; readonly expires_at: string }
-  | { readonly type: 'RenameApiKey'; readonly name: string }
+  | { readonly type: 'ChangeApiKey'; readonly changes: KeyChanges }
   | { readonly type: 'RevokeApiKey' }
   /** Null: the limits of the key's type. */
   | { readonly type: 'SetApiKeyLimits'; readonly limits: KeyLimits | null }
@@ -161,9 +175,14 @@ function decide(state: State<ApiKey>, command: ApiKeyCommand): Decision<ApiKeyEv
       const expires_earlier = key.expires_at !== null && key.expires_at <= expires_at;
       return expires_earlier ? accept() : accept({ type: 'ApiKeyExpirySet', data: { expires_at } });
     }
-    case 'RenameApiKey': {
-      const { name } = command;
-      return name === key.name ? accept() : accept({ type: 'ApiKeyRenamed', data: { name } });
+    case 'ChangeApiKey': {
+      const { needs_confirmation: before = false } = key;
+      const { name = key.name, needs_confirmation = before } = command.changes;
+      const events: ApiKeyEvent[] = [];
+      if (name !== key.name) events.push({ type: 'ApiKeyRenamed', data: { name } });
+      if (needs_confirmation !== before)
+        events.push({ type: 'ApiKeyConfirmationSet', data: { needs_confirmation } });
+      return accept(...events);
     }
     case 'RevokeApiKey':
       return key.revoked_at === null ? accept({ type: 'ApiKeyRevoked', data: {} }) : accept();

@@ -3,6 +3,7 @@ import { apiKeyEvents } from '../api-key/api-key';
 import { listingEvents } from '../listing/listing';
 import { mediaEvents } from '../media/media';
 import { nameEvents } from '../name/name';
+import { proposalEvents } from '../proposal/proposal';
 import { pageViewEvents } from '../publication/page-views';
 import { publicationEvents } from '../publication/publication';
 import { reviewEvents } from '../review/review';
@@ -24,6 +25,7 @@ const eventDefinitions = {
   review: reviewEvents,
   name: nameEvents,
   webhook: webhookEvents,
+  proposal: proposalEvents,
 } as const satisfies Record<Category, readonly EventDefinition[]>;
 
 export type DomainEvent = EventOf<(typeof eventDefinitions)[Category]> | CorrectionEvent;

@@ -21,6 +21,7 @@ export type Category =
   | 'media'
   | 'name'
   | 'webhook'
+  | 'proposal'
   | 'views';
 
 export function streamName(realm: Realm, category: Category, id: string): StreamName {

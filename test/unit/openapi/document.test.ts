@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
+import { withProposals } from '../../../services/command/proposals';
 import { commandRoutes } from '../../../services/command/routes';
 import { feedIssuesRoute } from '../../../services/feeds/routes';
 import { importRoutes } from '../../../services/import/routes';
@@ -84,8 +85,8 @@ describe('the OpenAPI document', () => {
     // Routes use their dependencies only when a request arrives.
     const deps = { views: {}, events: {}, system: {}, log: {} } as never;
     const imports = importRoutes(deps, {} as never);
-    const of_services = [...queryRoutes(deps), feedIssuesRoute(deps), ...commandRoutes(deps)];
-    const routes = [...of_services, ...imports.reads, ...imports.writes];
+    const writes = withProposals(deps, [...commandRoutes(deps), ...imports.writes], imports.storeOfImport);
+    const routes = [...queryRoutes(deps), feedIssuesRoute(deps), ...imports.reads, ...writes];
     const named = (list: readonly { method: string; path: string }[]): string[] =>
       list.map(({ method, path }) => `${method} ${path}`).sort();
     const api = operations.filter(({ path }) => path.startsWith('/api/'));
