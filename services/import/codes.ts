@@ -10,7 +10,7 @@ import { shortenText } from '../../shared/kernel/text';
 const LOST = /^(\d([.,]\d+)?E\+\d+|#(N\/A|NAME\?|REF!|VALUE!|DIV\/0!|NUM!|NULL!|#+))$/i;
 const DECIMAL = /^(\d+)[.,]0+$/;
 const DATE =
-  /^(\d{1,2}-(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-\d{2})$/i;
+  /^(\d{4}-\d\d-\d\d|\d{1,2}-(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)|(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)-\d{2})$/i;
 /** Digits of a UPC or an EAN without its leading zeros. */
 const WITHOUT_ZEROS = /^(\d{7}|\d{9}|\d{11})$/;
 /** Separates several barcodes of a variant. */

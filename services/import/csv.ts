@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream';
 import { parse } from 'csv-parse';
 import { endLongTurn } from '../../shared/kernel/async';
-import { assertHeader, type BrokenRow, type FileRecord } from './columns';
+import type { BrokenRow, FileRecord } from './columns';
 import { ImportFileError, ROW_LENGTH_MAX, readText } from './text-file';
 
 /** The header and the line before it are at the beginning of the file. */
@@ -78,7 +78,6 @@ export async function* readCsv(path: string): AsyncGenerator<FileRecord | Broken
       info: { lines: number };
       raw: string;
     }>) {
-      if (!has_header) assertHeader(record, path);
       // A row may have 4 MB: it is parsed, searched for quotes and used in a turn each.
       await endLongTurn();
       // `lines` is the record's last line. Subtracting the newlines within its values gives the first line.

@@ -1,10 +1,10 @@
 import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
-import type { ImportFormat } from '../../shared/catalog/vocabulary';
+import type { FileType, ImportFormat } from '../../shared/catalog/vocabulary';
 import { shortenText } from '../../shared/kernel/text';
 import { type ColumnMapping, type Columns, cleanCell, columnIndexes, columnName, mapHeader } from './columns';
 import { GOOGLE_COLUMNS } from './google-feed';
 import { PRICE_COLUMNS } from './prices';
-import { encodingOf, readRecords, separatorIn } from './records';
+import { fileTypeOf, readRecords, separatorIn } from './records';
 import { ImportFileError } from './text-file';
 import { WOOCOMMERCE_COLUMNS } from './woocommerce';
 
@@ -34,8 +34,9 @@ export function assertKnownColumns(format: ImportFormat, mapping: ColumnMapping)
  * is a price list. Throws `ImportFileError` if the file cannot be read.
  */
 export async function formatOf(path: string, mapping?: ColumnMapping): Promise<ImportFormat> {
-  const encoding = await encodingOf(path);
-  if (encoding !== 'csv') return encoding === 'json' ? 'jsonl' : 'google';
+  const type = await fileTypeOf(path);
+  if (type === 'json') return 'jsonl';
+  if (type === 'xml') return 'google';
   for await (const read of readRecords(path, mapping)) {
     if ('broken' in read) break;
     const { handle, title, sku, barcode } = SHOPIFY_COLUMNS;
@@ -79,6 +80,7 @@ interface DetectedColumn {
 /** How a file is read. */
 export interface DetectedFile {
   readonly format: ImportFormat;
+  readonly type: FileType;
   /** Missing for files that are no CSV. */
   readonly separator?: string;
   readonly encoding: 'utf-8';
@@ -91,7 +93,8 @@ export async function detectFile(
   format: ImportFormat,
   mapping: ColumnMapping = {},
 ): Promise<DetectedFile> {
-  if (format === 'jsonl') return { format, encoding: 'utf-8', columns: [] };
+  const type = await fileTypeOf(path);
+  if (format === 'jsonl') return { format, type, encoding: 'utf-8', columns: [] };
   const [header = [], ...rows] = await firstRecords(path);
   const columns = FORMAT_COLUMNS[format];
   const names = new Map<number, string>();
@@ -106,6 +109,7 @@ export async function detectFile(
   const separator = await separatorIn(path);
   return {
     format,
+    type,
     ...(separator !== undefined && { separator }),
     encoding: 'utf-8',
     columns: header.map((_, index) => columnAt(index)),

@@ -1,6 +1,6 @@
-import sax from 'sax';
 import type { BrokenRow, FileRecord } from './columns';
 import { ImportFileError, ROW_LENGTH_MAX, readText } from './text-file';
+import { type XmlParser, xmlParser } from './xml';
 
 const NAMES = [
   'id',
@@ -47,9 +47,6 @@ const PLAIN_NAMES: Readonly<Record<string, string>> = {
 };
 /** An attribute that an item may have several times. */
 const LISTED = 'additional_image_link';
-/** An item of a feed has four levels of elements around a text. */
-const DEPTH_MAX = 32;
-
 /** An item that is being read: its values by name. */
 interface OpenItem {
   readonly line: number;
@@ -62,8 +59,7 @@ interface OpenItem {
 /**
  * Reads the items of an XML feed, RSS or Atom, as records. The first record is the header. It is the same array for the whole
  * file, and gets the names of further elements when they occur. A part of the file that is no XML ends the reading, with a
- * `BrokenRow`. Declared entities are not read, so that a small file cannot become a large one. Throws `ImportFileError` if
- * the file has no items.
+ * `BrokenRow`. Throws `ImportFileError` if the file has no items.
  */
 export async function* readFeed(path: string): AsyncGenerator<FileRecord | BrokenRow> {
   const header: string[] = [...NAMES];
@@ -76,7 +72,7 @@ export async function* readFeed(path: string): AsyncGenerator<FileRecord | Broke
       if (text === null) parser.close();
       else parser.write(text);
     } catch (error) {
-      [fault = ''] = (error as Error).message.split('\n');
+      fault = (error as Error).message;
     }
   };
   yield { record: header, line: 1 };
@@ -86,7 +82,7 @@ export async function* readFeed(path: string): AsyncGenerator<FileRecord | Broke
     yield* items.splice(0);
     if (fault !== undefined) break;
   }
-  const line = parser.line + 1;
+  const { line } = parser;
   if (fault === undefined) parse(null);
   if (fault !== undefined) {
     const broken = `${fault}; nothing was read from this line on`;
@@ -96,48 +92,35 @@ export async function* readFeed(path: string): AsyncGenerator<FileRecord | Broke
     throw new ImportFileError(`The file ${path} is no feed: it has no <item> (RSS) and no <entry> (Atom).`);
 }
 
-/** Returns a parser that calls `add` with each item. Its methods throw for an invalid file. */
-function feedParser(header: string[], add: (item: FileRecord) => void): sax.SAXParser {
-  const parser = sax.parser(true, { trim: true });
-  const names: string[] = [];
+/** Returns a parser that calls `add` with each item. */
+function feedParser(header: string[], add: (item: FileRecord) => void): XmlParser {
   let item: OpenItem | undefined;
   let text = '';
   let length = 0;
-  parser.onerror = (error) => {
-    throw error;
-  };
-  parser.ondoctype = (doctype) => {
-    if (/\[|<!/.test(doctype)) throw new Error('a document type with declarations is not read');
-  };
-  const addText = (part: string): void => {
-    length += part.length;
-    if (length > ROW_LENGTH_MAX)
-      throw new Error(`an item is longer than ${ROW_LENGTH_MAX / 1e6} MB, or does not end`);
-    text += part;
-  };
-  parser.ontext = addText;
-  parser.oncdata = addText;
-  parser.onopentag = ({ name, attributes }) => {
-    names.push(name);
-    if (names.length > DEPTH_MAX) throw new Error(`more than ${DEPTH_MAX} elements are inside each other`);
-    if (name === 'item' || name === 'entry') {
-      item ??= { line: parser.line + 1, depth: names.length, values: new Map(), plain: new Map() };
-      length = 0;
-    } else if (item && name === 'link' && typeof attributes.href === 'string')
-      item.plain.set('link', item.plain.get('link') ?? attributes.href);
-    text = '';
-  };
-  parser.onclosetag = (name) => {
-    const depth = names.length;
-    names.pop();
-    if (!item) text = '';
-    else if (depth === item.depth) {
-      add({ record: recordOf(item, header), line: item.line });
-      item = undefined;
-    } else if (depth === item.depth + 1) setValue(item, name, text);
-    // The texts of nested elements are a value of the element around them.
-    if (item && depth === item.depth + 1) text = '';
-  };
+  const parser = xmlParser({
+    open: (name, { href }, depth) => {
+      if (name === 'item' || name === 'entry') {
+        item ??= { line: parser.line, depth, values: new Map(), plain: new Map() };
+        length = 0;
+      } else if (item && name === 'link' && href !== undefined && !item.plain.has('link'))
+        item.plain.set('link', href);
+      // The texts of nested elements are a value of the element around them.
+      if (item === undefined || depth <= item.depth + 1) text = '';
+    },
+    text: (part) => {
+      length += part.length;
+      if (length > ROW_LENGTH_MAX)
+        throw new Error(`an item is longer than ${ROW_LENGTH_MAX / 1e6} MB, or does not end`);
+      text += part;
+    },
+    close: (name, depth) => {
+      if (item && depth === item.depth) {
+        add({ record: recordOf(item, header), line: item.line });
+        item = undefined;
+      } else if (item && depth === item.depth + 1) setValue(item, name, text);
+      else if (!item) text = '';
+    },
+  });
   return parser;
 }
 

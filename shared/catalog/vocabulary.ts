@@ -70,6 +70,10 @@ export function permissionsOf(type: KeyType): Permission[] {
 export const IMPORT_FORMATS = ['shopify', 'woocommerce', 'google', 'jsonl', 'prices'] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
+/** The types of files that an import reads, which it recognises by their content. */
+export const FILE_TYPES = ['csv', 'json', 'xml', 'xlsx'] as const;
+export type FileType = (typeof FILE_TYPES)[number];
+
 /** What can be done with a file that was uploaded for an import. */
 export const IMPORT_STEPS = ['preview', 'import', 'undo'] as const;
 export type ImportStep = (typeof IMPORT_STEPS)[number];

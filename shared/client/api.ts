@@ -1194,6 +1194,8 @@ export interface Import {
 export interface DetectedFile {
   /** Format of the file: the chosen one, or else that of its content. */
   format: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices';
+  /** Type of the file, by its content. Absent if an earlier release has read it. */
+  type?: 'csv' | 'json' | 'xml' | 'xlsx';
   /** Between the values of CSV. Absent for other files. */
   separator?: string;
   /** Encoding of the text. Files in another one are refused. */
@@ -2023,7 +2025,7 @@ export interface NewImport {
   overwrite?: 'true' | 'false' | undefined;
   /** `public`: fetch the pictures from their addresses. `skip`: leave the pictures as they are. Default: `public`. */
   images?: 'public' | 'skip' | undefined;
-  /** For CSV: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names. As the JSON text of an object, of at most 8,192 bytes. */
+  /** For CSV and workbooks: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names. As the JSON text of an object, of at most 8,192 bytes. */
   columns?: string | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -2039,7 +2041,7 @@ export interface ImportSettings {
   overwrite?: boolean | undefined;
   /** `public`: fetch the pictures from their addresses. `skip`: leave the pictures as they are. */
   images?: 'public' | 'skip' | undefined;
-  /** For CSV: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names. */
+  /** For CSV and workbooks: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names. */
   columns?: Readonly<Record<string, string | null>> | null | undefined;
 }
 

@@ -7,6 +7,7 @@ import type { ApiKeyId } from '../../shared/kernel/ids';
 import { replaceJsonFile } from '../../shared/kernel/json-file';
 import { type Harness, type RequestOptions, type Shop, startHarness } from '../support/harness';
 import { waitFor } from '../support/wait-for';
+import { workbookOf } from '../support/workbook';
 import { expectError } from './replies';
 
 const PRODUCTS = `Handle,Title,Variant SKU,Variant Price
@@ -133,6 +134,57 @@ test('an import without a currency takes that of the store, and the preview says
   expect(preview).toMatchObject({ detected: { currency: 'PEN' }, report: { currency: 'PEN' } });
   await imported(preview);
   expect((await products()).map(({ price_currency }) => price_currency)).toEqual(['PEN', 'PEN']);
+});
+
+test('a workbook is recognised, and its products are those of its rows', async () => {
+  const rows = [
+    [
+      'Type',
+      'Name',
+      'SKU',
+      'GTIN, UPC, EAN, or ISBN',
+      'Regular price',
+      'Categories',
+      'Parent',
+      'Attribute 1 name',
+      'Attribute 1 value(s)',
+    ],
+    ['variable', 'Tee', 'tee', '', '', 'Clothing > Shirts', '', 'Size', 'S, M'],
+    [
+      'variation',
+      '',
+      'tee-s',
+      { xml: '<c><v>7750182003834</v></c>' },
+      { xml: '<c><v>9.9</v></c>' },
+      '',
+      'tee',
+      'Size',
+      'S',
+    ],
+    ['variation', '', 'tee-m', '', '12', '', 'tee', 'Size', 'M'],
+  ];
+  const preview = await previewed(new Uint8Array(workbookOf([rows])));
+  expect(preview).toMatchObject({
+    status: 'done',
+    detected: { format: 'woocommerce', type: 'xlsx' },
+    report: { publications: { created: 1, failed: 0 }, listings: { created: 2 } },
+  });
+  expect(preview.detected).not.toHaveProperty('separator');
+  expect(await imported(preview)).toMatchObject({ report: { wrote: true } });
+  const [tee] = await products();
+  expect(tee).toMatchObject({ title: 'Tee', handle: 'tee', price_amount: 990 });
+  expect((await merchant.publications.get(tee!.id, { expand: ['variants'] })).variants.data).toMatchObject([
+    { sku: 'tee-s', barcode: '7750182003834', option_values: { Size: 'S' } },
+    { sku: 'tee-m', price_amount: 1_200, option_values: { Size: 'M' } },
+  ]);
+  const protected_book = Buffer.concat([
+    Buffer.from('d0cf11e0a1b11ae1', 'hex'),
+    Buffer.from('EncryptedPackage', 'utf16le'),
+  ]);
+  expect(await previewed(new Uint8Array(protected_book))).toMatchObject({
+    status: 'failed',
+    error: 'The file “catalog.csv” is protected by a password. Save it without one.',
+  });
 });
 
 test('a price list is recognised, and says which rows it cannot use', async () => {

@@ -425,7 +425,7 @@ const importDocs = {
   overwrite: 'Whether to overwrite fields that were changed by hand since the last import.',
   images: '`public`: fetch the pictures from their addresses. `skip`: leave the pictures as they are.',
   columns:
-    'For CSV: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names.',
+    'For CSV and workbooks: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names.',
 };
 
 /** `POST /api/import/:id/preview`. A field that is left out keeps its value; null returns to the default. */

@@ -12,6 +12,7 @@ import {
 import { OPTIONS_MAX, SHOWN_VARIANTS_MAX, variantFields } from '../../catalog/publication/variants';
 import { storeFields } from '../../catalog/store/fields';
 import {
+  FILE_TYPES,
   IMPORT_FORMATS,
   IMPORT_STEPS,
   imageTypeSchema,
@@ -643,6 +644,10 @@ const importCounts = (what: string) =>
 /** `detected` of an import. */
 export const detectedFileSchema = z.strictObject({
   format: importFormat.describe('Format of the file: the chosen one, or else that of its content.'),
+  type: z
+    .enum(FILE_TYPES)
+    .optional()
+    .describe('Type of the file, by its content. Absent if an earlier release has read it.'),
   separator: z
     .string()
     .optional()

@@ -707,7 +707,8 @@ export const en = {
     needsPermissionsHint:
       'An import needs a key that may write products, listings, pictures and reviews. An export needs one that may read them.',
     drop: 'Drop a file with products, prices or reviews here',
-    dropHint: 'CSV or JSON Lines of at most 50 MB. You see what it would change before anything happens.',
+    dropHint:
+      'CSV, Excel, XML or JSON Lines of at most 50 MB. You see what it would change before anything happens.',
     choose: 'Choose a file',
     uploading: (name: string, size: string) => `Uploading ${name} (${size})`,
     dropped: 'What was dropped',
@@ -715,10 +716,8 @@ export const en = {
     faults: {
       tooLarge: 'The file is larger than 50 MB. Divide it, or ask the operator to import it.',
       empty: 'The file is empty.',
-      workbook:
-        'This is an Excel workbook (.xlsx). In your spreadsheet, save the sheet as “CSV UTF-8”, and choose that file.',
       encoding:
-        'The file is not UTF-8 text. In your spreadsheet, save it as “CSV UTF-8”, and choose that file.',
+        'The file is neither UTF-8 text nor a workbook (.xlsx). In your spreadsheet, save it as “CSV UTF-8” or .xlsx, and choose that file.',
       unreadable: 'The browser cannot read the file. Is it a folder, or was it moved?',
     },
     empty: 'Nothing has been imported yet',
@@ -821,6 +820,7 @@ export const en = {
     picturesOptions: { public: 'Fetch them from their addresses', skip: 'Leave them out' },
     overwrite: 'Overwrite what was changed by hand',
     separators: { ',': 'commas', ';': 'semicolons', '\t': 'tabs' },
+    fileTypes: { csv: 'CSV', json: 'JSON Lines', xml: 'XML', xlsx: 'Excel (.xlsx)' },
     csv: (separator: string) => `CSV with ${separator}`,
     columnCount: (read: number, all: number) =>
       `${read} of ${plural(all, '# column is read', '# columns are read')}`,

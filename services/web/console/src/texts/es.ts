@@ -711,7 +711,7 @@ export const es: Texts = {
     needsPermissionsHint:
       'Para importar hace falta una clave que pueda escribir productos, listados, imágenes y reseñas. Para exportar, una que pueda leerlos.',
     drop: 'Suelta aquí un archivo con productos, precios o reseñas',
-    dropHint: 'CSV o JSON Lines de hasta 50 MB. Ves qué cambiaría antes de que pase algo.',
+    dropHint: 'CSV, Excel, XML o JSON Lines de hasta 50 MB. Ves qué cambiaría antes de que pase algo.',
     choose: 'Elegir un archivo',
     uploading: (name, size) => `Subiendo ${name} (${size})`,
     dropped: 'Lo que soltaste',
@@ -719,10 +719,8 @@ export const es: Texts = {
     faults: {
       tooLarge: 'El archivo pesa más de 50 MB. Divídelo, o pide al operador que lo importe.',
       empty: 'El archivo está vacío.',
-      workbook:
-        'Es un libro de Excel (.xlsx). En tu hoja de cálculo, guarda la hoja como «CSV UTF-8» y elige ese archivo.',
       encoding:
-        'El archivo no es texto UTF-8. En tu hoja de cálculo, guárdalo como «CSV UTF-8» y elige ese archivo.',
+        'El archivo no es texto UTF-8 ni un libro (.xlsx). En tu hoja de cálculo, guárdalo como «CSV UTF-8» o .xlsx, y elige ese archivo.',
       unreadable: 'El navegador no puede leer el archivo. ¿Es una carpeta, o se movió?',
     },
     empty: 'Todavía no se importó nada',
@@ -828,6 +826,7 @@ export const es: Texts = {
     picturesOptions: { public: 'Traerlas de sus direcciones', skip: 'Omitirlas' },
     overwrite: 'Sobrescribir lo que se cambió a mano',
     separators: { ',': 'comas', ';': 'punto y coma', '\t': 'tabulaciones' },
+    fileTypes: { csv: 'CSV', json: 'JSON Lines', xml: 'XML', xlsx: 'Excel (.xlsx)' },
     csv: (separator) => `CSV con ${separator}`,
     columnCount: (read, all) => `Se leen ${read} de ${plural(all, '# columna', '# columnas')}`,
     columns: 'Columnas',

@@ -2,7 +2,7 @@ import type { Texts } from '../../texts/texts';
 
 /** What the service takes (docs/interface/imports.md). */
 const BYTES_MAX = 50_000_000;
-/** How files of Excel and other packed files begin. */
+/** How workbooks (.xlsx) begin. The service says what is wrong with another packed file. */
 const PACKED = 'PK\u0003\u0004';
 
 /** Returns why a file cannot be imported, undefined if it can be uploaded. Reads all of it. */
@@ -10,7 +10,7 @@ export async function faultOf(file: File): Promise<keyof Texts['imports']['fault
   if (file.size > BYTES_MAX) return 'tooLarge';
   try {
     if (file.size === 0) return 'empty';
-    if ((await file.slice(0, PACKED.length).text()) === PACKED) return 'workbook';
+    if ((await file.slice(0, PACKED.length).text()) === PACKED) return undefined;
     const decoder = new TextDecoder('utf-8', { fatal: true });
     const reader = file.stream().getReader();
     for (;;) {

@@ -19,6 +19,8 @@ import './imports.css';
 
 /** How often the page reads the list again while an import runs. */
 const POLL_MS = 2_000;
+/** What a file dialog offers. The service recognises a file by its content. */
+const FILE_TYPES = ['.csv', '.tsv', '.txt', '.xlsx', '.xml', '.jsonl', '.json'];
 /** Uploads that run are found by this key, also after the page was left and opened again. */
 const UPLOAD_KEY = ['imports', 'upload'];
 
@@ -129,7 +131,10 @@ function UploadZone({ children }: { readonly children: ReactNode }) {
               <strong>{t.imports.drop}</strong>
               <span className="muted">{t.imports.dropHint}</span>
             </div>
-            <FileTrigger onSelect={(files) => files?.[0] && void upload(files[0])}>
+            <FileTrigger
+              acceptedFileTypes={FILE_TYPES}
+              onSelect={(files) => files?.[0] && void upload(files[0])}
+            >
               <Button kind="primary">{t.imports.choose}</Button>
             </FileTrigger>
           </>

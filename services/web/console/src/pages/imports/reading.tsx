@@ -38,7 +38,7 @@ export function Reading({ detected, known, settings, isOpen, isDisabled, onChang
   const t = useTexts();
   const locale = useLocale();
   const names = new Intl.DisplayNames(locale, { type: 'currency' });
-  const { format, separator, encoding, currency, columns } = detected;
+  const { format, type = 'json', separator, encoding, currency, columns } = detected;
   const has_products = format !== 'prices';
   const has_pictures = format === 'jsonl' || columns.some(({ used_as }) => /image/i.test(used_as ?? ''));
   const [is_open, setOpen] = useState<boolean>();
@@ -48,7 +48,7 @@ export function Reading({ detected, known, settings, isOpen, isDisabled, onChang
   const needs_columns = isOpen || (has_products && columns.length > 0 && !columns.some(isPrice));
   const shows_columns = columns.length > 0 && (is_open ?? needs_columns);
   const facts = [
-    separator === undefined ? t.imports.exports.jsonl[0] : t.imports.csv(separators[separator] ?? separator),
+    separator === undefined ? t.imports.fileTypes[type] : t.imports.csv(separators[separator] ?? separator),
     encoding.toUpperCase(),
     columns.length > 0 && t.imports.columnCount(columns.length - unread.length, columns.length),
   ];
