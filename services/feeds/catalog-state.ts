@@ -16,7 +16,7 @@ const STORES_MAX = 1_000;
 
 /**
  * Tells whether the catalog of a store has changed, other than by views and reviews. These change documents, but not the
- * versions of publications, listings and media. The beginning and the end of a sale change the version of a publication.
+ * versions of publications, listings and media. When a sale begins or ends, `due_at` of its publication changes.
  */
 export class CatalogState {
   /** The generation of a store, and the digest of what was read after it. */
@@ -45,6 +45,13 @@ interface Known {
   readonly digest: Promise<string>;
 }
 
+interface StateKeys {
+  readonly version: number | null;
+  readonly due_at?: number | null;
+}
+
+const stateOf = ({ version, due_at }: StateKeys): string => `${version} ${due_at}`;
+
 async function digestOf(version: DocumentReader, store_id: StoreId): Promise<string> {
   const hashing = createHash('sha256');
   for (const [collection, visibility] of SOURCES)
@@ -56,7 +63,7 @@ async function digestOf(version: DocumentReader, store_id: StoreId): Promise<str
         limit: PAGE,
         ...(after && { after }),
       });
-      for (const { id, document } of page) hashing.update(`${id} ${document!.keys.version}\n`);
+      for (const { id, document } of page) hashing.update(`${id} ${stateOf(document!.keys)}\n`);
       const last = page.at(-1);
       if (!last || page.length < PAGE) break;
       after = [last.document!.keys.created_at!, last.id];

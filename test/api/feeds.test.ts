@@ -393,6 +393,22 @@ test.each([
   await merchant.listings.update(clothes, { name: 'Ropa' });
 });
 
+test('the end of a sale is in the next feed', async () => {
+  const price = { price_currency: 'PEN', price_amount: 2_000, sale_price_amount: 1_000 };
+  const sale_to = new Date(Date.now() + 1_500).toISOString();
+  await withProduct({ ...price, title: 'Short sale', sale_to }, async () => {
+    const during = await open('/feeds/google.xml');
+    expect(during.text).toContain('<g:sale_price>10.00 PEN');
+    const if_changed = { 'if-none-match': during.headers.get('etag')! };
+    const after = await waitFor(async () => {
+      const answer = await open('/feeds/google.xml', if_changed);
+      return answer.status === 200 && answer;
+    });
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(sale_to));
+    expect(after.text).not.toContain('<g:sale_price>10.00 PEN');
+  });
+});
+
 describe('the report of what a channel would refuse', () => {
   const problems = async (id: string, channel: 'google' | 'meta' | 'acp') =>
     (await issuesOf(id, channel))
