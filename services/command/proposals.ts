@@ -140,7 +140,7 @@ class Proposals {
     if (tag === 'Imports') return { answer: { data: {} }, store_id: await this.storeOfImport(request) };
     const header: ApiRequest['header'] = (name) =>
       name === 'prefer' ? 'respond-async' : request.header(name);
-    const checked: ApiRequest = { ...request, header, is_check: true };
+    const checked: ApiRequest = { ...request, header, onNames: () => {} };
     if (id === writes.undoRun.id) {
       const answer = await route.handler({ ...checked, body: { ...request.body, dry_run: true } });
       return { answer, store_id: storeForNew(request, undefined) };
