@@ -121,7 +121,9 @@ export function buildCommandApp(
     onCache: metrics.onCache,
   };
   const { writes, storeOfImport } = importRoutes(runtime, imports);
-  const routes = withProposals(deps, [...commandRoutes(deps), ...writes], storeOfImport);
+  const confirmed = (route: Route): Route => ({ ...route, handler: confirmNotFound(route.handler, runtime) });
+  // A proposed write calls the inner handlers.
+  const routes = [...commandRoutes(deps), ...writes].map(confirmed);
   const { authenticator } = auth_options;
   const key_tokens = new KeyTokens(auth_options);
   const mcp =
@@ -135,7 +137,7 @@ export function buildCommandApp(
     ...options,
     auth: authEndpoints(auth_options),
     idempotency_store: runtime.idempotency,
-    routes: routes.map((route) => ({ ...route, handler: confirmNotFound(route.handler, runtime) })),
+    routes: withProposals(deps, routes, storeOfImport).map(confirmed),
     public_routes: [...docsRoutes(), startRoute(), ...(mcp ? [mcp] : [])],
   });
 }

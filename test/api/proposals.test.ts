@@ -87,25 +87,6 @@ test('two people confirm at once, and again: the write is done once', async () =
   expect((await send('GET', '/api/publications')).body.data).toHaveLength(2);
 });
 
-test('a process that ends between the write and its result has done the write once when it is confirmed again', async () => {
-  const { id } = await propose('PATCH', `/api/publication/${tea}`, { title: 'Green tea' });
-  const log = here.harness.service.runtime.events.live;
-  const { append } = log;
-  log.append = (stream, revision, events, beforeSend) =>
-    events.some(({ type }) => type === 'ProposalCarriedOut')
-      ? Promise.reject(new Error('the process has ended'))
-      : append.call(log, stream, revision, events, beforeSend);
-  try {
-    expect((await confirm(id)).status).toBe(500);
-  } finally {
-    log.append = append;
-  }
-  expectError(await send('POST', `/api/proposal/${id}/reject`), 409, 'CONFLICT');
-  await send('PATCH', `/api/publication/${tea}`, { body: { title: 'Black tea' } });
-  expect((await confirm(id)).body.data.result).toMatchObject({ status: 200, data: { title: 'Green tea' } });
-  expect((await send('GET', `/api/publication/${tea}`)).body.data.title).toBe('Black tea');
-});
-
 test('what cannot be written is refused at once, and what has become impossible is in the result', async () => {
   expectError(
     await ask('PATCH', `/api/publication/${tea}`, { body: { title: '' } }),
