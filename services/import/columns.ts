@@ -89,7 +89,24 @@ export type FileRow<Column extends string> = Readonly<Record<Column, string>> & 
   readonly line: number;
   /** The columns of the file. */
   readonly columns: ReadonlySet<Column>;
+  /** The values of further columns that are attributes, by the name of the attribute. */
+  readonly attributes: readonly (readonly [name: string, value: string])[];
 };
+
+/** The columns that a format knows. */
+export interface KnownColumns<Column extends string> {
+  readonly columns: Columns<Column>;
+  /** Returns the attribute that any other column has, undefined if the column is not read. */
+  readonly attributeOf?: (name: string) => string | undefined;
+}
+
+/** How the rows of a format are read. */
+export interface RowFormat<Column extends string> extends KnownColumns<Column> {
+  /** The column without which a file has another format. */
+  readonly required: NoInfer<Column>;
+  /** What an error calls the file. */
+  readonly name: string;
+}
 
 /**
  * Returns a function that converts a record to a row, by the names in the header. Adds to `unused` the number of rows that
@@ -97,19 +114,28 @@ export type FileRow<Column extends string> = Readonly<Record<Column, string>> & 
  */
 export function rowReader<Column extends string>(
   header: readonly string[],
-  known: Columns<Column>,
+  { columns: known, attributeOf }: KnownColumns<Column>,
   unused?: Map<string, number>,
 ): (record: readonly string[], line: number) => FileRow<Column> {
   const indexes = columnIndexes(header, known);
   const columns = new Set(indexes.keys());
-  const stored = [...indexes.values()];
+  const attributes = header.flatMap((name, index) => {
+    const attribute = attributeOf?.(cleanCell(name));
+    return attribute === undefined ? [] : [[attribute, index] as const];
+  });
+  const stored = [...indexes.values(), ...attributes.map(([, index]) => index)];
   const all = Object.keys(known) as Column[];
   return (record, line) => {
     const values = Object.fromEntries(
       all.map((column) => [column, cleanCell(record[indexes.get(column) ?? -1])]),
     );
     if (unused) countUnused(unused, header, record, stored);
-    return { ...(values as Record<Column, string>), line, columns };
+    return {
+      ...(values as Record<Column, string>),
+      line,
+      columns,
+      attributes: attributes.map(([name, index]) => [name, cleanCell(record[index])] as const),
+    };
   };
 }
 

@@ -1,29 +1,46 @@
-import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { FileType, ImportFormat } from '../../shared/catalog/vocabulary';
 import { shortenText } from '../../shared/kernel/text';
-import { type ColumnMapping, type Columns, cleanCell, columnIndexes, columnName, mapHeader } from './columns';
-import { GOOGLE_COLUMNS } from './google-feed';
+import {
+  type ColumnMapping,
+  cleanCell,
+  columnIndexes,
+  columnName,
+  type KnownColumns,
+  mapHeader,
+} from './columns';
+import { FEED } from './google';
 import { PRICE_COLUMNS } from './prices';
 import { fileTypeOf, readRecords, separatorIn } from './records';
+import { SHOPIFY_FILE } from './shopify';
 import { ImportFileError } from './text-file';
-import { WOOCOMMERCE_COLUMNS } from './woocommerce';
+import { WOOCOMMERCE_FILE } from './woocommerce';
 
-const FORMAT_COLUMNS: Readonly<Record<Exclude<ImportFormat, 'jsonl'>, Columns<string>>> = {
-  shopify: SHOPIFY_COLUMNS,
-  woocommerce: WOOCOMMERCE_COLUMNS,
-  google: GOOGLE_COLUMNS,
-  prices: PRICE_COLUMNS,
+const FORMATS: Readonly<Record<Exclude<ImportFormat, 'jsonl'>, KnownColumns<string>>> = {
+  shopify: SHOPIFY_FILE,
+  woocommerce: WOOCOMMERCE_FILE,
+  google: FEED,
+  prices: { columns: PRICE_COLUMNS },
 };
 
-/** Returns the names of the columns that a format knows, none for JSON Lines. */
-export const knownColumns = (format: ImportFormat): readonly string[] =>
-  format === 'jsonl' ? [] : Object.values(FORMAT_COLUMNS[format]).map(([name]) => name!);
+/** Returns the names of the columns that a format knows, none for JSON Lines. Those of attributes can have any name. */
+const knownColumns = (format: ImportFormat): readonly string[] =>
+  format === 'jsonl' ? [] : Object.values(FORMATS[format].columns).map(([name]) => name!);
+
+/** Returns the names of the columns that can be used for a file: those of its format, and its own ones of attributes. */
+export function knownColumnsOf({ format, columns }: DetectedFile): readonly string[] {
+  const used = columns.flatMap(({ used_as }) => (used_as === null ? [] : [used_as]));
+  return [...new Set([...knownColumns(format), ...used])];
+}
+
+const attributeIn = (format: ImportFormat, name: string): string | undefined =>
+  format === 'jsonl' ? undefined : FORMATS[format].attributeOf?.(name);
 
 /** Throws `ImportFileError` if a column is to be used as one that the format does not know. */
 export function assertKnownColumns(format: ImportFormat, mapping: ColumnMapping): void {
   const known = knownColumns(format);
+  const isKnown = (name: string) => known.includes(name) || attributeIn(format, name) !== undefined;
   for (const [name, target] of Object.entries(mapping))
-    if (target !== null && !known.includes(target))
+    if (target !== null && !isKnown(target))
       throw new ImportFileError(
         `The column “${name}” cannot be used as “${target}”: the format ${format} has no such column.`,
       );
@@ -39,7 +56,7 @@ export async function formatOf(path: string, mapping?: ColumnMapping): Promise<I
   if (type === 'xml') return 'google';
   for await (const read of readRecords(path, mapping)) {
     if ('broken' in read) break;
-    const { handle, title, sku, barcode } = SHOPIFY_COLUMNS;
+    const { handle, title, sku, barcode } = SHOPIFY_FILE.columns;
     const has = columnIndexes(read.record, { handle, title, sku, barcode, external_id: ['external_id'] });
     if (isWooCommerce(read.record)) return 'woocommerce';
     if (isFeed(read.record)) return 'google';
@@ -51,14 +68,14 @@ export async function formatOf(path: string, mapping?: ColumnMapping): Promise<I
 
 /** Returns whether a header has columns that only WooCommerce's files have. */
 function isWooCommerce(header: readonly string[]): boolean {
-  const { name, price, parent, in_stock, catalog, name1 } = WOOCOMMERCE_COLUMNS;
+  const { name, price, parent, in_stock, catalog, name1 } = WOOCOMMERCE_FILE.columns;
   const has = columnIndexes(header, { name, price, parent, in_stock, catalog, name1 });
   return has.has('name') && has.size > 1;
 }
 
 /** Returns whether a header has the columns that each feed must have. */
 function isFeed(header: readonly string[]): boolean {
-  const { id, title, availability, price } = GOOGLE_COLUMNS;
+  const { id, title, availability, price } = FEED.columns;
   return columnIndexes(header, { id, title, availability, price }).size === 4;
 }
 
@@ -96,10 +113,12 @@ export async function detectFile(
   const type = await fileTypeOf(path);
   if (format === 'jsonl') return { format, type, encoding: 'utf-8', columns: [] };
   const [header = [], ...rows] = await firstRecords(path);
-  const columns = FORMAT_COLUMNS[format];
+  const { columns } = FORMATS[format];
   const names = new Map<number, string>();
-  for (const [column, index] of columnIndexes(mapHeader(header, mapping), columns))
-    names.set(index, columns[column]![0]!);
+  const mapped = mapHeader(header, mapping);
+  for (const [index, name] of mapped.entries())
+    if (attributeIn(format, cleanCell(name)) !== undefined) names.set(index, cleanCell(name));
+  for (const [column, index] of columnIndexes(mapped, columns)) names.set(index, columns[column]![0]!);
   const columnAt = (index: number): DetectedColumn => {
     const cells = rows.map((row) => shortenText(cleanCell(row[index]), EXAMPLE_LENGTH_MAX));
     const examples = [...new Set(cells)].filter((cell) => cell !== '').slice(0, EXAMPLES_MAX);

@@ -25,7 +25,7 @@ import { readRows } from './records';
 type Row = FileRow<keyof typeof GOOGLE_COLUMNS>;
 type Warn = (row: Row, reason: string) => void;
 
-const FEED = { columns: GOOGLE_COLUMNS, required: 'title', name: 'a product feed' } as const;
+export const FEED = { columns: GOOGLE_COLUMNS, required: 'title', name: 'a product feed' } as const;
 
 /** The columns whose values tell variants apart, with the names of the options. */
 const OPTIONS = { color: 'Color', size: 'Size', material: 'Material', pattern: 'Pattern' } as const;

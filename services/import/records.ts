@@ -4,11 +4,11 @@ import {
   assertHeader,
   type BrokenRow,
   type ColumnMapping,
-  type Columns,
   columnIndexes,
   type FileRecord,
   type FileRow,
   mapHeader,
+  type RowFormat,
   rowReader,
 } from './columns';
 import { readCsv, separatorOf } from './csv';
@@ -75,7 +75,7 @@ export async function* readRecords(
  */
 export async function* readRows<Column extends string>(
   path: string,
-  { columns, required, name }: { columns: Columns<Column>; required: NoInfer<Column>; name: string },
+  format: RowFormat<Column>,
   mapping?: ColumnMapping,
   unused?: Map<string, number>,
 ): AsyncGenerator<FileRow<Column> | BrokenRow> {
@@ -83,11 +83,11 @@ export async function* readRows<Column extends string>(
   for await (const read of readRecords(path, mapping)) {
     if ('broken' in read) yield read;
     else if (toRow) yield toRow(read.record, read.line);
-    else if (columnIndexes(read.record, columns).has(required))
-      toRow = rowReader(read.record, columns, unused);
+    else if (columnIndexes(read.record, format.columns).has(format.required))
+      toRow = rowReader(read.record, format, unused);
     else {
-      const column = columns[required][0];
-      throw new ImportFileError(`The header has no column "${column}". Is the file ${name}?`);
+      const [column] = format.columns[format.required];
+      throw new ImportFileError(`The header has no column "${column}". Is the file ${format.name}?`);
     }
   }
 }

@@ -17,7 +17,7 @@ import type { StoreId } from '../../shared/kernel/ids';
 import type { StoreDeps } from '../command/execute';
 import { ActiveStores, storeForNew } from '../command/request';
 import { requestedStore } from '../query/read';
-import { knownColumns } from './format';
+import { knownColumnsOf } from './format';
 import type { ImportJob, ImportJobs, ImportOwner, ImportSettings, UploadedFile } from './jobs';
 
 /** Returns the routes of imports (docs/interface/imports.md): those that read, and those that write. */
@@ -153,7 +153,7 @@ function importResource(job: ImportJob): JsonObject {
     progress: { done, total },
     ...(error !== undefined && { error }),
     settings: { ...(format && { format }), ...(currency && { currency }), overwrite, images, columns },
-    ...(detected && { detected, known_columns: knownColumns(detected.format) }),
+    ...(detected && { detected, known_columns: knownColumnsOf(detected) }),
     ...(report && { report: { ...report, rows: { ...NO_ROWS, ...listed } } }),
     ...(undone && { undone }),
   };

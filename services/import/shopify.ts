@@ -3,6 +3,7 @@ import { HANDLE_MAX, handleSpelling, slugOf } from '../../shared/catalog/input-r
 import { NO_OPTION_VALUE, SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { shortenText } from '../../shared/kernel/text';
+import { pathIn } from './categories';
 import type { BrokenRow, ColumnMapping, FileRow } from './columns';
 import { handleOf } from './identity';
 import {
@@ -15,6 +16,7 @@ import {
 } from './item';
 import {
   type AboutFile,
+  attributesOf,
   descriptionOf,
   foldRows,
   oneLine,
@@ -25,7 +27,41 @@ import {
 } from './product';
 import { readRows } from './records';
 
-export type ShopifyRow = FileRow<keyof typeof SHOPIFY_COLUMNS>;
+/** The columns of Google Shopping that become attributes, by the name of the attribute. */
+const GOOGLE_ATTRIBUTES = {
+  google_product_category: ['Google Shopping / Google Product Category'],
+  gender: ['Google Shopping / Gender'],
+  age_group: ['Google Shopping / Age Group'],
+  mpn: ['Google Shopping / MPN', 'Google Shopping / Manufacturer part number (MPN)'],
+  condition: ['Google Shopping / Condition'],
+} as const;
+const GOOGLE_NAMES = Object.keys(GOOGLE_ATTRIBUTES) as (keyof typeof GOOGLE_ATTRIBUTES)[];
+
+/** A metafield of a product: `Fabric (product.metafields.custom.fabric)`. */
+const METAFIELD = /^(.+?) ?\(product\.metafields\.([^.]+)\.([^.]+)\)$/;
+/** The same field as an app exports it: `Metafield: custom.fabric [single_line_text_field]`. */
+const METAFIELD_OF_APP = /^Metafield: (?:[^.[]+\.)?([^.[]+?)(?: ?\[.*)?$/;
+/** The namespace whose keys are the attributes of Google. */
+const GOOGLE_NAMESPACE = 'mm-google-shopping';
+
+function metafieldOf(column: string): string | undefined {
+  const [, name, namespace, key] = METAFIELD.exec(column) ?? [];
+  if (namespace === GOOGLE_NAMESPACE) return key;
+  return name ?? METAFIELD_OF_APP.exec(column)?.[1];
+}
+
+export const SHOPIFY_FILE = {
+  columns: {
+    ...SHOPIFY_COLUMNS,
+    category: ['Product Category', 'Standardized Product Type'],
+    ...GOOGLE_ATTRIBUTES,
+  },
+  attributeOf: metafieldOf,
+  required: 'title',
+  name: 'a Shopify product export',
+} as const;
+
+export type ShopifyRow = FileRow<keyof (typeof SHOPIFY_FILE)['columns']>;
 
 /**
  * Opens a Shopify product export (`openProductFile`). Throws `ImportFileError` if the file cannot be read, is empty, is not
@@ -44,12 +80,6 @@ export function openShopifyFile(
   };
   return openProductFile(path, reader, currency, rows_max);
 }
-
-const SHOPIFY_FILE = {
-  columns: SHOPIFY_COLUMNS,
-  required: 'title',
-  name: 'a Shopify product export',
-} as const;
 
 /**
  * Reads the rows of a file. A row without a handle gets one from its title. Without a title, and in a file without handles,
@@ -101,6 +131,7 @@ export const foldProduct = (rows: readonly ShopifyRow[], about: AboutFile): Impo
         ...(handle !== '' && { handle }),
         ...(visibility && { visibility }),
         ...labelsOf(first),
+        ...attributesIn(first, (reason) => warn(first, reason)),
       },
       options: options.map(({ name }) => name),
       has_options: first.columns.has('option1'),
@@ -114,17 +145,47 @@ export const foldProduct = (rows: readonly ShopifyRow[], about: AboutFile): Impo
 
 /** Returns the vendor, the type, the tags and the texts for search engines, of the columns that the file has. */
 function labelsOf(row: ShopifyRow): JsonObject {
-  const { columns, vendor, type, seo_title, seo_description } = row;
+  const { columns, vendor, type, category, seo_title, seo_description } = row;
+  const product_type = type || (pathIn(category).at(-1) ?? '');
   const seo = {
     ...(seo_title !== '' && { title: oneLine(seo_title) }),
     ...(seo_description !== '' && { description: oneLine(seo_description) }),
   };
   return {
     ...(columns.has('vendor') && { vendor: oneLine(vendor) || null }),
-    ...(columns.has('type') && { product_type: oneLine(type) || null }),
+    ...((columns.has('type') || columns.has('category')) && { product_type: oneLine(product_type) || null }),
     ...(columns.has('tags') && { tags: tagsOf(row) }),
     ...((columns.has('seo_title') || columns.has('seo_description')) && { seo }),
   };
+}
+
+/** A metafield may refer to another object of Shopify, or be one. */
+const IS_OBJECT = /^(\[?"?gid:|\{|\[(?!"))/;
+
+/** Returns the attributes: metafields and the columns of Google Shopping. A category is one of Google's, too. */
+function attributesIn(row: ShopifyRow, warn: (reason: string) => void): JsonObject {
+  const { columns, attributes, category } = row;
+  const named = [...GOOGLE_NAMES, 'category' as const].filter((name) => columns.has(name));
+  if (named.length + attributes.length === 0) return {};
+  const google = GOOGLE_NAMES.map((name) => [name, row[name]] as const);
+  const texts = attributes.flatMap(([name, value]) => {
+    if (!IS_OBJECT.test(value)) return [[name, listIn(value)] as const];
+    warn(`metafield ${shortenText(name, 40)} was left out: it is an object of Shopify`);
+    return [];
+  });
+  const all = new Map<string, string | readonly string[]>([['google_product_category', category]]);
+  for (const [name, value] of [...texts, ...google]) if (value.length > 0) all.set(name, value);
+  return { attributes: attributesOf([...all], warn) };
+}
+
+/** Returns the texts of a metafield: a list is JSON, or has semicolons between its values. */
+function listIn(value: string): readonly string[] {
+  if (!value.startsWith('["')) return value.split(/;\s+/);
+  try {
+    return (JSON.parse(value) as unknown[]).map(String);
+  } catch {
+    return [value];
+  }
 }
 
 const tagsOf = ({ tags }: ShopifyRow): string[] => wordsIn(tags.split(','));

@@ -32,7 +32,7 @@ const attributeColumns = NUMBERS.flatMap((number) => [
 ]);
 
 /** The columns of WooCommerce's product export that an import reads, each with its English and its Spanish names. */
-export const WOOCOMMERCE_COLUMNS = {
+const WOOCOMMERCE_COLUMNS = {
   id: ['ID'],
   type: ['Type', 'Tipo'],
   sku: ['SKU'],
@@ -65,7 +65,7 @@ export const WOOCOMMERCE_COLUMNS = {
 
 type Row = FileRow<keyof typeof WOOCOMMERCE_COLUMNS>;
 
-const WOOCOMMERCE_FILE = {
+export const WOOCOMMERCE_FILE = {
   columns: WOOCOMMERCE_COLUMNS,
   required: 'name',
   name: "WooCommerce's product export",

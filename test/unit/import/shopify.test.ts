@@ -3,15 +3,19 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { rowReader } from '../../../services/import/columns';
 import type { ImportItem, PublicationItem } from '../../../services/import/item';
-import { foldProduct, openShopifyFile, type ShopifyRow } from '../../../services/import/shopify';
-import { SHOPIFY_COLUMNS } from '../../../shared/catalog/shopify';
+import {
+  foldProduct,
+  openShopifyFile,
+  SHOPIFY_FILE,
+  type ShopifyRow,
+} from '../../../services/import/shopify';
 import { cases } from '../../support/long';
 import { withTempDir } from '../../support/temp-dir';
 
 /** Returns the rows of a product, given by column names. Lines count from 2. */
 function rows(...records: Record<string, string>[]): ShopifyRow[] {
   const names = [...new Set(['Handle', 'Title', 'Variant Price', ...records.flatMap(Object.keys)])];
-  const read = rowReader(names, SHOPIFY_COLUMNS);
+  const read = rowReader(names, SHOPIFY_FILE);
   return records.map((record, index) =>
     read(
       names.map((name) => record[name] ?? ''),
@@ -300,7 +304,7 @@ test('refuses a product without title, handle or price, and reports each of its 
 });
 
 test('finds columns by name in any order and in any spelling that Shopify has used', () => {
-  const read = rowReader(['price', ' URL handle ', 'Inventory quantity', 'TITLE'], SHOPIFY_COLUMNS);
+  const read = rowReader(['price', ' URL handle ', 'Inventory quantity', 'TITLE'], SHOPIFY_FILE);
   expect(read(['5', 'mug', '2', 'Mug'], 7)).toMatchObject({
     line: 7,
     handle: 'mug',
@@ -309,6 +313,47 @@ test('finds columns by name in any order and in any spelling that Shopify has us
     quantity: '2',
     type: '',
   });
+});
+
+test('the columns of 2026 have metafields, a category and attributes of Google', () => {
+  const first = fold({
+    ...mug,
+    'Product category': 'Home & Garden > Kitchen > Mugs',
+    'Google Shopping / Manufacturer part number (MPN)': 'M-1',
+    'Google Shopping / Gender': '',
+    'Cup material (product.metafields.shopify.cup-material)': 'clay; glass',
+    'Care (product.metafields.custom.care)': '["Wash", "Dry"]',
+    'Rating (product.metafields.reviews.rating)': '{"value":"4.0"}',
+    'Google: Age Group (product.metafields.mm-google-shopping.age_group)': 'adult',
+    'Metafield: custom.glaze [single_line_text_field]': 'matt',
+    'Note (variant.metafields.custom.note)': 'not of the product',
+  });
+  expect(publicationIn(first).fields).toMatchObject({
+    product_type: 'Mugs',
+    attributes: {
+      google_product_category: 'Home & Garden > Kitchen > Mugs',
+      mpn: 'M-1',
+      'Cup material': ['clay', 'glass'],
+      Care: ['Wash', 'Dry'],
+      age_group: 'adult',
+      glaze: 'matt',
+    },
+  });
+  expect(warnings(first)).toEqual([[2, 'metafield Rating was left out: it is an object of Shopify']]);
+  const second = fold({
+    ...mug,
+    Type: 'Cups',
+    'Product category': 'Home > Mugs',
+    'Google Shopping / Google Product Category': '2169',
+  });
+  expect(publicationIn(second).fields).toMatchObject({
+    product_type: 'Cups',
+    attributes: { google_product_category: '2169' },
+  });
+  expect(publicationIn(fold(mug)).fields).not.toHaveProperty('attributes');
+  expect(publicationIn(fold({ ...mug, 'Google Shopping / Gender': '' })).fields.attributes).toBeNull();
+  const long = fold({ ...mug, 'Story (product.metafields.custom.story)': 'x'.repeat(300) });
+  expect(warnings(long)).toEqual([[2, 'attribute Story was left out: it is too long']]);
 });
 
 test('imports or reports every row, whatever it contains', () => {
