@@ -14,11 +14,13 @@ import {
   attributesOf,
   descriptionOf,
   foldRows,
+  gramsIn,
   oneLine,
   openProductFile,
   type ProductReader,
   type ProductTexts,
   type VariantTexts,
+  type WeightUnit,
 } from './product';
 import { readRows } from './records';
 
@@ -58,12 +60,20 @@ class FeedReader implements ProductReader<Row> {
     private readonly mapping: ColumnMapping | undefined,
   ) {}
 
-  async *read(unused?: Map<string, number>): AsyncGenerator<Row | BrokenRow> {
-    for await (const row of readRows(this.path, FEED, this.mapping, unused)) {
-      // Only the first reading counts.
-      if (unused && !('broken' in row)) this.tree.note(categoriesOf(row));
-      yield row;
-    }
+  read(unused?: Map<string, number>): AsyncGenerator<Row | BrokenRow> {
+    return readRows(this.path, FEED, this.mapping, unused);
+  }
+
+  note(row: Row): void {
+    this.tree.note(categoriesOf(row));
+  }
+
+  /** A feed names one listing of a product. Without it, the product stays where it is. */
+  private placeOf(row: Row): Pick<ProductTexts, 'listing' | 'listings'> {
+    const paths = categoriesOf(row);
+    if (paths.length === 0) return {};
+    const { listing, listings } = this.tree.place(paths, row.line, () => {});
+    return { listing, listings };
   }
 
   keyOf({ item_group_id, id, line }: Row): string {
@@ -79,7 +89,6 @@ class FeedReader implements ProductReader<Row> {
       if (first.title === '') throw new RowError('missing title');
       const group = groupOf(rows);
       const { columns } = first;
-      const note = (reason: string) => warn(first, reason);
       const shared = (Object.keys(OPTIONS) as OptionColumn[]).filter((each) => !group.options.includes(each));
       const attributes = [...ATTRIBUTES, ...shared].filter((each) => columns.has(each));
       const common = attributes.filter((each) => rows.every((row) => row[each] === first[each]));
@@ -118,7 +127,7 @@ class FeedReader implements ProductReader<Row> {
           }),
         })),
         images: imagesOf(rows),
-        ...(columns.has('product_type') && this.tree.place(categoriesOf(first), first.line, note)),
+        ...this.placeOf(first),
       };
     });
   }
@@ -269,7 +278,6 @@ const ON_ORDER = ['backorder', 'preorder', 'available for order'];
 const IN_STOCK = ['in stock', 'limited availability', ...ON_ORDER];
 const SOLD_OUT = ['out of stock', 'discontinued'];
 
-const GRAMS: Readonly<Record<string, number>> = { g: 1, kg: 1_000, lb: 453.592_37, oz: 28.349_523_125 };
 const WEIGHT = /^([\d.]+)\s*(g|kg|lb|oz)s?$/i;
 
 function variantOf(row: Row, amount: string): Omit<VariantTexts, 'option_values'> {
@@ -281,8 +289,7 @@ function variantOf(row: Row, amount: string): Omit<VariantTexts, 'option_values'
     );
   const is_on_order = ON_ORDER.includes(availability);
   const is_sold_out = is_on_order || SOLD_OUT.includes(availability);
-  const [, weight, unit = ''] = WEIGHT.exec(shipping_weight) ?? [];
-  const grams = weight ? String(Math.round(Number(weight) * GRAMS[unit.toLowerCase()]!)) : shipping_weight;
+  const [, weight = shipping_weight, unit = 'g'] = WEIGHT.exec(shipping_weight) ?? [];
   return {
     line,
     price: columns.has('price') ? amount : undefined,
@@ -290,7 +297,7 @@ function variantOf(row: Row, amount: string): Omit<VariantTexts, 'option_values'
     quantity: row.quantity_to_sell_on_facebook || (is_sold_out ? '0' : null),
     allow_backorder: columns.has('availability') ? is_on_order : undefined,
     barcode: columns.has('gtin') ? gtin : undefined,
-    weight: columns.has('shipping_weight') ? grams : undefined,
+    weight: columns.has('shipping_weight') ? gramsIn(weight, unit.toLowerCase() as WeightUnit) : undefined,
     image: '',
   };
 }

@@ -38,7 +38,9 @@ interface Row {
 export interface ProductReader<FileRow extends Row> {
   /** Reads the rows. Adds to `unused` the number of rows that have a value which is not imported, by the name of its column. */
   read(unused?: Map<string, number>): AsyncIterable<FileRow | BrokenRow>;
-  /** Rows with the same key belong to one product. Called for every row of both readings. */
+  /** Called for every row of the first reading. */
+  note?(row: FileRow): void;
+  /** Rows with the same key belong to one product. */
   keyOf(row: FileRow): string;
   /** Returns the key of the product that a key stands for. Called after the first reading. */
   productOf?(key: string): string;
@@ -76,6 +78,7 @@ export async function openProductFile<FileRow extends Row>(
   for await (const row of reader.read(unused))
     if ('broken' in row) broken ??= row;
     else {
+      reader.note?.(row);
       last_rows.set(reader.keyOf(row), count++);
       assertRows(path, count, rows_max);
     }
@@ -344,6 +347,15 @@ export const descriptionOf = (html: string): JsonObject => ({
   description: html.length > 2 * HTML_MAX ? null : htmlToText(html),
   description_html: html === '' ? null : html,
 });
+
+const GRAMS_PER_UNIT = { g: 1, kg: 1_000, lb: 453.592_37, oz: 28.349_523_125 } as const;
+export type WeightUnit = keyof typeof GRAMS_PER_UNIT;
+
+/** Returns a weight in grams. A text that is no number is returned as it is. */
+export function gramsIn(weight: string, unit: WeightUnit): string {
+  const grams = Math.round(Number(weight) * GRAMS_PER_UNIT[unit]);
+  return weight === '' || Number.isNaN(grams) ? weight : String(grams);
+}
 
 /** Returns the words of a list, each once. */
 export const wordsIn = (texts: readonly string[]): string[] => [

@@ -12,6 +12,7 @@ import {
   attributesOf,
   descriptionOf,
   foldRows,
+  gramsIn,
   oneLine,
   openProductFile,
   type ProductReader,
@@ -79,10 +80,8 @@ export const openWooCommerceFile = (
   mapping?: ColumnMapping,
 ): Promise<ImportFile> => openProductFile(path, new WooCommerceReader(path, mapping), currency, rows_max);
 
-const isVariation = ({ type }: Row): boolean => type.toLowerCase().startsWith('variation');
+const isVariation = ({ type }: Pick<Row, 'type'>): boolean => type.toLowerCase().startsWith('variation');
 const isVariable = ({ type }: Row): boolean => type.toLowerCase().startsWith('variable');
-/** A variation names its product by the SKU, or by the id as `id:44`. */
-const idName = (id: string): string => `id:${id}`;
 
 class WooCommerceReader implements ProductReader<Row> {
   /** The keys of products with variations, by their SKUs. */
@@ -94,19 +93,19 @@ class WooCommerceReader implements ProductReader<Row> {
     private readonly mapping: ColumnMapping | undefined,
   ) {}
 
-  async *read(unused?: Map<string, number>): AsyncGenerator<Row | BrokenRow> {
-    for await (const row of readRows(this.path, WOOCOMMERCE_FILE, this.mapping, unused)) {
-      // Only the first reading counts.
-      if (unused && !('broken' in row)) this.tree.note(categoriesOf(row));
-      yield row;
-    }
+  read(unused?: Map<string, number>): AsyncGenerator<Row | BrokenRow> {
+    return readRows(this.path, WOOCOMMERCE_FILE, this.mapping, unused);
   }
 
-  keyOf(row: Row): string {
-    if (isVariation(row)) return row.parent.replace(/^id:\s*/i, 'id:') || `\u0000${row.line}`;
-    const key = row.id === '' ? row.sku || `\u0000${row.line}` : idName(row.id);
-    if (row.sku !== '' && isVariable(row)) this.by_sku.set(row.sku, key);
-    return key;
+  note(row: Row): void {
+    this.tree.note(categoriesOf(row));
+    if (row.sku !== '' && isVariable(row)) this.by_sku.set(row.sku, this.keyOf(row));
+  }
+
+  keyOf({ line, id, sku, parent, ...row }: Row): string {
+    const alone = `\u0000${line}`;
+    if (isVariation(row)) return parent.replace(/^id:\s*/i, 'id:') || alone;
+    return id === '' ? sku || alone : `id:${id}`;
   }
 
   productOf(key: string): string {
@@ -286,14 +285,12 @@ function saleTimesOf(rows: readonly Row[], warn: Warn): JsonObject {
   return { sale_from: timeOf(sale.sale_from, '00:00:00'), sale_to: timeOf(sale.sale_to, '23:59:59') };
 }
 
-const GRAMS = { kilograms: 1_000, grams: 1, pounds: 453.592_37, ounces: 28.349_523_125 } as const;
+const UNITS = { kilograms: 'kg', grams: 'g', pounds: 'lb', ounces: 'oz' } as const;
 
-/** Returns the weight in grams, undefined if the file has none. A text that is no number is returned as it is. */
+/** Returns the weight in grams, undefined if the file has none. */
 function weightOf(row: Row): string | undefined {
-  const unit = (Object.keys(GRAMS) as (keyof typeof GRAMS)[]).find((each) => row.columns.has(each));
-  if (unit === undefined || row[unit] === '') return unit && '';
-  const grams = Math.round(Number(row[unit]) * GRAMS[unit]);
-  return Number.isNaN(grams) ? row[unit] : String(grams);
+  const unit = (Object.keys(UNITS) as (keyof typeof UNITS)[]).find((each) => row.columns.has(each));
+  return unit && gramsIn(row[unit], UNITS[unit]);
 }
 
 function variantOf(row: Row, product: Row, options: readonly string[], note: Note): VariantTexts {

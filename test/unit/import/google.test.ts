@@ -53,7 +53,6 @@ test('the items of a group become the variants of a publication', async () => {
   });
   expect(mug).toMatchObject({
     external_id: 'mug',
-    listing: null,
     fields: {
       title: 'Mug, 300 ml',
       description: 'For tea.',
@@ -61,6 +60,8 @@ test('the items of a group become the variants of a publication', async () => {
       variants: [{ price_amount: 990, quantity_available: 0, allow_backorder: true }],
     },
   });
+  // Without a product type, a product stays in its listing.
+  expect(mug).not.toHaveProperty('listing');
   // A plain text keeps the description in HTML that the product has.
   expect(mug!.fields).not.toHaveProperty('description_html');
   expect(notesIn(items)).toEqual([

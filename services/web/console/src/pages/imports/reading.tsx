@@ -44,9 +44,11 @@ export function Reading({ detected, known, settings, isOpen, isDisabled, onChang
   const [is_open, setOpen] = useState<boolean>();
   const unread = columns.filter(({ used_as }) => used_as === null);
   const separators: Readonly<Record<string, string>> = t.imports.separators;
+  // The names of a feed are those of the format.
+  const can_map = columns.length > 0 && type !== 'xml';
   const formats = Object.keys(t.imports.formats) as Format[];
-  const needs_columns = isOpen || (has_products && columns.length > 0 && !columns.some(isPrice));
-  const shows_columns = columns.length > 0 && (is_open ?? needs_columns);
+  const needs_columns = isOpen || (has_products && !columns.some(isPrice));
+  const shows_columns = can_map && (is_open ?? needs_columns);
   const facts = [
     separator === undefined ? t.imports.fileTypes[type] : t.imports.csv(separators[separator] ?? separator),
     encoding.toUpperCase(),
@@ -112,7 +114,7 @@ export function Reading({ detected, known, settings, isOpen, isDisabled, onChang
       )}
       <div className="row spread">
         <span className="muted">{facts.filter(Boolean).join(' · ')}</span>
-        {columns.length > 0 && (
+        {can_map && (
           <Button aria-expanded={shows_columns} onPress={() => setOpen(!shows_columns)}>
             {shows_columns ? t.imports.hideColumns : t.imports.showColumns}
           </Button>
