@@ -8,6 +8,7 @@ import type { Answer, ApiRequest, Route } from '../../shared/http/route';
 import { declaredParameters } from '../../shared/http/validation';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { PublicationId } from '../../shared/kernel/ids';
+import { localeOf } from '../query/languages';
 import type { RecordPageView } from '../query/page-view-counter';
 import { prefersImage } from '../query/resources';
 import { Admission } from './admission';
@@ -21,7 +22,10 @@ export interface EdgeCacheOptions {
   readonly bytes_max: number;
 }
 
-interface Entry {
+/** An answer, or the locales of a store whose answers to the same request differ by them. Each is under a key of its own. */
+type Entry = StoredAnswer | { readonly locales: readonly string[] };
+
+interface StoredAnswer {
   readonly answer: EncodedAnswer;
   basis: Basis;
 }
@@ -52,8 +56,10 @@ export class EdgeCache {
     this.entries = new LRUCache({
       maxSize: bytes_max,
       maxEntrySize: Math.floor(bytes_max * SHARE_MAX),
-      sizeCalculation: ({ answer: { reply } }, key) =>
-        ENTRY_BYTES + 2 * key.length + Number(reply.headers['Content-Length']),
+      sizeCalculation: (entry, key) =>
+        ENTRY_BYTES +
+        2 * key.length +
+        ('answer' in entry ? Number(entry.answer.reply.headers['Content-Length']) : 0),
     });
   }
 
@@ -72,10 +78,10 @@ export class EdgeCache {
     const answer = await route.handler(request);
     if (!found?.reading || !isStorable(answer)) return answer;
     const reply = await encode(request.header('accept-encoding'), await render(answer));
-    const { made_from } = answer;
-    const stored = { data: null, reply, ...(made_from && { made_from }) };
+    const { made_from, locales } = answer;
+    const stored = { data: null, reply, ...(made_from && { made_from }), ...(locales && { locales }) };
     // An answer that cannot be stored is made again next time.
-    this.store(key, stored, found.reading).catch(() => undefined);
+    this.store(key, stored, found.reading, request).catch(() => undefined);
     return stored;
   }
 
@@ -84,7 +90,7 @@ export class EdgeCache {
     const { validity, onCache } = this.options;
     const reader = await this.currentReader(request.principal.environment);
     if (reader === undefined) return undefined;
-    const entry = this.entries.get(key);
+    const entry = this.entryOf(key, request);
     const basis = entry && (await validity.confirm(entry.basis, reader));
     onCache('edge', basis !== undefined);
     if (entry && basis) {
@@ -110,12 +116,28 @@ export class EdgeCache {
     return this.turns[environment];
   }
 
-  private async store(key: string, answer: EncodedAnswer, reading: Reading): Promise<void> {
-    const basis = await this.options.validity.end(reading, answer.made_from);
-    if (basis) this.entries.set(key, { answer, basis });
+  /** Returns the stored answer in the language that the request asks for. */
+  private entryOf(key: string, request: ApiRequest): StoredAnswer | undefined {
+    const found = this.entries.get(key);
+    if (found === undefined || 'answer' in found) return found;
+    return this.entries.get(keyIn(key, found.locales, request)) as StoredAnswer | undefined;
   }
 
-  private isWorthStoring(key: string, entry: Entry | undefined): boolean {
+  private async store(
+    key: string,
+    answer: EncodedAnswer,
+    reading: Reading,
+    request: ApiRequest,
+  ): Promise<void> {
+    const basis = await this.options.validity.end(reading, answer);
+    if (!basis) return;
+    const { locales = [] } = answer;
+    const differs = locales.length > 1;
+    if (differs) this.entries.set(key, { locales });
+    this.entries.set(differs ? keyIn(key, locales, request) : key, { answer, basis });
+  }
+
+  private isWorthStoring(key: string, entry: StoredAnswer | undefined): boolean {
     const { size, calculatedSize, maxSize } = this.entries;
     return entry !== undefined || calculatedSize < FULL * maxSize || this.admission.wasAskedFor(key, size);
   }
@@ -150,6 +172,10 @@ export class EdgeCache {
     this.options.recordPageView({ environment, store_id, publication_id: id as PublicationId });
   }
 }
+
+/** Returns the key of the answer in the language that the request asks for. */
+const keyIn = (key: string, locales: readonly string[], request: ApiRequest): string =>
+  `${localeOf(locales, request)} ${key}`;
 
 /** Whether the answer is a 200 with the envelope. */
 const isStorable = ({ status = 200, file, reply }: Answer): boolean => status === 200 && !file && !reply;

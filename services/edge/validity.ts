@@ -1,8 +1,10 @@
 import type { Environment } from '../../shared/catalog/realm';
-import type { ApiRequest, DocumentVersion } from '../../shared/http/route';
+import type { Answer, ApiRequest, DocumentVersion } from '../../shared/http/route';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { StoreId } from '../../shared/kernel/ids';
+import { isSameValue } from '../../shared/kernel/same-value';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
+import { type ActiveStore, activeStore } from '../query/read';
 
 /** A view version whose changes can be counted. Every opened version has a reader of its own. */
 export type CountedReader = DocumentReader & Required<Pick<DocumentReader, 'generation'>>;
@@ -15,25 +17,32 @@ export interface Reading {
   readonly generation: number;
 }
 
+type Dependencies = Pick<Answer, 'made_from' | 'locales'>;
+
 /** What must be unchanged for an answer to be valid. Its generation is the last one at which the answer was valid. */
 export interface Basis extends Reading {
   /** Undefined if the answer was made from more than one document. */
   readonly made_from: DocumentVersion | undefined;
+  /** The locales of the store on which the answer depends. Undefined if it depends on none. */
+  readonly locales: readonly string[] | undefined;
 }
 
 const STORES_MAX = 10_000;
+
+/** An active store, as it was at a generation. */
+interface StoreAt extends Omit<Reading, 'stores'>, ActiveStore {}
 
 /**
  * Tells whether answers are still what a read would return now (docs/decisions/0026-edge-cache.md).
  *
  * An answer is made from documents of the principal's stores. It is valid while the generation of these stores is the
  * same. If the generation has grown, an answer that was made from one document is still valid if that document has the
- * same position and its store is active.
+ * same position and its store is active, with the same locales.
  */
 export class Validity {
   private readonly views: Readonly<Record<Environment, ActiveView>>;
   /** The reader and the generation with which a store was found active. */
-  private readonly active = new LRUCache<StoreId, Omit<Reading, 'stores'>>({ max: STORES_MAX });
+  private readonly active = new LRUCache<StoreId, StoreAt>({ max: STORES_MAX });
 
   constructor(views: Readonly<Record<Environment, ActiveView>>) {
     this.views = views;
@@ -50,11 +59,11 @@ export class Validity {
     if (basis.reader !== reader) return undefined;
     const generation = await reader.generation(basis.stores);
     if (generation === basis.generation) return basis;
-    const { made_from } = basis;
+    const { made_from, locales } = basis;
     if (made_from === undefined) return undefined;
     const stored = await reader.get(made_from.collection, made_from.id, ['json']);
     const is_same = stored?.position === made_from.position;
-    return is_same && (await this.isActive(reader, made_from.store_id))
+    return is_same && (await this.isShown(reader, made_from.store_id, locales))
       ? { ...basis, generation }
       : undefined;
   }
@@ -66,32 +75,41 @@ export class Validity {
   }
 
   /**
-   * Call it after the read has succeeded. Returns the basis of its answer if nothing has changed meanwhile. `made_from`: the
-   * document that the answer was made from, if it was only one.
+   * Call it after the read has succeeded. Returns the basis of its answer if nothing has changed meanwhile.
    */
-  async end(reading: Reading, made_from: DocumentVersion | undefined): Promise<Basis | undefined> {
+  async end(reading: Reading, { made_from, locales }: Dependencies): Promise<Basis | undefined> {
     const { reader, stores, generation } = reading;
     const shown = made_from ? [made_from.store_id] : stores;
-    const [now, ...are_active] = await Promise.all([
+    const [now, ...are_shown] = await Promise.all([
       reader.generation(stores),
-      ...shown.map((store_id) => this.isActive(reader, store_id)),
+      ...shown.map((store_id) => this.isShown(reader, store_id, locales)),
     ]);
-    const is_valid = now === generation && are_active.every(Boolean);
-    return is_valid ? { ...reading, made_from } : undefined;
+    const is_valid = now === generation && are_shown.every(Boolean);
+    return is_valid ? { ...reading, made_from, locales } : undefined;
   }
 
   /**
-   * Returns whether the store is active now. A read by id uses a status that is up to a second old, but an answer stays
-   * in the cache for longer.
+   * Returns whether the store is active now, and has the locales on which an answer depends. A read uses a status and locales
+   * that are up to a second old, but an answer stays in the cache for longer.
    */
-  private async isActive(reader: CountedReader, store_id: StoreId): Promise<boolean> {
+  private async isShown(
+    reader: CountedReader,
+    store_id: StoreId,
+    locales: Basis['locales'],
+  ): Promise<boolean> {
+    const store = await this.storeAt(reader, store_id);
+    return store !== undefined && (locales === undefined || isSameValue(store.locales ?? [], locales));
+  }
+
+  private async storeAt(reader: CountedReader, store_id: StoreId): Promise<StoreAt | undefined> {
     const generation = await reader.generation([store_id]);
     const known = this.active.get(store_id);
-    if (known?.reader === reader && known.generation === generation) return true;
-    const store = await reader.get('stores', store_id, ['json']);
-    if (store?.document?.keys.status !== 'active') return false;
-    this.active.set(store_id, { reader, generation });
-    return true;
+    if (known?.reader === reader && known.generation === generation) return known;
+    const store = await activeStore(reader, store_id);
+    if (!store) return undefined;
+    const found = { reader, generation, ...store };
+    this.active.set(store_id, found);
+    return found;
   }
 }
 

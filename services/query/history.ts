@@ -153,7 +153,7 @@ async function answerAfter(
   const resource =
     category === 'publication' ? await withListings(state.resource as Publication) : state.resource;
   const headers = { 'Memento-Datetime': new Date(occurred_ms).toUTCString() };
-  return { data: presentAsOf(category, resource, query), headers };
+  return { data: presentAsOf(category, resource, query), headers, store_id: resource.store_id };
 }
 
 /**

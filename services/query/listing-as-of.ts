@@ -35,7 +35,9 @@ import {
 const CANDIDATES_MAX = 1_000;
 const AT_ONCE = 16;
 /** All other parameters filter by what publications are now. */
-const PARAMETERS = ['as_of', 'store_id', 'visibility', 'sort', 'order', 'page', 'limit', 'cursor', 'expand'];
+const PARAMETERS = [
+  ...['as_of', 'store_id', 'visibility', 'sort', 'order', 'page', 'limit', 'cursor', 'expand', 'locale'],
+];
 
 /** Returns the handler of the list of a listing's publications. `read` handles it without `as_of`. */
 export const publicationsOrAsOf =
@@ -103,6 +105,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   return {
     data: listedData(page, modes, { ...place, total: all.length }, end),
     headers: { 'Memento-Datetime': new Date(Math.min(until_ms, deps.now())).toUTCString() },
+    store_id,
   };
 }
 

@@ -1,8 +1,10 @@
 import type { VisibilityFilter } from '../../shared/api/requests/reads';
 import type { StoredDocument } from '../../shared/catalog/documents';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
-import { placeInTree } from '../../shared/catalog/listing/listing';
+import { type ListingAbove, placeInTree } from '../../shared/catalog/listing/listing';
 import { LISTINGS_BELOW_MAX, listingsAbove, listingsBelow } from '../../shared/catalog/listing/tree';
+import type { Translated } from '../../shared/catalog/translations';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import { isContainerVisible, visibilityKey } from './read';
 
@@ -12,7 +14,7 @@ import { isContainerVisible, visibilityKey } from './read';
  */
 
 type Stored = StoredDocument<ListingDocument>;
-type Above = { readonly id: string; readonly name: string; readonly parent_id: string | null };
+type Above = ListingAbove & Translated & { readonly parent_id: string | null };
 
 /**
  * Returns the documents with `parent_id` and `path` in their bodies. Returns the same documents if all listings are at
@@ -37,10 +39,20 @@ export async function withPlaces(
       if (!document || parent_id === null) return stored;
       const above = await listingsAbove({ id, parent_id }, (next) => find(store_id, next));
       const { keys, body, state, expansions } = document;
-      return { ...stored, document: { keys, body: { ...body, ...placeInTree(above) }, state, expansions } };
+      return {
+        ...stored,
+        document: { keys, body: { ...body, ...placeInTree(above, entryOf) }, state, expansions },
+      };
     }),
   );
 }
+
+/** The entry of a path has its translations until the answer is in a language (`inLanguage`). */
+const entryOf = ({ id, name, translations }: Above): JsonObject => ({
+  id,
+  name,
+  ...(translations && { translations: translations as JsonObject }),
+});
 
 async function findVisible(
   version: DocumentReader,
@@ -51,7 +63,8 @@ async function findVisible(
   const document = (await version.get('listings', id))?.document;
   if (document?.keys.store_id !== store_id || !isContainerVisible(filter, document.keys.visibility))
     return undefined;
-  return { id, name: document.body.name, parent_id: document.keys.parent_id };
+  const { name, translations } = document.body;
+  return { id, name, parent_id: document.keys.parent_id, translations };
 }
 
 /** Returns the listings below one that the filter shows, with their states. What is below a hidden listing is hidden. */

@@ -196,7 +196,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const query = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
   const is_precomputed = isPrecomputed(query);
   const version = await openForId(deps, request, 'listings');
-  const { document: listing } = await findById(deps, request, version, 'listings', {
+  const { document: listing, made_from } = await findById(deps, request, version, 'listings', {
     visibility: query.visibility,
     isVisible: isContainerVisible,
     parts: is_precomputed ? ['state', 'expansions'] : ['state'],
@@ -236,6 +236,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [] }, total);
   return {
     data: listedData(items, { default_sort_mode, effective_sort_mode }, { ...place, total }, end, counts),
+    store_id: made_from.store_id,
   };
 }
 
@@ -438,7 +439,7 @@ const byPosition = (direction: SortDirection): SortOrder => [
 export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listVariants, request, []);
   const version = await openForId(deps, request, 'publications');
-  const { document } = await findById(deps, request, version, 'publications', {
+  const { document, made_from } = await findById(deps, request, version, 'publications', {
     visibility: query.visibility,
     isVisible: isItemVisible,
     parts: ['state'],
@@ -456,7 +457,9 @@ export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise
   const { id, media_ids } = document.body;
   const data = page.map(({ variant }) => variantResource(variant, id, media_ids));
   const end = endOf(place, page, found.length > page.length);
-  return { data, meta: pageMeta({ ...place, total: variants.length }, end) };
+  const { translations } = document.body;
+  const { store_id } = made_from;
+  return { data, meta: pageMeta({ ...place, total: variants.length }, end), store_id, translations };
 }
 
 /** Handles `GET /api/variant/:id`. */
@@ -467,7 +470,7 @@ export async function readVariant(deps: ReadDeps, request: ApiRequest): Promise<
   const found = await possibleOwners(id, (range) => version.scan('publications', range));
   const owner = found.find(({ document }) => variantIn(document, id));
   if (!owner) throw new CatalogError('variant_not_found');
-  const { document } = await findById(
+  const { document, made_from } = await findById(
     deps,
     { ...request, params: { id: owner.id } },
     version,
@@ -481,6 +484,8 @@ export async function readVariant(deps: ReadDeps, request: ApiRequest): Promise<
   return {
     data: variantResource(variant, publication_id, media_ids),
     version: Number(document.keys.version),
+    store_id: made_from.store_id,
+    translations: document.body.translations,
   };
 }
 

@@ -142,7 +142,7 @@ export function visibleEntries(
 /** The dependencies of reads in one environment. */
 export interface EnvironmentReads {
   readonly view: ActiveView;
-  readonly active_stores: TtlCache<true>;
+  readonly active_stores: TtlCache<ActiveStore>;
   readonly events: EventStore;
 }
 
@@ -231,7 +231,7 @@ async function waitForStores(
   if (reached.includes(false)) throw new CatalogError('unavailable', { retry_after_s: RETRY_AFTER_S });
 }
 
-/** Reads by id need only the status of the store. So they cache for this time that a store is active. */
+/** What reads by id need of a store. They cache it for this time. */
 const ACTIVE_MS = 1_000;
 const ACTIVE_STORES_MAX = 10_000;
 
@@ -239,20 +239,48 @@ const ACTIVE_STORES_MAX = 10_000;
  * Creates the cache of active stores, by id. Other statuses are not cached, so a store that becomes active is readable
  * immediately.
  */
-export function activeStores(view: ActiveView, now: () => number, onCache?: CacheObserver): TtlCache<true> {
+export function activeStores(
+  view: ActiveView,
+  now: () => number,
+  onCache?: CacheObserver,
+): TtlCache<ActiveStore> {
   return new TtlCache({
     ttl_ms: ACTIVE_MS,
     entries_max: ACTIVE_STORES_MAX,
     now,
-    load: async (store_id) => isActive(await view.current(), store_id),
+    load: async (store_id) => activeStore(await view.current(), store_id),
     onLookup: (hit) => onCache?.('read_store', hit),
   });
 }
 
+export interface ActiveStore {
+  /** Undefined if the store has one language. */
+  readonly locales: readonly string[] | undefined;
+}
+
 /** Returns undefined unless the store exists and is active. */
-async function isActive(version: DocumentReader | undefined, store_id: string): Promise<true | undefined> {
-  const store = await version?.get('stores', store_id);
-  return store?.document?.keys.status === 'active' ? true : undefined;
+export async function activeStore(
+  version: DocumentReader | undefined,
+  store_id: string,
+): Promise<ActiveStore | undefined> {
+  const document = (await version?.get('stores', store_id))?.document;
+  return document?.keys.status === 'active' ? { locales: document.body.locales } : undefined;
+}
+
+/** Returns the locales of a store, at most a second old. Throws `store_not_found` unless it is active. */
+export async function storeLocales(
+  deps: ReadDeps,
+  request: ApiRequest,
+  store_id: StoreId,
+): Promise<readonly string[] | undefined> {
+  const { view, active_stores } = deps[request.principal.environment];
+  const position = minPositionOf(request);
+  const store =
+    position === undefined
+      ? await active_stores.get(store_id)
+      : await activeStore(await activeVersion(view, position), store_id);
+  if (!store) throw new CatalogError('store_not_found');
+  return store.locales;
 }
 
 // --- Reads by id ---
@@ -321,7 +349,7 @@ export async function findById<Name extends CollectionById>(
   if (checked_store) {
     const { active_stores } = deps[request.principal.environment];
     const is_fresh = minPositionOf(request) !== undefined;
-    const active = is_fresh ? isActive(version, checked_store) : active_stores.get(checked_store);
+    const active = is_fresh ? activeStore(version, checked_store) : active_stores.get(checked_store);
     if (!(await active)) throw new CatalogError('store_not_found');
   }
   if (!stored || !document || !store_id || !read.isVisible(read.visibility, visibilityOf(document)))

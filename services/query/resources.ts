@@ -81,7 +81,8 @@ export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<
   if (moved) return moved;
   const [placed] = await withPlaces(version, [{ ...made_from, document: found }], query.visibility);
   const listing = placed!.document!;
-  const answer = { data: presentListing(listing, query), version: Number(listing.keys.version) };
+  const { store_id } = made_from;
+  const answer = { data: presentListing(listing, query), version: Number(listing.keys.version), store_id };
   // With a path, the answer also depends on other documents.
   return listing === found ? { ...answer, made_from } : answer;
 }
@@ -113,6 +114,7 @@ export async function readPublication(deps: ReadDeps, request: ApiRequest): Prom
   const answer = {
     data: presentPublication(shown!.document!, query),
     version: Number(publication.keys.version),
+    store_id: made_from.store_id,
   };
   // Otherwise, the answer also depends on the listing.
   return query.visibility === 'public' ? { ...answer, made_from } : answer;
@@ -138,7 +140,8 @@ export async function readMedia(deps: ReadDeps, request: ApiRequest): Promise<An
   });
   if (request.principal.key_type === 'public' && isHidden(media)) throw new CatalogError('media_not_found');
   if (wants_picture) return pictureAnswer(deps, request, media);
-  return { data: media.body, version: Number(media.keys.version), made_from, headers: VARY };
+  const { store_id } = made_from;
+  return { data: media.body, version: Number(media.keys.version), made_from, store_id, headers: VARY };
 }
 
 /** Returns whether everything that uses the media is private. */

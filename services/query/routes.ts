@@ -1,5 +1,6 @@
 import type { ApiOperation } from '../../shared/api/operations/operation';
 import { reads } from '../../shared/api/operations/reads';
+import { shapeOf } from '../../shared/api/requests/parameters';
 import type { Environment, Realm } from '../../shared/catalog/realm';
 import type { CacheObserver } from '../../shared/http/metrics';
 import { type Pictures, type Route, routeOf } from '../../shared/http/route';
@@ -14,6 +15,7 @@ import { exportSlots, readExport } from './export';
 import { byHandle } from './handles';
 import { orAsOf, readHistory, readRevision } from './history';
 import { readKeys } from './keys';
+import { inLanguage } from './languages';
 import { publicationsOrAsOf } from './listing-as-of';
 import {
   readListingPublications,
@@ -106,6 +108,8 @@ export function queryRoutes({
   ]);
   return READS.map(([operation, read]) => {
     const limited = slots.get(operation);
-    return routeOf(operation, read.bind(undefined, deps), limited && { slots: limited });
+    const has_language = operation.query !== undefined && 'locale' in shapeOf(operation.query);
+    const shown = has_language ? inLanguage(read) : read;
+    return routeOf(operation, shown.bind(undefined, deps), limited && { slots: limited });
   });
 }

@@ -261,7 +261,7 @@ interface Section {
 export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listRelatedPublications, request, EXPANSIONS.publication);
   const version = await openForId(deps, request, 'publications');
-  const { document: publication } = await findById(deps, request, version, 'publications', {
+  const { document: publication, made_from } = await findById(deps, request, version, 'publications', {
     visibility: query.visibility,
     isVisible: isContainerVisible,
     parts: ['words'],
@@ -272,7 +272,8 @@ export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<
   const place = placeOf(request, query, 'related', query.sort && orderOf(sortModeOf(query)));
   const page = await readPage(version, query, place, store_id, sections, words);
   const total = sections.reduce((sum, section) => sum + section.total, 0);
-  return pageAnswer({ version, request }, 'publication', page, query, place, total);
+  const answer = await pageAnswer({ version, request }, 'publication', page, query, place, total);
+  return { ...answer, store_id: made_from.store_id };
 }
 
 /**

@@ -415,6 +415,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ReadQuery: reads.readSchema,
   ResourceQuery: reads.resourceSchema,
   ListQuery: reads.listSchema,
+  PaymentMethodsQuery: reads.paymentMethodsSchema,
   ListingsQuery: reads.listingsSchema,
   StoreListingsQuery: reads.existingListingsSchema,
   PublicationsQuery: reads.publicationsSchema,

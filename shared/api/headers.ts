@@ -99,6 +99,9 @@ export const responseHeaders = {
   'Stream-Next-Offset': header('Where the next read begins.', '00000000000000001042-0195d4a2'),
   'Stream-Cursor': header('For caches: send it as `cursor` with the next long poll.', '89424'),
   'Stream-Up-To-Date': header('There is no later change.', 'true', { enum: ['true'], optional: true }),
+  'Content-Language': header('The language of the texts, if the store has several.', 'de', {
+    optional: true,
+  }),
   'Memento-Datetime': header(
     'With `as_of`: since when the resource was as the answer shows it (RFC 7089).',
     'Sun, 01 Feb 2026 12:00:00 GMT',
@@ -124,6 +127,10 @@ export const requestHeaders = {
   'If-None-Match': header(
     'ETags of cached responses. The service responds with 304 if one of them is current.',
     '"3-Hk2vT0mP9qYw1sXc"',
+  ),
+  'Accept-Language': header(
+    'The languages that the client prefers (RFC 9110). Without `locale`, a read with a public key has its texts in the best of them that the store has.',
+    'de-AT, de;q=0.9',
   ),
   Accept: header('`image/*` returns the image file instead of the JSON record.', 'image/*'),
   Range: header('One range of the file, such as `bytes=0-1023`.', 'bytes=0-1023'),

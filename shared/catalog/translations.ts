@@ -67,7 +67,7 @@ export function translationsField<const Event extends string>(
     input: fewNames(by_locale, LOCALES_MAX).nullable() as z.ZodType as z.ZodType<Translations>,
     answer: z.record(z.string(), answer).optional() as z.ZodType as z.ZodType<Translations>,
     initial: undefined,
-    doc: 'The texts in the other locales of the store, by locale. A PATCH changes the texts that it has, and null removes a text, all texts of a locale, or all translations. Omitted if there are none.',
+    doc: 'The texts in the other locales of the store. A PATCH changes those that it has, null removes them. Only for secret keys without `locale`.',
     example,
   });
 }

@@ -1,4 +1,5 @@
 import { waitFor } from '../support/wait-for';
+import { MediaShop } from './media-shop';
 import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
@@ -205,5 +206,177 @@ describe('translations', () => {
       de: { title: 'Tee' },
       en: { title: 'Green tea' },
     });
+  });
+});
+
+describe('a read', () => {
+  const get = (path: string, headers: Record<string, string> = {}, { token } = here.shop.public) =>
+    here.harness.request('GET', path, { token, headers });
+  const inLocale = async (path: string, locale: string) => (await get(`${path}locale=${locale}`)).body.data;
+
+  /** Waits until reads know the locales, which they do within a second. */
+  const shopWith = async (...locales: string[]) => {
+    await setLocales(...locales);
+    await waitFor(
+      async () => (await get('/api/publications')).headers.get('content-language') === locales[0],
+    );
+  };
+
+  test('has the best language for locale and for Accept-Language, for public keys', async () => {
+    await shopWith('es', 'de', 'de-AT', 'zh-Hant');
+    const translations = { de: { title: 'Tee', description: 'Grün' }, 'de-AT': { title: 'Tee, bitte' } };
+    const { id } = await create('/api/publication', { ...TEA, description: 'Verde', translations });
+    const path = `/api/publication/${id}`;
+    const texts = async (query: string, accepted?: string) => {
+      const { headers, body } = await get(path + query, accepted ? { 'accept-language': accepted } : {});
+      expect(body.data).not.toHaveProperty('translations');
+      expect(headers.get('vary')).toBe('Authorization, Accept-Encoding, Accept-Language');
+      return [headers.get('content-language'), body.data.title, body.data.description];
+    };
+    const [es, de, at] = [
+      ['es', 'Té', 'Verde'],
+      ['de', 'Tee', 'Grün'],
+      ['de-AT', 'Tee, bitte', 'Grün'],
+    ];
+    expect(await texts('')).toEqual(es);
+    expect(await texts('?locale=de')).toEqual(de);
+    expect(await texts('?locale=de-CH-1996')).toEqual(de);
+    expect(await texts('?locale=DE-at')).toEqual(at);
+    expect(await texts('?locale=fr')).toEqual(es);
+    expect(await texts('?locale=es', 'de')).toEqual(es);
+    expect(await texts('', 'fr, de-AT;q=0.8, de;q=0.9')).toEqual(de);
+    expect(await texts('', 'de;q=0, *')).toEqual(es);
+    expect(await texts('', 'zh-Hant-TW')).toEqual(['zh-Hant', 'Té', 'Verde']);
+    expect(await texts('', `${'x, '.repeat(500)}de`)).toEqual(es);
+    expectError(await get(`${path}?locale=de_DE`), 400, 'VALIDATION_ERROR', 'locale');
+  });
+
+  test('has all languages for a secret key, or one and the names of what it lacks', async () => {
+    await shopWith('es', 'de');
+    const options = { Color: { name: 'Farbe', values: { Rojo: 'Rot' } } };
+    const translations = { de: { title: 'Tee', seo: { title: 'Tee kaufen' }, options } };
+    const { id } = await create('/api/publication', {
+      ...{ ...TEA, description: 'Verde', seo: { title: 'Té', description: 'Verde' }, translations },
+      variants: [{ option_values: { Color: 'Rojo' } }, { option_values: { Color: 'Azul' } }],
+    });
+    const whole = await get(`/api/publication/${id}`, { 'accept-language': 'de' }, here.shop.secret);
+    expect(whole.body.data).toMatchObject({ title: 'Té', translations });
+    expect([whole.headers.get('content-language'), whole.headers.get('vary')]).toEqual([
+      null,
+      'Authorization, Accept-Encoding',
+    ]);
+    const { body } = await get(`/api/publication/${id}?locale=de&expand=variants`, {}, here.shop.secret);
+    const { data } = body;
+    expect(data).toMatchObject({
+      title: 'Tee',
+      seo: { title: 'Tee kaufen', description: 'Verde' },
+      options: [{ name: 'Farbe', values: ['Rot', 'Azul'] }],
+      untranslated: ['description', 'seo.description', 'options'],
+    });
+    expect(data.variants.data.map((each: { option_values: object }) => each.option_values)).toEqual([
+      { Farbe: 'Rot' },
+      { Farbe: 'Azul' },
+    ]);
+    expect(data).not.toHaveProperty('translations');
+    const spanish = await get(`/api/publication/${id}?locale=es`, {}, here.shop.secret);
+    expect(spanish.body.data).not.toHaveProperty('untranslated');
+    const visitors = await inLocale(`/api/publication/${id}?`, 'de');
+    expect(visitors).not.toHaveProperty('untranslated');
+  });
+
+  test('shows the language in lists, expansions, paths, variants, search and the store', async () => {
+    await shopWith('es', 'de');
+    await patch('/api/store', { translations: { de: { name: 'Laden', policies: { returns: 'Nie' } } } });
+    await patch('/api/store', { policies: { returns: 'Nunca', shipping: 'Lima' } });
+    const parent = await create('/api/listing', {
+      name: 'Bebidas',
+      translations: { de: { name: 'Getränke' } },
+    });
+    const listing = await create('/api/listing', {
+      ...{ name: 'Calientes', parent_id: parent.id },
+      translations: { de: { name: 'Heiß' } },
+    });
+    const product = await create('/api/publication', {
+      ...{ ...TEA, listing_id: listing.id, variants: [{ option_values: { Color: 'Rojo' } }] },
+      translations: { de: { title: 'Tee', options: { Color: { name: 'Farbe', values: { Rojo: 'Rot' } } } } },
+    });
+    const other = await create('/api/publication', { ...TEA, title: 'Mate', listing_id: listing.id });
+    expect(await inLocale('/api/store?expand=listing&', 'de')).toMatchObject({
+      name: 'Laden',
+      policies: { returns: 'Nie', shipping: 'Lima' },
+      listings: { data: expect.arrayContaining([expect.objectContaining({ name: 'Heiß' })]) },
+    });
+    const shown = { title: 'Tee', options: [{ name: 'Farbe', values: ['Rot'] }] };
+    const placed = await inLocale(`/api/listing/${listing.id}?expand=publication&`, 'de');
+    expect(placed).toMatchObject({ name: 'Heiß', path: [{ name: 'Getränke' }] });
+    expect(placed.publications.data).toEqual(expect.arrayContaining([expect.objectContaining(shown)]));
+    expect((await inLocale(`/api/listings?parent_id=${parent.id}&`, 'de'))[0].path[0]).toEqual({
+      id: parent.id,
+      name: 'Getränke',
+    });
+    const listed = await inLocale('/api/publications?expand=listing,variants&sort=name&order=desc&', 'de');
+    expect(listed[0]).toMatchObject({ ...shown, listing: { name: 'Heiß' } });
+    expect(listed[0].variants.data[0].option_values).toEqual({ Farbe: 'Rot' });
+    expect(await inLocale(`/api/publications?ids=${product.id}&`, 'de')).toMatchObject([shown]);
+    expect((await inLocale(`/api/listing/${listing.id}/publications?`, 'de')).others).toHaveLength(2);
+    expect((await inLocale(`/api/listing/${listing.id}/publications?`, 'de')).others).toContainEqual(
+      expect.objectContaining(shown),
+    );
+    expect(await inLocale('/api/store/search?q=te&', 'de')).toMatchObject([shown]);
+    expect(await inLocale(`/api/publication/${other.id}/related?`, 'de')).toMatchObject([shown]);
+    expect(await inLocale(`/api/publication/by-handle/${product.handle}?`, 'de')).toMatchObject(shown);
+    const [variant] = await inLocale(`/api/publication/${product.id}/variants?`, 'de');
+    expect(variant.option_values).toEqual({ Farbe: 'Rot' });
+    expect(await inLocale(`/api/variant/${variant.id}?`, 'de')).toEqual(variant);
+    const revision = `/api/publication/${product.id}/history/1?locale=de`;
+    expect((await get(revision, {}, here.shop.secret)).body.data).toMatchObject(shown);
+    // A secret key gets the whole resources, whose paths name no translations.
+    const edited = (await get(`/api/listing/${listing.id}`, {}, here.shop.secret)).body.data;
+    expect([edited.translations, edited.path]).toEqual([
+      { de: { name: 'Heiß' } },
+      [{ id: parent.id, name: 'Bebidas' }],
+    ]);
+  });
+
+  test('of a store with one language has no other headers and no translations', async () => {
+    const { id } = await create('/api/publication', TEA);
+    const path = `/api/publication/${id}?locale=de`;
+    const before = await get(path, { 'accept-language': 'de' });
+    expect([before.headers.get('content-language'), before.headers.get('vary')]).toEqual([
+      null,
+      'Authorization, Accept-Encoding',
+    ]);
+    await shopWith('es', 'de');
+    await patch(`/api/publication/${id}`, { translations: { de: { title: 'Tee' } } });
+    expect((await get(path)).body.data.title).toBe('Tee');
+    const { headers } = await setLocales('es');
+    const position = { 'x-catalog-min-position': headers.get('x-catalog-position')! };
+    const after = await get(path, position);
+    expect([after.body.data.title, after.headers.get('content-language')]).toEqual(['Té', null]);
+    expect(after.body.data).not.toHaveProperty('translations');
+    const same = await waitFor(async () => {
+      const reply = await get(path);
+      return reply.headers.get('content-language') === null && reply;
+    });
+    expect(same.text.replace(/"updated_at":"[^"]+"/, '')).toBe(
+      before.text.replace(/"updated_at":"[^"]+"/, ''),
+    );
+  });
+
+  test('of media shows the alternative text, and its record varies by the language', async () => {
+    await shopWith('es', 'de');
+    const media = await MediaShop.of(here.harness, here.shop);
+    const id = await media.upload({ alt: 'Una taza' });
+    await patch(`/api/media/${id}`, { translations: { de: { alt: 'Eine Tasse' } } });
+    const { id: product } = await create('/api/publication', { ...TEA, media_ids: [id] });
+    expect((await inLocale(`/api/publication/${product}?expand=media&`, 'de')).media.data).toMatchObject([
+      { alt: 'Eine Tasse' },
+    ]);
+    expect((await inLocale(`/api/media?publication_id=${product}&`, 'de'))[0].alt).toBe('Eine Tasse');
+    const { headers, body } = await get(`/api/media/${id}`, { 'accept-language': 'de' });
+    expect([body.data.alt, headers.get('vary')]).toEqual([
+      'Eine Tasse',
+      'Authorization, Accept, Accept-Encoding, Accept-Language',
+    ]);
   });
 });

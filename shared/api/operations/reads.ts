@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Condition } from '../../kernel/errors';
 import { answers } from '../components';
 import type { ResponseHeader } from '../headers';
+import { shapeOf } from '../requests/parameters';
 import {
   changesSchema,
   deliveriesSchema,
@@ -17,6 +18,7 @@ import {
   listSchema,
   mediaListSchema,
   mediaUsesSchema,
+  paymentMethodsSchema,
   proposalsSchema,
   publicationsSchema,
   readSchema,
@@ -56,11 +58,14 @@ interface Read<Query extends z.ZodType>
 function read<Query extends z.ZodType>(
   options: Read<Query>,
 ): Unnamed<ApiOperation> & { readonly query: Query } {
-  const { answer: schema, example, not_found, refusals = [], headers = [], ...rest } = options;
+  const { answer: schema, example, not_found, refusals = [], headers: own = [], ...rest } = options;
+  const has_language = 'locale' in shapeOf(options.query);
+  const headers: readonly ResponseHeader[] = has_language ? [...own, 'Content-Language'] : own;
   return {
     ...rest,
     method: 'GET',
     security: 'bearer',
+    ...(has_language && { request_headers: ['Accept-Language'] as const }),
     successes: {
       200: {
         description: 'The resource or page was found.',
@@ -193,7 +198,7 @@ export const reads = withIds({
     permission: 'read:payment_methods',
     summary: 'List the payment methods of a store',
     description: 'Sorted by `position`, the order that the merchant has set.',
-    query: listSchema,
+    query: paymentMethodsSchema,
     answer: answers.PaymentMethodPage,
   }),
   listListings: read({
@@ -455,11 +460,11 @@ export const reads = withIds({
   }),
   getMedia: {
     ...mediaRecord,
-    request_headers: ['Accept', 'Range', 'If-Range'],
+    request_headers: ['Accept', 'Accept-Language', 'Range', 'If-Range'],
     successes: {
       200: {
         ...mediaRecord.successes[200]!,
-        headers: ['ETag', 'Accept-Ranges'],
+        headers: ['ETag', 'Accept-Ranges', 'Content-Language'],
         content: { ...mediaRecord.successes[200]!.content, 'image/*': {} },
       },
       206: {
@@ -467,7 +472,7 @@ export const reads = withIds({
         headers: range_headers,
         content: { 'image/*': {} },
       },
-      304: { ...NOT_MODIFIED, headers: ['ETag', 'Accept-Ranges'] },
+      304: { ...NOT_MODIFIED, headers: ['ETag', 'Accept-Ranges', 'Content-Language'] },
     },
     conditions: [...mediaRecord.conditions, 'range_unsatisfiable'],
   },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CHANGE_TYPES, CHANGED_RESOURCES, HISTORY_CURSOR, OFFSET } from '../../catalog/changes';
+import { localeField } from '../../catalog/translations';
 import { PROPOSAL_STATUSES, ROW_OUTCOMES, reviewStatusSchema } from '../../catalog/vocabulary';
 import { FEED_CURSOR, IMPORT_ROWS_LIMIT_MAX } from '../responses/envelopes';
 import * as examples from '../responses/examples';
@@ -45,6 +46,11 @@ export const readSchema = z.object({
     EXPANDABLE,
     'Related resources to include in each resource. Values that do not apply to a resource are ignored.',
   ),
+  locale: localeField.optional().meta({
+    description:
+      'The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages.',
+    example: 'de',
+  }),
 });
 
 /** Parameters of `GET /api/export`. */
@@ -167,6 +173,9 @@ export const listSchema = readSchema.extend({
 });
 
 export type ListQuery = z.infer<typeof listSchema>;
+
+/** Parameters of `GET /api/payment-methods`. */
+export const paymentMethodsSchema = listSchema.omit({ locale: true });
 
 /** Value of `parent_id` for the listings at the top. */
 const NO_PARENT = 'none';
@@ -392,7 +401,7 @@ export type MediaListQuery = z.infer<typeof mediaListSchema>;
 const review_status = z.enum([...reviewStatusSchema.options, 'all']);
 
 /** Parameters of `GET /api/publication/:id/reviews`. */
-export const reviewsSchema = listSchema.extend({
+export const reviewsSchema = listSchema.omit({ locale: true }).extend({
   status: review_status
     .optional()
     .describe(
@@ -401,7 +410,7 @@ export const reviewsSchema = listSchema.extend({
 });
 
 /** Parameters of `GET /api/reviews`. */
-export const storeReviewsSchema = listSchema.extend({
+export const storeReviewsSchema = listSchema.omit({ locale: true }).extend({
   status: review_status.default('all').describe('Return only reviews of this status.'),
 });
 

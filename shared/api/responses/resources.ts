@@ -67,6 +67,14 @@ function collectionOf<Item extends z.ZodType>(item: Item, max = 20) {
   });
 }
 
+const untranslated = z
+  .array(z.string())
+  .optional()
+  .meta({
+    description:
+      'With `locale` and a secret key: the names of the texts without a translation. Omitted if there are none.',
+    example: ['description', 'seo.title'],
+  });
 const { name, ...profile } = answerShape(storeFields);
 
 export const mediaVariantSchema = z.strictObject({
@@ -88,6 +96,7 @@ export const mediaSchema = z.strictObject({
   width: z.int().min(1).describe('Width of the upload in pixels, after rotation.'),
   height: z.int().min(1).describe('Height of the upload in pixels, after rotation.'),
   ...answerShape(mediaFields),
+  untranslated,
   url: address
     .optional()
     .describe('Path of the full-size picture without metadata. Present if the status is `ready`.'),
@@ -126,6 +135,7 @@ export const publicationSchema = z
     object: typeOf('publication'),
     ...answerShape(publicationFields),
     lowest_price_30d,
+    untranslated,
     created_at,
     updated_at,
     deleted_at,
@@ -210,6 +220,7 @@ export const listingSchema = z
     id,
     object: typeOf('listing'),
     ...answerShape(listingFields, LISTING_RESPONSE_NAMES),
+    untranslated,
     created_at,
     updated_at,
     deleted_at,
@@ -326,6 +337,7 @@ export const storeSchema = z.strictObject({
   name,
   status: storeStatusSchema.describe('Storefronts can read `active` stores only.'),
   ...profile,
+  untranslated,
   created_at,
   updated_at,
   stats: z

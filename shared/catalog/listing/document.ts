@@ -5,6 +5,7 @@ import type { EmbeddingResource, MediaEmbed } from '../media/document';
 import { countFacets, type Facets } from '../publication/facets';
 import { dueAt } from '../schedule';
 import type { CollectionSpec, Document, Entries, KeysOf, Nothing } from '../stored-document';
+import type { Translations } from '../translations';
 import { type SortMode, type Visibility, visibilitySchema } from '../vocabulary';
 import type { Listing } from './listing';
 
@@ -58,6 +59,7 @@ export type ListingBody = JsonObject & {
   readonly object: 'listing';
   readonly handle?: string;
   readonly name: string;
+  readonly translations?: Translations;
   readonly default_sort_mode: SortMode;
   /** The ids of the media in `expansions`. */
   readonly media_ids: string[];

@@ -24,6 +24,8 @@ export const LISTING_CHANGES = [
 
 const name = lineField(120);
 const description = textField(5_000);
+/** The texts that can be translated. */
+export const listingTexts = { name, description, seo: seoTranslation };
 
 /** The writable fields of a listing, in the order of event data (docs/interface/writes.md). */
 export const listingFields = {
@@ -91,11 +93,7 @@ export const listingFields = {
   }),
   seo: seoField('ListingSeoSet', 'the name'),
   ...scheduleFields('ListingScheduled', 'listing'),
-  translations: translationsField(
-    'ListingTranslated',
-    { name, description, seo: seoTranslation },
-    { de: { name: 'Kaffee' } },
-  ),
+  translations: translationsField('ListingTranslated', listingTexts, { de: { name: 'Kaffee' } }),
 } satisfies Record<string, { readonly event: (typeof LISTING_CHANGES)[number] }>;
 
 /** Field names in the order of responses, in which `visibility` comes before `description`. */

@@ -62,10 +62,16 @@ export interface ListingAbove {
   readonly name: string;
 }
 
-/** Returns the fields with the place of a listing. `above`: the listings above it, the nearest first. No fields at the top. */
-export function placeInTree(above: readonly ListingAbove[]): JsonObject {
+/**
+ * Returns the fields with the place of a listing. `above`: the listings above it, the nearest first. No fields at the top.
+ * `entryOf`: returns what `path` has of each.
+ */
+export function placeInTree<Above extends ListingAbove>(
+  above: readonly Above[],
+  entryOf: (listing: Above) => JsonObject = ({ id, name }) => ({ id, name }),
+): JsonObject {
   if (above.length === 0) return {};
-  const path = [...above].reverse().map(({ id, name }) => ({ id, name }));
+  const path = [...above].reverse().map(entryOf);
   return { parent_id: above[0]!.id, path };
 }
 

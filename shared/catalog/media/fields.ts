@@ -9,6 +9,8 @@ export const ALT_MAX = 500;
 export const MEDIA_CHANGES = ['MediaDescribed', 'MediaTranslated'] as const;
 
 const alt = lineField(ALT_MAX);
+/** The texts that can be translated. */
+export const mediaTexts = { alt };
 const coordinate = z.number().min(0).max(1);
 const point = z.strictObject({
   x: coordinate.describe('Part of the width, from the left.'),
@@ -32,5 +34,5 @@ export const mediaFields = {
     doc: 'The point that stays visible when the picture is cropped, from 0 to 1 of its width and height.',
     example: { x: 0.5, y: 0.25 },
   }),
-  translations: translationsField('MediaTranslated', { alt }, { de: { alt: 'Eine Tüte Kaffee' } }),
+  translations: translationsField('MediaTranslated', mediaTexts, { de: { alt: 'Eine Tüte Kaffee' } }),
 } satisfies Record<string, { readonly event: (typeof MEDIA_CHANGES)[number] }>;

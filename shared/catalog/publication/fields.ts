@@ -68,6 +68,14 @@ export const PUBLICATION_CHANGES = [
 const title = lineField(200);
 const description = textField(10_000);
 const description_html = textField(HTML_MAX);
+/** The texts that can be translated. */
+export const publicationTexts = {
+  title,
+  description,
+  description_html,
+  seo: seoTranslation,
+  options: optionsTranslation,
+};
 
 /** The writable fields of a publication, in the order of event data and responses (docs/interface/writes.md). */
 export const publicationFields = {
@@ -280,9 +288,7 @@ export const publicationFields = {
     example: 'chanchamayo-coffee-250-g',
   }),
   ...scheduleFields('PublicationScheduled', 'publication'),
-  translations: translationsField(
-    'PublicationTranslated',
-    { title, description, description_html, seo: seoTranslation, options: optionsTranslation },
-    { de: { title: 'Kaffee aus Chanchamayo, 250 g', options: OPTIONS_TRANSLATION_EXAMPLE } },
-  ),
+  translations: translationsField('PublicationTranslated', publicationTexts, {
+    de: { title: 'Kaffee aus Chanchamayo, 250 g', options: OPTIONS_TRANSLATION_EXAMPLE },
+  }),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

@@ -26,6 +26,7 @@ export function storeKeys({ account_id, status, created_at, name, version }: Sto
 
 export type StoreBody = JsonObject & {
   readonly id: string;
+  readonly locales?: string[];
   /** `listing_count`: number of public listings. */
   readonly stats: { readonly listing_count: number };
 };

@@ -38,6 +38,8 @@ export const STORE_CHANGES = [
 const name = lineField(120);
 const description = textField(5_000);
 const businessHours = z.array(hours.input).max(50);
+/** The texts that can be translated. */
+export const storeTexts = { name, description, businessHours, policies: policies.translation };
 
 const newReviewStatus = reviewStatusSchema.exclude(['rejected']).nullable();
 
@@ -114,9 +116,7 @@ export const storeFields = {
     doc: `The languages of the store: BCP 47 tags, at most ${LOCALES_MAX}. The first one is the language of the texts outside \`translations\`. Once a store has locales, it keeps at least one. A locale that is removed keeps its translations, but answers do not show them.`,
     example: ['es', 'de'],
   }),
-  translations: translationsField(
-    'StoreTranslated',
-    { name, description, businessHours, policies: policies.translation },
-    { de: { description: 'Kaffee von kleinen Höfen, und die Tassen dazu.' } },
-  ),
+  translations: translationsField('StoreTranslated', storeTexts, {
+    de: { description: 'Kaffee von kleinen Höfen, und die Tassen dazu.' },
+  }),
 } satisfies Record<string, { readonly event: (typeof STORE_CHANGES)[number] }>;

@@ -1,0 +1,231 @@
+import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import { JsonText, type Presentable } from '../../shared/catalog/json-text';
+import { listingTexts } from '../../shared/catalog/listing/fields';
+import { mediaTexts } from '../../shared/catalog/media/fields';
+import { publicationTexts } from '../../shared/catalog/publication/fields';
+import { storeTexts } from '../../shared/catalog/store/fields';
+import type { ApiRequest } from '../../shared/http/route';
+import { type ReadHandler, requestedStore, storeLocales } from './read';
+
+/*
+ * The language of an answer (docs/interface/languages.md#reads). A read makes its answer from documents, whose bodies have all
+ * translations. `inLanguage` then shows each text in the best language that has it, wherever the resource is in the answer.
+ */
+
+/** The texts that can be translated, by the type of the resource. */
+const TEXTS: Readonly<Record<string, readonly string[]>> = {
+  publication: Object.keys(publicationTexts),
+  listing: Object.keys(listingTexts),
+  store: Object.keys(storeTexts),
+  media: Object.keys(mediaTexts),
+};
+
+/** The fields of an answer in which resources are. */
+const CONTAINERS = new Set(
+  'data featured others listing listings publications media variants path'.split(' '),
+);
+
+/** Returns the read with its texts in the language that the request asks for. */
+export const inLanguage =
+  (read: ReadHandler): ReadHandler =>
+  async (deps, request) => {
+    const answer = await read(deps, request);
+    if (answer.file || answer.status !== undefined) return answer;
+    const locales = await storeLocales(deps, request, answer.store_id ?? requestedStore(request));
+    if (locales === undefined) return { ...answer, locales: [] };
+    const asked = request.query.locale?.[0];
+    const is_for_editing = request.principal.key_type === 'secret' && asked === undefined;
+    if (is_for_editing) return { ...answer, data: translated(answer.data, undefined) };
+    const locale = localeOf(locales, request);
+    const is_checked = request.principal.key_type === 'secret';
+    const language = { locales: fallbacksOf(locales, locale), is_checked, default_locale: locales[0]! };
+    const data = translated(answer.data, language, answer.translations);
+    if (locales.length === 1) return { ...answer, data, locales };
+    const { Vary = 'Authorization, Accept-Encoding' } = answer.headers ?? {};
+    const headers = { ...answer.headers, 'Content-Language': locale, Vary: `${Vary}, Accept-Language` };
+    return { ...answer, data, locales, headers };
+  };
+
+// --- The choice of a locale ---
+
+type Asked = Pick<ApiRequest, 'query' | 'header' | 'principal'>;
+
+/** Returns the best locale of a store for the request: for its `locale`, otherwise for its `Accept-Language`. */
+export function localeOf(locales: readonly string[], { query, header }: Asked): string {
+  const asked = query.locale ?? rangesOf(header('accept-language') ?? '');
+  for (const range of asked) {
+    const found = lookUp(locales, range);
+    if (found !== undefined) return found;
+  }
+  return locales[0]!;
+}
+
+/** The most language ranges of a header that are looked at. Browsers send a few. */
+const RANGES_MAX = 20;
+
+/** Returns the language ranges of `Accept-Language`, the preferred one first (RFC 9110 §12.5.4). */
+function rangesOf(header: string): string[] {
+  const ranges = header.split(',', RANGES_MAX).map((entry) => {
+    const [range = '', ...parameters] = entry.split(';').map((part) => part.trim());
+    const quality = parameters.find((parameter) => /^q=/i.test(parameter));
+    return { range, q: quality === undefined ? 1 : Number(quality.slice(2)) };
+  });
+  return ranges
+    .filter(({ q }) => q > 0)
+    .sort((a, b) => b.q - a.q)
+    .map(({ range }) => range);
+}
+
+/** Returns the locale for a language range, undefined if there is none (RFC 4647 §3.4, Lookup). */
+function lookUp(locales: readonly string[], range: string): string | undefined {
+  for (const tag of formsOf(range.toLowerCase())) {
+    const found = locales.find((locale) => locale.toLowerCase() === tag);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Returns the tag and its less specific forms: `zh-hant-tw`, `zh-hant`, `zh`. No form ends with a single character. */
+function formsOf(tag: string): string[] {
+  const parts = tag.split('-');
+  const forms = parts.map((_, index) => parts.slice(0, parts.length - index));
+  return forms.filter((form) => form.at(-1)!.length > 1).map((form) => form.join('-'));
+}
+
+/** Returns the locales in which texts are looked for, the best one first. The default locale is always among them. */
+function fallbacksOf(locales: readonly string[], locale: string): string[] {
+  const forms = formsOf(locale).filter((form) => locales.includes(form));
+  return [...new Set([...forms, locales[0]!])];
+}
+
+// --- The texts of an answer ---
+
+interface Language {
+  /** Where to look for a text, the best locale first. */
+  readonly locales: readonly string[];
+  readonly default_locale: string;
+  /** Whether resources name their texts that are not translated. */
+  readonly is_checked: boolean;
+}
+
+/**
+ * Returns the value with the texts of its resources in the language. Undefined: with all their translations, except where no
+ * answer has them. `of_publication`: the translations of the publication whose variants the value contains.
+ */
+function translated(
+  value: Presentable,
+  language: Language | undefined,
+  of_publication?: JsonValue,
+): Presentable {
+  if (value instanceof JsonText) {
+    if (!language) return value;
+    const is_same = !language.is_checked && !value.text.includes('"translations":');
+    return is_same ? value : translated(value.toJSON(), language);
+  }
+  if (Array.isArray(value)) return value.map((item) => translated(item, language, of_publication));
+  if (!isObject(value)) return value;
+  const { translations } = value;
+  const all = isObject(translations) ? translations : value.object === 'variant' ? of_publication : undefined;
+  const inner = value.object === 'collection' ? of_publication : translations;
+  const shown: Record<string, Presentable> = {};
+  for (const [name, field] of Object.entries(value))
+    if (name !== 'translations' || !isObject(field) || (!language && value.object !== undefined))
+      shown[name] = CONTAINERS.has(name) ? translated(field, language, inner) : field;
+  if (!language) return shown;
+  const texts = isObject(all) ? textsIn(all as JsonObject, language.locales) : {};
+  if (language.is_checked) {
+    const own = language.locales.filter((locale) => locale !== language.default_locale);
+    const missing =
+      own.length === 0 ? [] : untranslatedIn(value as JsonObject, textsIn((all ?? {}) as JsonObject, own));
+    if (missing.length > 0) shown.untranslated = missing;
+  }
+  return Object.assign(shown, textsFor(shown as JsonObject, texts));
+}
+
+/** Returns the texts in the best locale that has each of them. */
+function textsIn(translations: JsonObject, locales: readonly string[]): JsonObject {
+  const found = locales.flatMap((locale) => partOf(translations, locale) ?? []);
+  return found.reduceRight<JsonObject>((rest, texts) => merged(rest, texts as JsonObject), {});
+}
+
+function merged(below: JsonObject, above: JsonObject): JsonObject {
+  const both = Object.entries(above).map(([name, value]): [string, JsonValue] => {
+    const other = partOf(below, name);
+    return [name, isObject(value) && isObject(other) ? merged(other, value) : value];
+  });
+  return { ...below, ...Object.fromEntries(both) };
+}
+
+/** Returns the fields of a resource that get other texts. */
+function textsFor(resource: JsonObject, { options, ...texts }: JsonObject): JsonObject {
+  const fields = Object.entries(texts).map(([name, text]): [string, JsonValue] => {
+    const own = resource[name];
+    return [name, isObject(text) && isObject(own) ? { ...own, ...text } : text];
+  });
+  if (!isObject(options)) return Object.fromEntries(fields);
+  if (resource.object === 'variant')
+    return { option_values: optionValuesIn(resource.option_values as Values, options) };
+  const own = resource.options as readonly Option[] | undefined;
+  if (own) fields.push(['options', own.map((option) => optionIn(option, own, options))]);
+  return Object.fromEntries(fields);
+}
+
+interface Option {
+  readonly name: string;
+  readonly values: readonly string[];
+}
+type Values = Readonly<Record<string, string>>;
+
+function optionIn({ name, values }: Option, all: readonly Option[], options: JsonObject): JsonObject {
+  const names = namesIn(
+    all.map((option) => option.name),
+    options,
+  );
+  return { name: names.get(name)!, values: values.map((value) => valueIn(options, name, value)) };
+}
+
+function optionValuesIn(values: Values, options: JsonObject): JsonObject {
+  const names = namesIn(Object.keys(values), options);
+  const shown = Object.entries(values).map(([name, value]) => [
+    names.get(name)!,
+    valueIn(options, name, value),
+  ]);
+  return Object.fromEntries(shown) as JsonObject;
+}
+
+/** Returns the translated names of options. Each option keeps its own name if two would have the same. */
+function namesIn(names: readonly string[], options: JsonObject): ReadonlyMap<string, string> {
+  const shown = names.map((name) => String(partOf(partOf(options, name), 'name') ?? name));
+  const are_distinct = new Set(shown).size === shown.length;
+  return new Map(names.map((name, index) => [name, are_distinct ? shown[index]! : name]));
+}
+
+const valueIn = (options: JsonObject, name: string, value: string): string =>
+  String(partOf(partOf(partOf(options, name), 'values'), value) ?? value);
+
+/** Returns the names of the texts of a resource that `texts` does not have, such as `seo.title`. */
+function untranslatedIn(resource: JsonObject, texts: JsonObject): string[] {
+  return (TEXTS[String(resource.object)] ?? []).flatMap((name) => {
+    const own = resource[name];
+    if (own === undefined || own === '') return [];
+    if (name === 'options') return areTranslated(own as unknown as Option[], texts.options) ? [] : [name];
+    if (!isObject(own)) return texts[name] === undefined ? [name] : [];
+    return Object.keys(own)
+      .filter((part) => partOf(texts[name], part) === undefined)
+      .map((part) => `${name}.${part}`);
+  });
+}
+
+const areTranslated = (options: readonly Option[], texts: JsonValue | undefined): boolean =>
+  options.every(({ name, values }) => {
+    const option = partOf(texts, name);
+    const isKnown = (value: string): boolean => partOf(partOf(option, 'values'), value) !== undefined;
+    return partOf(option, 'name') !== undefined && values.every(isKnown);
+  });
+
+/** Returns a field of an object. Undefined if there is none: names of options can be those of inherited properties. */
+const partOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
+  isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
