@@ -4,6 +4,7 @@ import { listingTexts } from '../../shared/catalog/listing/fields';
 import { mediaTexts } from '../../shared/catalog/media/fields';
 import { publicationTexts } from '../../shared/catalog/publication/fields';
 import { storeTexts } from '../../shared/catalog/store/fields';
+import { partOf, untranslatedIn } from '../../shared/catalog/translations';
 import type { ApiRequest } from '../../shared/http/route';
 import { type ReadHandler, requestedStore, storeLocales } from './read';
 
@@ -136,7 +137,9 @@ function translated(
   if (language.is_checked) {
     const own = language.locales.filter((locale) => locale !== language.default_locale);
     const missing =
-      own.length === 0 ? [] : untranslatedIn(value as JsonObject, textsIn((all ?? {}) as JsonObject, own));
+      own.length === 0
+        ? []
+        : untranslatedIn(TEXTS[String(value.object)] ?? [], value, textsIn((all ?? {}) as JsonObject, own));
     if (missing.length > 0) shown.untranslated = missing;
   }
   return Object.assign(shown, textsFor(shown as JsonObject, texts));
@@ -202,30 +205,6 @@ function namesIn(names: readonly string[], options: JsonObject): ReadonlyMap<str
 
 const valueIn = (options: JsonObject, name: string, value: string): string =>
   String(partOf(partOf(partOf(options, name), 'values'), value) ?? value);
-
-/** Returns the names of the texts of a resource that `texts` does not have, such as `seo.title`. */
-function untranslatedIn(resource: JsonObject, texts: JsonObject): string[] {
-  return (TEXTS[String(resource.object)] ?? []).flatMap((name) => {
-    const own = resource[name];
-    if (own === undefined || own === '') return [];
-    if (name === 'options') return areTranslated(own as unknown as Option[], texts.options) ? [] : [name];
-    if (!isObject(own)) return texts[name] === undefined ? [name] : [];
-    return Object.keys(own)
-      .filter((part) => partOf(texts[name], part) === undefined)
-      .map((part) => `${name}.${part}`);
-  });
-}
-
-const areTranslated = (options: readonly Option[], texts: JsonValue | undefined): boolean =>
-  options.every(({ name, values }) => {
-    const option = partOf(texts, name);
-    const isKnown = (value: string): boolean => partOf(partOf(option, 'values'), value) !== undefined;
-    return partOf(option, 'name') !== undefined && values.every(isKnown);
-  });
-
-/** Returns a field of an object. Undefined if there is none: names of options can be those of inherited properties. */
-const partOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
-  isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

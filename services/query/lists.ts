@@ -5,6 +5,7 @@ import {
   type ListingPublicationsQuery,
   type ListQuery,
   type MediaListQuery,
+  type PublicationsQuery,
   type ReviewsQuery,
   type SORT_FIELDS,
 } from '../../shared/api/requests/reads';
@@ -142,6 +143,8 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     findFilterListing(version, query, store_id),
   ]);
   const { state } = assertActive(store);
+  const { untranslated } = query;
+  if (untranslated !== undefined) checkUntranslated(request, query, state.store?.locales);
   const { facets } = listing ?? state;
   const source = { version, request };
   if (listing === null) {
@@ -154,6 +157,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const list = {
     listing_ids,
     query,
+    untranslated,
     mode,
     featured_first,
     place,
@@ -167,6 +171,21 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     keysInList(keys, list),
   );
   return { ...answer, meta: { ...answer.meta, ...counts } };
+}
+
+/** Throws unless the key is secret, and the locale is one that the store has translations in. */
+function checkUntranslated(
+  request: ApiRequest,
+  { untranslated, facets }: PublicationsQuery,
+  [, ...locales]: readonly string[] = [],
+): void {
+  requireSecretKey(request, 'untranslated');
+  const refuse = (constraint: string): never => {
+    throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'untranslated', constraint }]);
+  };
+  if (facets.length > 0) refuse('none with facets');
+  if (!locales.includes(untranslated!))
+    refuse(locales.length === 0 ? 'a store with several locales' : `one of ${locales.join(', ')}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { PublicationsQuery } from '../../shared/api/requests/reads';
 import { keysInListings, type PublicationDocument } from '../../shared/catalog/publication/document';
+import { translatedIn } from '../../shared/catalog/search/words';
 import { featuredFirst, orderOf } from '../../shared/catalog/sorting';
 import type { StoredDocument } from '../../shared/catalog/stored-document';
 import type { ListSortMode } from '../../shared/catalog/vocabulary';
@@ -23,6 +24,8 @@ export interface PublicationList {
   /** The listings whose publications it has. Undefined: all publications of the store. */
   readonly listing_ids: readonly string[] | undefined;
   readonly query: ReadQuery & FilterQuery;
+  /** Its publications have a text without a translation in this locale. */
+  readonly untranslated?: string | undefined;
   /** What its publications fulfil, besides the terms of the filters by labels. */
   readonly where: ViewQuery['where'];
   readonly mode: ListSortMode;
@@ -53,11 +56,13 @@ export async function findPublications(
     parts: partsOfPage('publication', query),
   };
   const terms = labelTerms(query);
+  const excluded = list.untranslated === undefined ? [] : [translatedIn(list.untranslated)];
   // From a cursor on, another list may have publications again that have their first position before it.
   const is_mergeable =
     !isFiltered(query) && !page.after && listing_ids.length * (page.skip + page.limit) <= MERGED_MAX;
-  if (terms.length > 0 || (listing_ids.length > 1 && !is_mergeable))
-    return version.search('publications', { ...asked, scope, tiers: [terms], is_exhaustive: true });
+  const is_search = terms.length > 0 || excluded.length > 0 || (listing_ids.length > 1 && !is_mergeable);
+  if (is_search)
+    return version.search('publications', { ...asked, scope, tiers: [terms], excluded, is_exhaustive: true });
 
   const countAll = async (): Promise<number> => maintained_total ?? version.count('publications', where);
   const findPage = () => version.find('publications', asked);

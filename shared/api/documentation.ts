@@ -42,7 +42,7 @@ function objectExample({ properties = {}, required = [] }: JsonObject, schemas: 
  * `outer_example`: what the example of the containing object has for this property.
  */
 function complete(schema: JsonObject, outer_example: JsonValue | undefined, schemas: Schemas): JsonObject {
-  const { $ref, properties, items, anyOf } = schema;
+  const { $ref, properties, items, anyOf, additionalProperties: values } = schema;
   const completed: JsonObject = $ref === undefined ? {} : { ...descriptionOf(targetOf($ref, schemas)) };
   const example = outer_example ?? exampleOfSchema(schema, schemas);
   Object.assign(completed, schema, example === undefined ? {} : { examples: [example] });
@@ -52,12 +52,28 @@ function complete(schema: JsonObject, outer_example: JsonValue | undefined, sche
     );
   if (items !== undefined && (items as JsonObject).properties !== undefined)
     completed.items = complete(items as JsonObject, (example as JsonValue[] | undefined)?.[0], schemas);
+  // An object of values by name.
+  if (isWithProperties(values)) {
+    const [value] = Object.values((example as JsonObject | undefined) ?? {});
+    completed.additionalProperties = complete(values, value, schemas);
+  }
   // An object or a list that may be null.
   if (anyOf !== undefined)
     completed.anyOf = (anyOf as JsonObject[]).map((part) =>
-      part.properties === undefined && part.items === undefined ? part : complete(part, example, schemas),
+      part.items === undefined && !isWithProperties(part) ? part : complete(part, example, schemas),
     );
   return completed;
+}
+
+/** Whether it is the schema of an object with properties, or of an object of such objects. */
+function isWithProperties(schema: JsonValue | undefined): schema is JsonObject {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return false;
+  const { properties, additionalProperties, anyOf } = schema;
+  return (
+    properties !== undefined ||
+    isWithProperties(additionalProperties) ||
+    (Array.isArray(anyOf) && anyOf.some(isWithProperties))
+  );
 }
 
 const descriptionOf = ({ description }: JsonObject): JsonObject =>

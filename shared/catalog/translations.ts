@@ -46,15 +46,21 @@ type TextRule = z.ZodType | { readonly input: z.ZodType; readonly answer: z.ZodT
 
 /**
  * Returns the field `translations` of a resource, whose changes are events of type `event`. `texts`: the rules of the fields
- * that can be translated. A resource that was never translated does not have it, and neither have its events.
+ * that can be translated. `example`: all of them in a language. A resource that was never translated does not have the field, and
+ * neither have its events.
  */
 export function translationsField<const Event extends string>(
   event: Event,
   texts: Readonly<Record<string, TextRule>>,
-  example: NonNullable<Translations>,
+  example: JsonObject,
 ) {
   const shapeOf = (schemaOf: (rule: TextRule) => z.ZodType) =>
-    Object.fromEntries(Object.entries(texts).map(([name, rule]) => [name, schemaOf(rule)]));
+    Object.fromEntries(
+      Object.entries(texts).map(([name, rule]) => {
+        const description = `The \`${name}\` in this language.`;
+        return [name, schemaOf(rule).meta({ description })];
+      }),
+    );
   const input = z.strictObject(shapeOf((rule) => ('input' in rule ? rule.input : rule).nullish()));
   const answer = z.strictObject(shapeOf((rule) => ('answer' in rule ? rule.answer : rule).optional()));
   const by_locale = z.record(z.string(), input.nullable()).superRefine((locales, context) => {
@@ -68,7 +74,7 @@ export function translationsField<const Event extends string>(
     answer: z.record(z.string(), answer).optional() as z.ZodType as z.ZodType<Translations>,
     initial: undefined,
     doc: 'The texts in the other locales of the store. A PATCH changes those that it has, null removes them. Only for secret keys without `locale`.',
-    example,
+    example: { de: example } as NonNullable<Translations>,
   });
 }
 
@@ -141,6 +147,35 @@ export function faultsOfTranslations(
   const field = 'translations';
   return [...faults, { condition: 'field_too_long', field, constraint: 'at most 400,000 bytes in all' }];
 }
+
+/** Returns the names of the texts of a resource that `texts` does not have, such as `seo.title`. `names`: of its fields. */
+export function untranslatedIn(names: readonly string[], resource: object, texts: JsonObject): string[] {
+  return names.flatMap((name) => {
+    const own = (resource as JsonObject)[name];
+    if (own === undefined || own === null || own === '') return [];
+    if (name === 'options') return areTranslated(own as unknown as Option[], texts.options) ? [] : [name];
+    if (!isObject(own)) return texts[name] === undefined ? [name] : [];
+    return Object.keys(own)
+      .filter((part) => partOf(texts[name], part) === undefined)
+      .map((part) => `${name}.${part}`);
+  });
+}
+
+interface Option {
+  readonly name: string;
+  readonly values: readonly string[];
+}
+
+const areTranslated = (options: readonly Option[], texts: JsonValue | undefined): boolean =>
+  options.every(({ name, values }) => {
+    const option = partOf(texts, name);
+    const isKnown = (value: string): boolean => partOf(partOf(option, 'values'), value) !== undefined;
+    return partOf(option, 'name') !== undefined && values.every(isKnown);
+  });
+
+/** Returns a field of an object. Undefined if there is none: names of options can be those of inherited properties. */
+export const partOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
+  isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -114,14 +114,18 @@ export interface Store {
   locales?: string[];
   /** The texts in the other locales of the store. A PATCH changes those that it has, null removes them. Only for secret keys without `locale`. */
   translations?: Record<string, {
+    /** The `name` in this language. */
     name?: string;
+    /** The `description` in this language. */
     description?: string;
+    /** The `businessHours` in this language. */
     businessHours?: {
       /** A day or several, as free text. */
       day: string;
       /** The opening hours on these days, as free text. */
       hours: string;
     }[];
+    /** The `policies` in this language. */
     policies?: {
       /** How, where and for how much the store ships. */
       shipping?: string;
@@ -193,8 +197,11 @@ export interface Listing {
   unpublish_at?: string;
   /** The texts in the other locales of the store. A PATCH changes those that it has, null removes them. Only for secret keys without `locale`. */
   translations?: Record<string, {
+    /** The `name` in this language. */
     name?: string;
+    /** The `description` in this language. */
     description?: string;
+    /** The `seo` in this language. */
     seo?: {
       /** Title for search engines. */
       title?: string;
@@ -309,17 +316,24 @@ export interface Publication {
   unpublish_at?: string;
   /** The texts in the other locales of the store. A PATCH changes those that it has, null removes them. Only for secret keys without `locale`. */
   translations?: Record<string, {
+    /** The `title` in this language. */
     title?: string;
+    /** The `description` in this language. */
     description?: string;
+    /** The `description_html` in this language. */
     description_html?: string;
+    /** The `seo` in this language. */
     seo?: {
       /** Title for search engines. */
       title?: string;
       /** Description for search engines. */
       description?: string;
     };
+    /** The `options` in this language. */
     options?: Record<string, {
+      /** The name in this language. */
       name?: string;
+      /** The values in this language, by those of the option. */
       values?: Record<string, string>;
     }>;
   }>;
@@ -420,6 +434,7 @@ export interface Media {
   };
   /** The texts in the other locales of the store. A PATCH changes those that it has, null removes them. Only for secret keys without `locale`. */
   translations?: Record<string, {
+    /** The `alt` in this language. */
     alt?: string;
   }>;
   /** With `locale` and a secret key: the names of the texts without a translation. Omitted if there are none. */
@@ -760,47 +775,13 @@ export interface ListingPublications {
   };
 }
 
-export interface PublicationsQuery extends Omit<StoreListingsQuery, 'visibility' | 'parent_id'> {
+export interface PublicationsQuery extends Omit<SearchQuery, 'visibility' | 'q'> {
   /** Which publications to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page`, `cursor` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | 'deleted' | undefined;
-  /** Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility` and `expand` may be used beside `ids`; any other parameter is 400. */
+  /** Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility`, `expand` and `locale` may be used beside `ids`; any other parameter is 400. */
   ids?: readonly string[] | undefined;
-  /** Return only publications of this listing. */
-  listing_id?: string | undefined;
-  /** `true` returns only publications with a `featured_position`, `false` only those without. */
-  featured?: boolean | undefined;
-  /** `true` returns only publications with free shipping, `false` only those without. */
-  free_shipping?: boolean | undefined;
-  /** `true` returns only publications in stock (`quantity_available` is unset or above 0), `false` only those out of stock. */
-  in_stock?: boolean | undefined;
-  /** `true` returns only publications that cost less now: with a `compare_at_amount` above the price, or in a sale. `false` returns all others. */
-  has_discount?: boolean | undefined;
-  /** `true` returns only publications with pictures, `false` only those without. */
-  has_media?: boolean | undefined;
-  /** `true` returns only publications with an active price, `false` only those without. */
-  has_price?: boolean | undefined;
-  /** `true` returns only publications with a `publish_at` or `unpublish_at` to come, `false` only those without. */
-  scheduled?: boolean | undefined;
-  /** Return only publications of one of these vendors. */
-  vendor?: readonly string[] | undefined;
-  /** Return only publications of one of these types. */
-  product_type?: readonly string[] | undefined;
-  /** Return only publications with one of these tags. */
-  tag?: readonly string[] | undefined;
-  /** Return only publications that have a variant with one of these SKUs. */
-  sku?: readonly string[] | undefined;
-  /** Return only publications that have a variant with one of these barcodes. */
-  barcode?: readonly string[] | undefined;
-  /** Return only publications whose option has one of these values, such as `option.Color=Azul`. */
-  [name: `option.${string}`]: readonly string[] | undefined;
-  /** Return only publications with one of these values of an attribute, such as `attributes.roast=medium`. Of an attribute that is a list, one of its texts must be equal. */
-  [name: `attributes.${string}`]: readonly string[] | undefined;
-  /** Minimum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
-  min_price?: number | undefined;
-  /** Maximum price, in hundredths of the major unit of the currency. Publications without an active price are not returned. */
-  max_price?: number | undefined;
-  /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `in_stock`, `free_shipping`, `has_discount`, `has_media`, `has_price`, `scheduled`, `option.<name>`, `attributes.<name>`, and with a secret key `visibility`. */
-  facets?: readonly string[] | undefined;
+  /** Return only publications of which a text has no translation in this locale of the store. Requires a secret key. Not with `facets`. */
+  untranslated?: string | undefined;
 }
 
 export interface ListQuery extends PaymentMethodsQuery {
@@ -1381,8 +1362,11 @@ export interface ListingPatch {
   unpublish_at?: string | null | undefined;
   /** The texts in the other locales of the store. A PATCH changes those that it has, null removes them. Only for secret keys without `locale`. */
   translations?: Readonly<Record<string, {
+    /** The `name` in this language. */
     name?: string | null | undefined;
+    /** The `description` in this language. */
     description?: string | null | undefined;
+    /** The `seo` in this language. */
     seo?: {
       /** Title for search engines. */
       title?: string | null | undefined;
@@ -1530,17 +1514,24 @@ export interface PublicationPatch {
   unpublish_at?: string | null | undefined;
   /** The texts in the other locales of the store. A PATCH changes those that it has, null removes them. Only for secret keys without `locale`. */
   translations?: Readonly<Record<string, {
+    /** The `title` in this language. */
     title?: string | null | undefined;
+    /** The `description` in this language. */
     description?: string | null | undefined;
+    /** The `description_html` in this language. */
     description_html?: string | null | undefined;
+    /** The `seo` in this language. */
     seo?: {
       /** Title for search engines. */
       title?: string | null | undefined;
       /** Description for search engines. */
       description?: string | null | undefined;
     } | null | undefined;
+    /** The `options` in this language. */
     options?: Readonly<Record<string, {
+      /** The name in this language. */
       name?: string | null | undefined;
+      /** The values in this language, by those of the option. */
       values?: Readonly<Record<string, string | null>> | null | undefined;
     } | null>> | null | undefined;
   } | null>> | null | undefined;
@@ -1781,6 +1772,7 @@ export interface MediaPatch {
   } | null | undefined;
   /** The texts in the other locales of the store. A PATCH changes those that it has, null removes them. Only for secret keys without `locale`. */
   translations?: Readonly<Record<string, {
+    /** The `alt` in this language. */
     alt?: string | null | undefined;
   } | null>> | null | undefined;
   /** Store of the resource. It cannot be changed. */
@@ -1838,14 +1830,18 @@ export interface StorePatch {
   locales?: readonly string[] | undefined;
   /** The texts in the other locales of the store. A PATCH changes those that it has, null removes them. Only for secret keys without `locale`. */
   translations?: Readonly<Record<string, {
+    /** The `name` in this language. */
     name?: string | null | undefined;
+    /** The `description` in this language. */
     description?: string | null | undefined;
+    /** The `businessHours` in this language. */
     businessHours?: readonly {
       /** A day or several, as free text. */
       day: string;
       /** The opening hours on these days, as free text. */
       hours: string;
     }[] | null | undefined;
+    /** The `policies` in this language. */
     policies?: {
       /** How, where and for how much the store ships. */
       shipping?: string | null | undefined;

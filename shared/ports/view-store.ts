@@ -182,6 +182,8 @@ export interface WordSearch extends Omit<ViewQuery, 'where'> {
   readonly scope: WordScope;
   readonly where: ViewQuery['where'];
   readonly tiers: readonly WordTerms[];
+  /** Results have none of these words. */
+  readonly excluded?: readonly string[];
   /** Count the results, at most this number. The sequence then ends there, too. */
   readonly total_max?: number;
   /** Look at all documents, however many have the words, and count all results. Not with `total_max`. */

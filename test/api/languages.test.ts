@@ -209,6 +209,43 @@ describe('translations', () => {
   });
 });
 
+test('the publications without a translation are listed, for a secret key', async () => {
+  await setLocales('es', 'de', 'en');
+  const add = async (title: string, de?: object, more: object = {}) =>
+    (await create('/api/publication', { ...TEA, title, ...more, translations: de && { de } })).id;
+  await add('Té', { title: 'Tee' });
+  await add('Mate');
+  const partly = await add('Café', { title: 'Kaffee' }, { description: 'Molido', seo: { title: 'Café' } });
+  const options = { Color: { name: 'Farbe', values: { Rojo: 'Rot' } } };
+  const variants = [{ option_values: { Color: 'Rojo' } }];
+  const whole = await add('Taza', { title: 'Tasse', options }, { variants, visibility: 'private' });
+  const titlesOf = async (query: string) => {
+    const { status, body } = await send('GET', `/api/publications?sort=name&${query}`);
+    expect(status).toBe(200);
+    expect(body.meta.item_count).toBe(body.data.length);
+    return body.data.map(({ title }: { title: string }) => title);
+  };
+  expect(await titlesOf('untranslated=de')).toEqual(['Café', 'Mate']);
+  expect(await titlesOf('untranslated=en&visibility=all')).toEqual(['Café', 'Mate', 'Taza', 'Té']);
+  expect(await titlesOf('untranslated=de&has_price=true&min_price=1&visibility=all')).toEqual([
+    'Café',
+    'Mate',
+  ]);
+  const de = { description: 'Gemahlen', seo: { title: 'Kaffee' } };
+  await patch(`/api/publication/${partly}`, { translations: { de } });
+  expect(await titlesOf('untranslated=de')).toEqual(['Mate']);
+  await patch(`/api/publication/${partly}`, { seo: { title: 'Café', description: 'Nuevo' } });
+  const color = [{ option_values: { Color: 'Rojo' } }, { option_values: { Color: 'Azul' } }];
+  await patch(`/api/publication/${whole}`, { variants: color });
+  expect(await titlesOf('untranslated=de&visibility=all')).toEqual(['Café', 'Mate', 'Taza']);
+  const refused = (query: string) => send('GET', `/api/publications?${query}`);
+  expectError(await refused('untranslated=es'), 400, 'VALIDATION_ERROR', 'untranslated');
+  expectError(await refused('untranslated=de&facets=vendor'), 400, 'VALIDATION_ERROR', 'untranslated');
+  const visitor = { token: here.shop.public.token };
+  const by_visitor = await here.harness.request('GET', '/api/publications?untranslated=de', visitor);
+  expectError(by_visitor, 403, 'INSUFFICIENT_PERMISSIONS');
+});
+
 describe('a read', () => {
   const get = (path: string, headers: Record<string, string> = {}, { token } = here.shop.public) =>
     here.harness.request('GET', path, { token, headers });

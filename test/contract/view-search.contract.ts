@@ -191,6 +191,31 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await count(mug, STOREFRONT, { ...STOREFRONT, listing_id: { in: [] } })).toBe(0);
     });
 
+    test('leaves out documents with a word', async () => {
+      await publications(
+        { id: 'a', words: ['mug', 'x'] },
+        { id: 'b', words: ['mug'], keys: { price_up: 10 } },
+        { id: 'c', words: ['mug', 'y'], keys: { price_up: 5 } },
+        { id: 'd', words: [], keys: { price_up: 20 } },
+        { id: 'e', words: ['xy'], keys: { visibility: 'private' } },
+      );
+      const asked = { scope: STOREFRONT, where: STOREFRONT, order: orderOf('price_asc'), limit: 50 };
+      const found = async (excluded: string[], terms: WordTerms = []) => {
+        const query = { ...asked, tiers: [terms], excluded, is_exhaustive: true } as const;
+        const { documents, total } = await view.search('publications', query);
+        return [idsOf(documents).join(''), total];
+      };
+      expect(await found(['x'])).toEqual(['cbd', 3]);
+      expect(await found(['x', 'y'])).toEqual(['bd', 2]);
+      expect(await found(['x'], [[word('mug')]])).toEqual(['cb', 2]);
+      expect(await found(['z'])).toEqual([expect.stringContaining('cbd'), 4]);
+      expect((await search([[[word('mug')]]], { excluded: ['y'] })).sort()).toEqual(['a', 'b']);
+      expect((await search([[]], { scope: BOTH, where: BOTH, excluded: ['mug'] })).sort()).toEqual([
+        'd',
+        'e',
+      ]);
+    });
+
     test('counts all results if it is exhaustive', async () => {
       await publications(...['a', 'b', 'c'].map((id) => ({ id, words: ['==tag=:41=', `==tag=${id}=`] })));
       const asked = { scope: STOREFRONT, where: STOREFRONT, order: orderOf('price_asc'), limit: 1 };

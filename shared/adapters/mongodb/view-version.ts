@@ -424,9 +424,13 @@ export class MongoViewVersion implements ViewVersion {
     };
   }
 
-  private filtersOf(collection: CollectionName, { scope, where }: Pick<WordSearch, 'scope' | 'where'>) {
+  private filtersOf(
+    collection: CollectionName,
+    { scope, where, excluded = [] }: Pick<WordSearch, 'scope' | 'where' | 'excluded'>,
+  ) {
     const stored = this.collection(collection);
-    return [scopeFilter(stored, scope), filterOf(stored, where)];
+    const without = excluded.length > 0 ? [{ words: { $nin: [...excluded] } }] : [];
+    return [scopeFilter(stored, scope), filterOf(stored, where), ...without];
   }
 
   async scan(

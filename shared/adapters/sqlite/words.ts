@@ -170,7 +170,7 @@ class WordReader {
   static async open(
     connection: SqliteConnection,
     table: Table,
-    { scope, where }: Pick<WordSearch, 'scope' | 'where'>,
+    { scope, where, excluded = [] }: Pick<WordSearch, 'scope' | 'where' | 'excluded'>,
   ): Promise<WordReader | undefined> {
     const hashes = JSON.stringify(scopesOf(table, scope));
     const { scopes, entries } = indexTables(table);
@@ -181,6 +181,7 @@ class WordReader {
     const tags = rows.map(([tag]) => Number(tag));
     const reader = new WordReader(connection, table, tags, Number(rows[0]![1]));
     reader.addConditions(scope, where);
+    for (const word of excluded) reader.excluded.push(reader.inAnyTag(word));
     return reader;
   }
 

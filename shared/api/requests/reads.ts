@@ -332,13 +332,19 @@ const IDS_MAX = 50;
 
 const ids = idList(
   IDS_MAX,
-  'Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility` and `expand` may be used beside `ids`; any other parameter is 400.',
+  'Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility`, `expand` and `locale` may be used beside `ids`; any other parameter is 400.',
   [examples.ids.publication],
 );
 
+const untranslated = localeField.optional().meta({
+  description:
+    'Return only publications of which a text has no translation in this locale of the store. Requires a secret key. Not with `facets`.',
+  example: 'de',
+});
+
 /** Parameters of a list of publications that exist: those of every list, and filters (docs/interface/lists.md#filters). */
 export const existingPublicationsSchema = listSchema
-  .extend({ ids, listing_id, ...publicationsShape })
+  .extend({ ids, listing_id, untranslated, ...publicationsShape })
   .refine(areBoundsInOrder, BOUNDS_ERROR);
 
 /** Parameters of `GET /api/publications`. */
@@ -347,6 +353,7 @@ export const publicationsSchema = listSchema
     visibility: withDeleted('publications'),
     ids,
     listing_id,
+    untranslated,
     ...publicationsShape,
   })
   .refine(areBoundsInOrder, BOUNDS_ERROR);

@@ -93,7 +93,11 @@ export const listingFields = {
   }),
   seo: seoField('ListingSeoSet', 'the name'),
   ...scheduleFields('ListingScheduled', 'listing'),
-  translations: translationsField('ListingTranslated', listingTexts, { de: { name: 'Kaffee' } }),
+  translations: translationsField('ListingTranslated', listingTexts, {
+    name: 'Kaffee',
+    description: 'Dienstags geröstet.',
+    seo: { title: 'Kaffee aus Peru', description: 'Dienstags geröstet.' },
+  }),
 } satisfies Record<string, { readonly event: (typeof LISTING_CHANGES)[number] }>;
 
 /** Field names in the order of responses, in which `visibility` comes before `description`. */

@@ -34,5 +34,5 @@ export const mediaFields = {
     doc: 'The point that stays visible when the picture is cropped, from 0 to 1 of its width and height.',
     example: { x: 0.5, y: 0.25 },
   }),
-  translations: translationsField('MediaTranslated', mediaTexts, { de: { alt: 'Eine Tüte Kaffee' } }),
+  translations: translationsField('MediaTranslated', mediaTexts, { alt: 'Eine Tüte Kaffee' }),
 } satisfies Record<string, { readonly event: (typeof MEDIA_CHANGES)[number] }>;

@@ -289,6 +289,10 @@ export const publicationFields = {
   }),
   ...scheduleFields('PublicationScheduled', 'publication'),
   translations: translationsField('PublicationTranslated', publicationTexts, {
-    de: { title: 'Kaffee aus Chanchamayo, 250 g', options: OPTIONS_TRANSLATION_EXAMPLE },
+    title: 'Kaffee aus Chanchamayo, 250 g',
+    description: 'Rund, mit Noten von Rohrzucker und Orange.',
+    description_html: '<p>Rund, mit Noten von <em>Rohrzucker</em> und Orange.</p>',
+    seo: { title: 'Kaffee aus Chanchamayo, ganze Bohne', description: 'Auf 1.400 m gewachsen.' },
+    options: OPTIONS_TRANSLATION_EXAMPLE,
   }),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

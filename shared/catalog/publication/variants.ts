@@ -185,14 +185,21 @@ export const optionsField = z
   .transform((options) => options ?? []);
 
 const option_value = lineField(OPTION_VALUE_MAX);
+const NAME_DOC = { description: 'The name in this language.', example: 'Größe' };
+const VALUES_DOC = {
+  description: 'The values in this language, by those of the option.',
+  example: { M: 'Mittel' },
+};
 
 /** The rule of the options in `translations`: names and values by those of the options. The variants have no translations. */
 export const optionsTranslation = {
   input: namedValuesField(
     z
       .strictObject({
-        name: lineField(OPTION_NAME_MAX).nullish(),
-        values: namedValuesField(option_value.nullable(), VARIANTS_MAX, OPTION_VALUE_MAX).nullish(),
+        name: lineField(OPTION_NAME_MAX).nullish().meta(NAME_DOC),
+        values: namedValuesField(option_value.nullable(), VARIANTS_MAX, OPTION_VALUE_MAX)
+          .nullish()
+          .meta(VALUES_DOC),
       })
       .nullable(),
     // A patch may remove the names of all earlier options.
@@ -201,7 +208,12 @@ export const optionsTranslation = {
   ),
   answer: z.record(
     z.string(),
-    z.strictObject({ name: z.string(), values: z.record(z.string(), z.string()) }).partial(),
+    z
+      .strictObject({
+        name: z.string().meta(NAME_DOC),
+        values: z.record(z.string(), z.string()).meta(VALUES_DOC),
+      })
+      .partial(),
   ),
 };
 export const OPTIONS_TRANSLATION_EXAMPLE = { Talla: { name: 'Größe', values: { M: 'Mittel' } } };

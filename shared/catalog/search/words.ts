@@ -1,5 +1,8 @@
 import { LRUCache } from '../../kernel/cache';
 import { foldText } from '../../kernel/text';
+import type { JsonObject } from '../events/envelope';
+import { publicationTexts } from '../publication/fields';
+import { type Translated, untranslatedIn } from '../translations';
 
 /**
  * Tokenises publications and queries (docs/interface/search.md). Tokens are folded (lower case, without accents). There
@@ -74,7 +77,7 @@ export interface SearchedText {
 }
 
 /** The fields by which lists are filtered (docs/interface/lists.md#filters). */
-export interface Labelled extends Placed {
+export interface Labelled extends Placed, Translated {
   readonly vendor?: string | null;
   readonly product_type?: string | null;
   readonly tags?: readonly string[] | null;
@@ -97,9 +100,12 @@ interface Placed {
  * filter has these names.
  */
 const FEATURED_IN = 'featured_in';
+/** Label of the locales in which a publication has all of its texts. No filter has this name. */
+const TRANSLATED_IN = 'translated_in';
 const LISTED_IN = 'listed_in';
 const FORMERLY_IN = 'formerly_in';
 
+export const translatedIn = (locale: string): string => labelTerm(TRANSLATED_IN, locale);
 export const featuredIn = (listing_id: string): string => labelTerm(FEATURED_IN, listing_id);
 export const listedIn = (listing_id: string): string => labelTerm(LISTED_IN, listing_id);
 export const formerlyIn = (listing_id: string): string => labelTerm(FORMERLY_IN, listing_id);
@@ -109,6 +115,15 @@ function placesOf({ listing_id, listing_ids = [], featured_position, featured_po
   const is_featured = (id: string) =>
     id === listing_id ? typeof featured_position === 'number' : featured_positions[id] !== undefined;
   return { [FEATURED_IN]: all.filter(is_featured), [LISTED_IN]: all.filter((id) => !is_featured(id)) };
+}
+
+function translatedLocales(publication: Labelled): string[] {
+  const { translations } = publication;
+  if (!translations) return [];
+  const names = Object.keys(publicationTexts);
+  return Object.keys(translations).filter(
+    (locale) => untranslatedIn(names, publication, (translations[locale] ?? {}) as JsonObject).length === 0,
+  );
 }
 
 /** Returns the labels of a publication, as filters name them. */
@@ -122,6 +137,7 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
     barcode: variants.flatMap(({ barcode }) => barcode ?? []),
     ...placesOf(publication),
     [FORMERLY_IN]: publication.former_listings,
+    [TRANSLATED_IN]: translatedLocales(publication),
   };
   return Object.entries(all).flatMap(([name, values]) =>
     [values ?? []].flat().map((value): [string, string] => [name, String(value)]),
@@ -153,7 +169,7 @@ const prefixed = <Value>(prefix: string, values: Readonly<Record<string, Value>>
 export const TEXT_FIELDS = ['title', 'description', 'description_html'] as const;
 /** The fields that its labels are made of, besides the codes of its variants. */
 export const LABEL_FIELDS = [
-  ...(['vendor', 'product_type', 'tags', 'attributes', 'options'] as const),
+  ...(['vendor', 'product_type', 'tags', 'attributes', 'options', 'seo', 'translations'] as const),
   ...(['listing_id', 'listing_ids', 'featured_position', 'featured_positions', 'former_listings'] as const),
 ];
 

@@ -117,6 +117,13 @@ export const storeFields = {
     example: ['es', 'de'],
   }),
   translations: translationsField('StoreTranslated', storeTexts, {
-    de: { description: 'Kaffee von kleinen Höfen, und die Tassen dazu.' },
+    name: 'Kaffee & Ton',
+    description: 'Kaffee von kleinen Höfen, und die Tassen dazu.',
+    businessHours: [{ day: 'Montag bis Freitag', hours: '9–18 Uhr' }],
+    policies: {
+      shipping: 'In Lima in zwei Werktagen.',
+      returns: 'Innerhalb von 30 Tagen, ungeöffnet.',
+      satisfaction: 'Ist eine Tasse zerbrochen, schicken wir eine neue.',
+    },
   }),
 } satisfies Record<string, { readonly event: (typeof STORE_CHANGES)[number] }>;
