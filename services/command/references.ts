@@ -1,6 +1,7 @@
 import { type Listing, listingAggregate } from '../../shared/catalog/listing/listing';
 import { LISTING_LEVELS_MAX, listingsAbove } from '../../shared/catalog/listing/tree';
 import { type Media, mediaAggregate } from '../../shared/catalog/media/media';
+import { currenciesIn, type PricedContent } from '../../shared/catalog/publication/currency-prices';
 import type { Environment } from '../../shared/catalog/realm';
 import { storeAggregate } from '../../shared/catalog/store/store';
 import { faultsOfTranslations, type Translated } from '../../shared/catalog/translations';
@@ -61,6 +62,28 @@ export async function checkTranslations(
   if (!sent.translations) return;
   const store = await findInLog(deps, environment, storeAggregate, store_id);
   const faults = faultsOfTranslations(store?.locales, sent, before);
+  if (faults.length > 0) throw CatalogError.ofFaults(faults);
+}
+
+/** Throws `field_invalid` for prices in a currency that neither the publication nor its store has. Reads the store only if there are some. */
+export async function checkCurrencies(
+  deps: Pick<StoreDeps, 'events'>,
+  environment: Environment,
+  store_id: StoreId,
+  sent: PricedContent,
+  before: PricedContent = {},
+): Promise<void> {
+  const known = currenciesIn(before);
+  const added = [...currenciesIn(sent)].filter((currency) => !known.has(currency));
+  if (added.length === 0) return;
+  const { currencies = [] } = (await findInLog(deps, environment, storeAggregate, store_id)) ?? {};
+  const constraint =
+    currencies.length === 0
+      ? 'a currency of the store, which has none. Add its `currencies` first'
+      : `one of the currencies of the store: ${currencies.join(', ')}`;
+  const faults = added
+    .filter((currency) => !currencies.includes(currency))
+    .map((currency) => invalidField(`prices.${currency}`, constraint));
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 

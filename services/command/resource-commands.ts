@@ -3,6 +3,7 @@ import type { DomainEvent } from '../../shared/catalog/events/codec';
 import type { StreamName } from '../../shared/catalog/events/envelope';
 import type { FieldCommand, FieldResource } from '../../shared/catalog/field-aggregate';
 import type { Changes, Fields, Input } from '../../shared/catalog/fields';
+import type { PricedContent } from '../../shared/catalog/publication/currency-prices';
 import type { Environment } from '../../shared/catalog/realm';
 import { faultsInSpans } from '../../shared/catalog/schedule';
 import type { Translated } from '../../shared/catalog/translations';
@@ -26,6 +27,7 @@ import { valueIn } from './names';
 import {
   addedMedia,
   assertSameStore,
+  checkCurrencies,
   checkReferences,
   checkTranslations,
   omitUnchangedReferences,
@@ -74,6 +76,7 @@ export type WrittenResource<Resource> = Written<Resource> & {
 
 /** What every body of a write may have. */
 export type Content = References &
+  PricedContent &
   Translated & {
     readonly external_id?: string | null | undefined;
     readonly handle?: string | null | undefined;
@@ -251,12 +254,12 @@ export class ResourceCommands<
 
   /**
    * Throws `field_invalid` if a span of time ends before its start after the write, for invalid references, and for
-   * translations in a locale that the store does not have.
+   * translations and prices in a locale or currency that the store does not have.
    */
   private async checkContent(
     { deps, environment, store_id }: WriteScope<Resource['id']>,
-    changes: References & Translated,
-    before?: Resource & Translated,
+    changes: References & Translated & PricedContent,
+    before?: Resource & Translated & PricedContent,
   ): Promise<void> {
     const faults = faultsInSpans(this.definition.spans, (name) => {
       const sent = valueIn(changes, name);
@@ -266,6 +269,7 @@ export class ResourceCommands<
     await allEnded([
       checkReferences(deps, environment, store_id, changes, before?.id),
       checkTranslations(deps, environment, store_id, changes, before),
+      checkCurrencies(deps, environment, store_id, changes, before),
     ]);
   }
 

@@ -2,6 +2,7 @@ import { writes } from '../../shared/api/operations/writes';
 import { revertBody } from '../../shared/api/requests/writes';
 import { listingFields } from '../../shared/catalog/listing/fields';
 import type { Listing } from '../../shared/catalog/listing/listing';
+import { patchToPrices } from '../../shared/catalog/publication/currency-prices';
 import { publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
@@ -73,11 +74,14 @@ export async function revertTo(
   const patchOf = async (before: Publication): Promise<PublicationPatch> => {
     restored = await readRestorable();
     const { fields, locales } = restored;
-    const known = new Set(before.variants.map((variant) => variant.id));
-    // A variant that was removed meanwhile is created again: it has no id in the request.
-    const variants = fields.variants?.map((variant) =>
-      known.has(variant.id) ? variant : ({ ...variant, id: undefined } as unknown as typeof variant),
-    );
+    const known = new Map(before.variants.map((variant) => [variant.id, variant]));
+    const variants = fields.variants?.map((variant) => {
+      const now = known.get(variant.id);
+      // A variant that was removed meanwhile is created again: it has no id in the request.
+      const restored = now ? variant : ({ ...variant, id: undefined } as unknown as typeof variant);
+      const prices = patchToPrices(variant.prices, now?.prices ?? { ...before.prices, ...fields.prices });
+      return { ...restored, prices };
+    });
     // Translations in a locale that the store no longer has stay as they are.
     const ofStore = (is_wanted: boolean, translations: Translations) =>
       Object.entries(translations ?? {}).filter(([locale]) => locales.includes(locale) === is_wanted);
@@ -85,7 +89,8 @@ export async function revertTo(
       ...ofStore(true, fields.translations),
       ...ofStore(false, before.translations),
     ]);
-    return { ...fields, variants, translations: patchTo(wanted, before.translations) };
+    const translations = patchTo(wanted, before.translations);
+    return { ...fields, variants, translations, prices: patchToPrices(fields.prices, before.prices) };
   };
   const written = await publications.update(deps, context, target, patchOf);
   // A repetition whose first run is in the log does not ask for a patch.

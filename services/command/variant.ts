@@ -7,7 +7,12 @@ import {
   type PublicationCommand,
   publicationAggregate,
 } from '../../shared/catalog/publication/publication';
-import { possibleOwners, type Variant, variantResource } from '../../shared/catalog/publication/variants';
+import {
+  possibleOwners,
+  type Variant,
+  type VariantChanges,
+  variantResource,
+} from '../../shared/catalog/publication/variants';
 import type { Environment } from '../../shared/catalog/realm';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
@@ -17,7 +22,7 @@ import { isSameValue } from '../../shared/kernel/same-value';
 import { findInLog, streamIn } from '../../shared/ports/stream-state';
 import { execute, type Prepared, type Written, withResource } from './execute';
 import { prepareNames } from './names';
-import { existingMedia } from './references';
+import { checkCurrencies, existingMedia } from './references';
 import { answerTo, awaitProjection, guardFor, type RouteDeps, writeContextOf } from './request';
 import { variantNames } from './variant-names';
 
@@ -85,7 +90,9 @@ async function write(
     if (state.tag !== 'present') return { command };
     const { resource } = state;
     await guard(resource);
-    const names = variantNames(resource.store_id, sentTo(resource, command), resource, () => '');
+    const sent = sentTo(resource, command);
+    await checkCurrencies(deps, environment, resource.store_id, { variants: sent }, resource);
+    const names = variantNames(resource.store_id, sent, resource, () => '');
     return prepareNames(taker, context, names, () => command);
   };
   const ref = streamIn(deps, environment, publicationAggregate, id);
@@ -93,7 +100,7 @@ async function write(
 }
 
 /** Returns the values that the command gives to a variant of the publication. */
-function sentTo({ variants }: Publication, command: PublicationCommand): Parameters<typeof variantNames>[1] {
+function sentTo({ variants }: Publication, command: PublicationCommand): readonly VariantChanges[] {
   if (command.type === 'AddVariant') return [command.variant];
   const is_found = command.type === 'ChangeVariant' && variants.some(({ id }) => id === command.variant_id);
   return is_found ? [command.changes] : [];

@@ -3,6 +3,11 @@ import { decodeEvent } from '../../shared/catalog/events/codec';
 import { isCorrection } from '../../shared/catalog/events/correction';
 import type { EventMetadata, RecordedEvent, StreamName } from '../../shared/catalog/events/envelope';
 import type { Fields } from '../../shared/catalog/fields';
+import {
+  type PricedContent,
+  patchedPrices,
+  patchToPrices,
+} from '../../shared/catalog/publication/currency-prices';
 import type { Publication } from '../../shared/catalog/publication/publication';
 import {
   arrangeVariants,
@@ -207,12 +212,21 @@ export async function keepManualChanges<Changes extends object>(
   changes: Changes,
   readHistory: (() => Promise<FieldHistory>) | undefined,
 ): Promise<Merged<Changes>> {
-  // A file may have a part of the translations. They are compared as a whole.
-  const merged = await mergeManualChanges(before, withTranslations(changes, before), readHistory);
-  const { translations } = merged.changes as Translated;
-  if (translations === undefined) return merged;
-  const patch = patchTo(translations, (before as Translated).translations);
-  return { ...merged, changes: { ...merged.changes, translations: patch } };
+  // A file may have a part of the translations and of the prices. They are compared as a whole.
+  const whole = withPrices(withTranslations(changes, before), before);
+  const merged = await mergeManualChanges(before, whole, readHistory);
+  const { translations, prices } = merged.changes as Translated & PricedContent;
+  const stored = before as Translated & PricedContent;
+  const patches = {
+    ...(translations !== undefined && { translations: patchTo(translations, stored.translations) }),
+    ...(prices !== undefined && { prices: patchToPrices(prices, stored.prices) }),
+  };
+  return { ...merged, changes: { ...merged.changes, ...patches } };
+}
+
+function withPrices<Changes extends object>(changes: Changes, before: PricedContent): Changes {
+  const { prices } = changes as PricedContent;
+  return prices === undefined ? changes : { ...changes, prices: patchedPrices(before.prices, prices) ?? {} };
 }
 
 interface Merged<Changes> {
@@ -299,7 +313,7 @@ function asStored<Changes extends VariantChanges>(before: object, changes: Chang
   const arranged = arrangeVariants(publication.id, { options, variants: priced }, owner);
   if (arranged.faults) return changes;
   if (!variants) return { ...changes, options: arranged.options };
-  const ids = new Set(publication.variants.map(({ id }) => id));
+  const ids = new Map(publication.variants.map((variant) => [variant.id, variant]));
   const has_none = ids.size === 0;
   const following = Object.entries(priceAndStockOf(arranged.variants) ?? {}).filter(
     ([name]) => has_none || name in changes,
@@ -308,7 +322,13 @@ function asStored<Changes extends VariantChanges>(before: object, changes: Chang
     ...changes,
     ...Object.fromEntries(following),
     options: arranged.options,
-    variants: arranged.variants.map(({ id, ...fields }) => (ids.has(id) ? { id, ...fields } : fields)),
+    variants: arranged.variants.map(({ id, ...fields }) => {
+      const before = ids.get(id);
+      if (!before) return fields;
+      // As a patch, because the command merges the prices of a variant with the stored ones.
+      const prices = patchToPrices(fields.prices, before.prices);
+      return { id, ...fields, ...(Object.keys(prices).length > 0 && { prices }) };
+    }),
   };
 }
 

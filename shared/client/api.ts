@@ -135,6 +135,8 @@ export interface Store {
       satisfaction?: string;
     };
   }>;
+  /** The currencies in which the store sells, as ISO 4217 codes in upper case, at most 20. The first one is the currency of `price_amount` of its publications, the others can have prices in `prices`. Once a store has currencies, it keeps at least one. */
+  currencies?: string[];
   /** With `locale` and a secret key: the names of the texts without a translation. Omitted if there are none. */
   untranslated?: string[];
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
@@ -337,6 +339,30 @@ export interface Publication {
       values?: Record<string, string>;
     }>;
   }>;
+  /** The prices of the publication in other currencies of the store, by currency. A PATCH replaces the price in each currency that it has, and null removes it, or all of them. Omitted if there are none. */
+  prices?: Record<string, {
+    /** The price in hundredths of the major unit of the currency. */
+    price_amount: number;
+    /** The price to compare with, in hundredths. */
+    compare_at_amount?: number;
+    /** The price during a sale, in hundredths. Not above `price_amount`. */
+    sale_price_amount?: number;
+    /** The lowest price of the 30 days before the reduction that runs in this currency. */
+    lowest_price_30d?: number;
+    /** When the sale begins. */
+    sale_from?: string;
+    /** When the sale ends. Must be after `sale_from`. */
+    sale_to?: string;
+    /** The prices of its variants in the currency. Omitted if it has none. */
+    price_range?: {
+      /** The lowest price, which is `price_amount`. */
+      min: number;
+      /** The highest price. */
+      max: number;
+    };
+  }>;
+  /** The lowest price of the 30 days before the reduction that runs, in hundredths. Present if and only if the price is reduced now: by a sale, or below `compare_at_amount`. */
+  lowest_price_30d?: number;
   /** With `locale` and a secret key: the names of the texts without a translation. Omitted if there are none. */
   untranslated?: string[];
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
@@ -513,6 +539,19 @@ export interface Variant {
   weight_grams?: number;
   /** Further properties by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
   attributes?: Record<string, string | number | boolean | string[]>;
+  /** The prices of the variant in other currencies of the store, by currency. A PATCH replaces the price in each currency that it has, and null removes it, or all of them. Omitted if there are none. */
+  prices?: Record<string, {
+    /** The price in hundredths of the major unit of the currency. */
+    price_amount: number;
+    /** The price to compare with, in hundredths. */
+    compare_at_amount?: number;
+    /** The price during a sale, in hundredths. Not above `price_amount`. */
+    sale_price_amount?: number;
+    /** The lowest price of the 30 days before the reduction that runs in this currency. */
+    lowest_price_30d?: number;
+  }>;
+  /** The lowest price of the 30 days before the reduction that runs, in hundredths. Present if and only if the price is reduced now: by a sale, or below `compare_at_amount`. */
+  lowest_price_30d?: number;
 }
 
 export interface HistoryQuery {
@@ -561,6 +600,8 @@ export interface Change {
   };
   /** `X-Request-Id` of the request, or the id of the import. */
   request_id?: string;
+  /** The run that the write belongs to (`X-Catalog-Run`). Of an import without one: its id. */
+  run?: string;
   /** The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration. */
   changed: Record<string, {
     /** The value before. Null for none. */
@@ -804,6 +845,8 @@ export interface StoreHistoryQuery {
   until?: string | undefined;
   /** Return only changes of these resources. */
   resource?: readonly ('store' | 'listing' | 'publication' | 'variant' | 'media' | 'review')[] | undefined;
+  /** Return only changes of this run, or of the import with this id. */
+  run?: string | undefined;
 }
 
 /** Size of the answer, and where older changes begin. */
@@ -961,6 +1004,8 @@ export interface Key {
   status: 'active' | 'expired' | 'revoked';
   /** Whether it is the key of this request. */
   is_own: boolean;
+  /** Whether its writes are proposals, which another key confirms. */
+  needs_confirmation: boolean;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When it was last used, within five minutes. */
@@ -1049,6 +1094,62 @@ export interface Delivery {
   next_attempt_at?: string;
 }
 
+export interface ProposalsQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Return only proposals with this status. */
+  status?: 'waiting' | 'confirmed' | 'rejected' | 'expired' | undefined;
+}
+
+/** A write that waits for confirmation. */
+export interface Proposal {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'proposal';
+  /** `expired`: nobody has decided it in 7 days. `confirmed` without a result: confirm it again. */
+  status: 'waiting' | 'confirmed' | 'rejected' | 'expired';
+  /** The run of the write. */
+  run?: string;
+  /** Id of the key that has proposed the write. */
+  key: string;
+  /** What the write does. */
+  summary: string;
+  /** Its `operationId`. */
+  operation: string;
+  /** Method of the request. */
+  method: string;
+  /** Path of the request, with its query. */
+  path: string;
+  /** Body of the request. Absent in lists. */
+  body?: Record<string, unknown>;
+  /** When the resource was created: ISO 8601 in UTC with milliseconds. */
+  created_at: string;
+  /** Until when it can be decided. */
+  expires_at: string;
+  /** Id of the key of the person who has confirmed or rejected it. */
+  decided_by?: string;
+  /** When it was confirmed or rejected. */
+  decided_at?: string;
+  /** Why it was rejected. */
+  reason?: string;
+  /** What became of a confirmed write. Absent in lists. */
+  result?: {
+    /** Status of the answer to the write. */
+    status: number;
+    /** `data` of the answer. Absent if it has more than 262,144 bytes. */
+    data?: unknown;
+    /** Why the write was refused. */
+    error?: Record<string, unknown>;
+  };
+}
+
 export interface ImportsQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -1086,7 +1187,7 @@ export interface Import {
   /** How the file is imported. */
   settings: {
     /** The chosen format. Absent: that of the content. */
-    format?: 'shopify' | 'jsonl' | 'prices';
+    format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices';
     /** The chosen currency. */
     currency?: string;
     /** Whether to overwrite fields that were changed by hand. */
@@ -1102,17 +1203,21 @@ export interface Import {
   known_columns?: string[];
   /** What an import did, or would do. */
   report?: ImportReport;
-  /** What the last undo did. */
+  /** What the last undo did. `kept` has at most 200 entries. */
   undone?: {
-    /** Number of publications that the import had created. */
+    /** Number of resources that the run had created, and that are deleted now. */
     deleted: number;
-    /** Number of publications that have their earlier values again. */
+    /** Number of resources that have their earlier values again. */
     reverted: number;
-    /** Publications that stay as they are, at most 200. */
+    /** Number of resources that the run had deleted, and that exist again. */
+    restored: number;
+    /** Resources that stay as they are. */
     kept: {
-      /** Id of the publication. */
+      /** Type of the resource. */
+      kind: string;
+      /** Id of the resource: a UUIDv7 in lower case. */
       id: string;
-      /** Its title. */
+      /** Its title or name, or else its id. */
       title: string;
       /** Why it stays. */
       reason: string;
@@ -1123,14 +1228,16 @@ export interface Import {
 /** How the file of an import is read. */
 export interface DetectedFile {
   /** Format of the file: the chosen one, or else that of its content. */
-  format: 'shopify' | 'jsonl' | 'prices';
-  /** Between the values of CSV. Absent for JSON Lines. */
+  format: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices';
+  /** Type of the file, by its content. Absent if an earlier release has read it. */
+  type?: 'csv' | 'json' | 'xml' | 'xlsx';
+  /** Between the values of CSV. Absent for other files. */
   separator?: string;
   /** Encoding of the text. Files in another one are refused. */
   encoding: 'utf-8';
   /** Currency of new publications whose rows have none. Absent for price lists. */
   currency?: string;
-  /** The columns of CSV, in their order. Empty for JSON Lines. */
+  /** The columns of the file, in their order; of a feed in XML, its elements. Empty for JSON Lines. */
   columns: {
     /** Name in the file. */
     name: string;
@@ -1535,6 +1642,19 @@ export interface PublicationPatch {
       values?: Readonly<Record<string, string | null>> | null | undefined;
     } | null>> | null | undefined;
   } | null>> | null | undefined;
+  /** The prices of the publication in other currencies of the store, by currency. A PATCH replaces the price in each currency that it has, and null removes it, or all of them. Omitted if there are none. */
+  prices?: Readonly<Record<string, {
+    /** The price in hundredths of the major unit of the currency. */
+    price_amount: number;
+    /** The price to compare with, in hundredths. */
+    compare_at_amount?: number | null | undefined;
+    /** The price during a sale, in hundredths. Not above `price_amount`. */
+    sale_price_amount?: number | null | undefined;
+    /** When the sale begins. */
+    sale_from?: string | null | undefined;
+    /** When the sale ends. Must be after `sale_from`. */
+    sale_to?: string | null | undefined;
+  } | null>> | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
 }
@@ -1621,7 +1741,7 @@ export interface BatchListing {
 /** What went wrong. */
 export interface ErrorInfo {
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'RUN_NOT_FOUND' | 'PROPOSAL_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
   /** What went wrong, for people. The text may change. */
   message: string;
   /** Present if a field or parameter is invalid: the first fault, and all faults in `errors`. */
@@ -1644,7 +1764,7 @@ export interface Fault {
   /** The rule that the value breaks. */
   constraint: string;
   /** What went wrong, for programs. Codes do not change. */
-  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
+  code: 'UNAUTHORIZED' | 'TOKEN_INVALID' | 'TOKEN_EXPIRED' | 'REVOKED_API_KEY' | 'INVALID_API_KEY' | 'INSUFFICIENT_PERMISSIONS' | 'STORE_ACCESS_DENIED' | 'ACCOUNT_SUSPENDED' | 'NOT_FOUND' | 'OPERATION_NOT_ALLOWED' | 'STORE_NOT_FOUND' | 'LISTING_NOT_FOUND' | 'PUBLICATION_NOT_FOUND' | 'MEDIA_NOT_FOUND' | 'REVIEW_NOT_FOUND' | 'WEBHOOK_NOT_FOUND' | 'IMPORT_NOT_FOUND' | 'RUN_NOT_FOUND' | 'PROPOSAL_NOT_FOUND' | 'VARIANT_NOT_FOUND' | 'KEY_NOT_FOUND' | 'INVALID_REQUEST' | 'FIELD_REQUIRED' | 'FIELD_INVALID' | 'FIELD_TOO_LONG' | 'FIELD_TOO_SHORT' | 'INVALID_URL' | 'INVALID_EMAIL' | 'INVALID_UUID' | 'VALIDATION_ERROR' | 'LIMIT_EXCEEDED' | 'INVALID_FORMAT' | 'CONFLICT' | 'DEPENDENCY_EXISTS' | 'INSUFFICIENT_STOCK' | 'DUPLICATE_OPERATION' | 'RESOURCE_LOCKED' | 'RATE_LIMIT_EXCEEDED' | 'SERVICE_UNAVAILABLE' | 'DATABASE_TIMEOUT' | 'INTERNAL_ERROR';
 }
 
 /** What became of an item of a batch. */
@@ -1701,6 +1821,15 @@ export interface NewVariant {
   weight_grams?: number | null | undefined;
   /** Further properties by name. Maximum 50. A value is a text, a number, true or false, or a list of texts. Omitted if there are none. */
   attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null | undefined;
+  /** The prices of the variant in other currencies of the store, by currency. A PATCH replaces the price in each currency that it has, and null removes it, or all of them. Omitted if there are none. */
+  prices?: Readonly<Record<string, {
+    /** The price in hundredths of the major unit of the currency. */
+    price_amount: number;
+    /** The price to compare with, in hundredths. */
+    compare_at_amount?: number | null | undefined;
+    /** The price during a sale, in hundredths. Not above `price_amount`. */
+    sale_price_amount?: number | null | undefined;
+  } | null>> | null | undefined;
 }
 
 /** Fields of a variant to change. Fields that are left out stay as they are. */
@@ -1851,6 +1980,8 @@ export interface StorePatch {
       satisfaction?: string | null | undefined;
     } | null | undefined;
   } | null>> | null | undefined;
+  /** The currencies in which the store sells, as ISO 4217 codes in upper case, at most 20. The first one is the currency of `price_amount` of its publications, the others can have prices in `prices`. Once a store has currencies, it keeps at least one. */
+  currencies?: readonly string[] | undefined;
 }
 
 /** Fields of a new review. */
@@ -1899,6 +2030,8 @@ export interface KeyFields {
   permissions?: readonly ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media' | 'write:stores' | 'write:reviews' | 'write:webhooks')[] | undefined;
   /** When it stops to work. Default: never. */
   expires_at?: string | null | undefined;
+  /** Whether the writes of a secret key are proposals, which another key confirms. */
+  needs_confirmation?: boolean | undefined;
 }
 
 /** A new API key. */
@@ -1910,7 +2043,48 @@ export interface NewKey extends Key {
 /** Fields of a key to change. */
 export interface KeyPatch {
   /** Its purpose, or the person who has it. */
-  name: string;
+  name?: string | undefined;
+  /** Whether the writes of a secret key are proposals, which another key confirms. */
+  needs_confirmation?: boolean | undefined;
+}
+
+/** How to undo a run. */
+export interface Undo {
+  /** Change nothing, and answer with what an undo would do. */
+  dry_run?: boolean | undefined;
+}
+
+/** What an undo has done. */
+export interface UndoneRun {
+  /** The run that was undone. The changes of the undo belong to the run `undo-` and its name. */
+  run: string;
+  /** Whether this is what an undo would do. */
+  dry_run: boolean;
+  /** Number of resources that the run had created, and that are deleted now. */
+  deleted: number;
+  /** Number of resources that have their earlier values again. */
+  reverted: number;
+  /** Number of resources that the run had deleted, and that exist again. */
+  restored: number;
+  /** Resources that stay as they are. */
+  kept: {
+    /** Type of the resource. */
+    kind: string;
+    /** Id of the resource: a UUIDv7 in lower case. */
+    id: string;
+    /** Its title or name, or else its id. */
+    title: string;
+    /** Why it stays. */
+    reason: string;
+  }[];
+  /** `false` if the time of the request was over. Send it again: it does the rest. */
+  complete: boolean;
+}
+
+/** Why a proposal is rejected. */
+export interface Rejection {
+  /** Why not. */
+  reason?: string | null | undefined;
 }
 
 /** Form with a file to import. */
@@ -1918,14 +2092,14 @@ export interface NewImport {
   /** CSV or JSON Lines in UTF-8, of at most 50,000,000 bytes and 50,000 rows. */
   file: Blob;
   /** Format of the file. Default: detected from its content. */
-  format?: 'shopify' | 'jsonl' | 'prices' | undefined;
+  format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices' | undefined;
   /** Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own. */
   currency?: string | undefined;
   /** Whether to overwrite fields that were changed by hand since the last import. Default: `false`. */
   overwrite?: 'true' | 'false' | undefined;
   /** `public`: fetch the pictures from their addresses. `skip`: leave the pictures as they are. Default: `public`. */
   images?: 'public' | 'skip' | undefined;
-  /** For CSV: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names. As the JSON text of an object, of at most 8,192 bytes. */
+  /** For CSV and workbooks: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names. As the JSON text of an object, of at most 8,192 bytes. */
   columns?: string | undefined;
   /** Store of the new resource. Default: the first of the token's stores. */
   store_id?: string | undefined;
@@ -1934,14 +2108,14 @@ export interface NewImport {
 /** How to import a file. */
 export interface ImportSettings {
   /** Format of the file. Default: detected from its content. */
-  format?: 'shopify' | 'jsonl' | 'prices' | null | undefined;
+  format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices' | null | undefined;
   /** Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own. */
   currency?: string | null | undefined;
   /** Whether to overwrite fields that were changed by hand since the last import. */
   overwrite?: boolean | undefined;
   /** `public`: fetch the pictures from their addresses. `skip`: leave the pictures as they are. */
   images?: 'public' | 'skip' | undefined;
-  /** For CSV: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names. */
+  /** For CSV and workbooks: names of columns of the file, each with the name of the known column that it is used as. Null: the column is not read. The other columns are used by their names. */
   columns?: Readonly<Record<string, string | null>> | null | undefined;
 }
 
@@ -2051,6 +2225,8 @@ export interface Operations {
   listWebhooks: { query: WebhooksQuery; answer: Page<Webhook> };
   getWebhook: { query: WebhookQuery; answer: Answer<Webhook> };
   listDeliveries: { query: DeliveriesQuery; answer: Page<Delivery> };
+  listProposals: { query: ProposalsQuery; answer: Page<Proposal> };
+  getProposal: { query: WebhookQuery; answer: Answer<Proposal> };
   listImports: { query: ImportsQuery; answer: Page<Import> };
   getImport: { query: WebhookQuery; answer: Answer<Import> };
   listImportRows: { query: ImportRowsQuery; answer: Page<ImportRow> };
@@ -2087,6 +2263,9 @@ export interface Operations {
   updateKey: { query: WriteQuery; body: KeyPatch; answer: Answer<Key> };
   rotateKey: { query: WriteQuery; answer: Answer<NewKey, 201> };
   revokeKey: { query: WriteQuery; answer: Answer<Key> };
+  undoRun: { query: WriteQuery; body: Undo; answer: Answer<UndoneRun> };
+  confirmProposal: { query: WriteQuery; answer: Answer<Proposal> };
+  rejectProposal: { query: WriteQuery; body: Rejection; answer: Answer<Proposal> };
   createImport: { query: WriteQuery; body: NewImport; answer: Answer<Import, 202> };
   previewImport: { query: WriteQuery; body: ImportSettings; answer: Answer<Import, 202> };
   startImport: { query: WriteQuery; answer: Answer<Import, 202> };
@@ -2132,6 +2311,8 @@ export const endpoints = {
   listWebhooks: ['GET', '/api/webhooks'],
   getWebhook: ['GET', '/api/webhook/:id'],
   listDeliveries: ['GET', '/api/webhook/:id/deliveries'],
+  listProposals: ['GET', '/api/proposals'],
+  getProposal: ['GET', '/api/proposal/:id'],
   listImports: ['GET', '/api/imports'],
   getImport: ['GET', '/api/import/:id'],
   listImportRows: ['GET', '/api/import/:id/rows'],
@@ -2168,6 +2349,9 @@ export const endpoints = {
   updateKey: ['PATCH', '/api/key/:id'],
   rotateKey: ['POST', '/api/key/:id/rotate'],
   revokeKey: ['DELETE', '/api/key/:id'],
+  undoRun: ['POST', '/api/runs/:run/undo'],
+  confirmProposal: ['POST', '/api/proposal/:id/confirm'],
+  rejectProposal: ['POST', '/api/proposal/:id/reject'],
   createImport: ['POST', '/api/imports'],
   previewImport: ['POST', '/api/import/:id/preview'],
   startImport: ['POST', '/api/import/:id/start'],

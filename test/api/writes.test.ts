@@ -274,6 +274,7 @@ describe('fields', () => {
       ...{ listing_ids: [await listings.make()], featured_positions: {} },
       // Without prices, so that the publication keeps its own.
       variants: [{ option_values: { Talla: 'S' } }],
+      prices: { EUR: { price_amount: 1_100 } },
     };
     // A field that is not listed here is set to its example.
     const clearable = Object.entries<Field>(publicationFields).filter(
@@ -282,7 +283,7 @@ describe('fields', () => {
     const set = Object.fromEntries(clearable.map(([name, { example }]) => [name, values[name] ?? example]));
     expect(Object.keys(set)).toEqual(expect.arrayContaining(Object.keys(values)));
     expect(Object.values(set)).not.toContain(undefined);
-    await send('PATCH', '/api/store', { body: { locales: ['es', 'de'] } });
+    await send('PATCH', '/api/store', { body: { locales: ['es', 'de'], currencies: ['USD', 'EUR'] } });
     const id = await publications.make(set);
     const nothing = Object.fromEntries(Object.keys(set).map((field) => [field, null]));
     const reply = await publications.patch(id, nothing);

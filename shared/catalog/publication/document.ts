@@ -63,7 +63,7 @@ const LIST_SCOPES = ['listing_id', 'store_id'] as const;
 
 export const NO_REVIEWS = { count: 0, sum: 0, distribution: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } };
 
-const OPTIONAL_FIELDS = ['translations'];
+const OPTIONAL_FIELDS = ['translations', 'prices'];
 const REPEATED_FIELDS = Object.keys(publicationFields).filter((name) => !OPTIONAL_FIELDS.includes(name));
 
 export const publicationCollection: CollectionSpec<typeof keys> = {

@@ -22,6 +22,7 @@ import { scheduleFields } from '../schedule';
 import { seoField, seoTranslation } from '../seo';
 import { translationsField } from '../translations';
 import { visibilitySchema } from '../vocabulary';
+import { PRICES_EXAMPLE, publicationPrices } from './currency-prices';
 import {
   OPTIONS_EXAMPLE,
   OPTIONS_MAX,
@@ -63,6 +64,7 @@ export const PUBLICATION_CHANGES = [
   'PublicationNamed',
   'PublicationScheduled',
   'PublicationTranslated',
+  'PublicationPricesSet',
 ] as const;
 
 const title = lineField(200);
@@ -294,5 +296,10 @@ export const publicationFields = {
     description_html: '<p>Rund, mit Noten von <em>Rohrzucker</em> und Orange.</p>',
     seo: { title: 'Kaffee aus Chanchamayo, ganze Bohne', description: 'Auf 1.400 m gewachsen.' },
     options: OPTIONS_TRANSLATION_EXAMPLE,
+  }),
+  prices: field(publicationPrices.stored, {
+    event: 'PublicationPricesSet',
+    ...publicationPrices.rules,
+    example: PRICES_EXAMPLE,
   }),
 } satisfies Record<string, { readonly event: (typeof PUBLICATION_CHANGES)[number] }>;

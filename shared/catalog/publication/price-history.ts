@@ -1,4 +1,6 @@
-import { type ItemAmounts, type Priced, pricesAt, saleTimes } from './prices';
+import { isSameValue } from '../../kernel/same-value';
+import type { JsonObject } from '../events/envelope';
+import { type ItemAmounts, inEachCurrency, type Priced, pricesAt, saleTimes } from './prices';
 import { AMOUNTS, type Variant } from './variants';
 
 /**
@@ -10,7 +12,7 @@ import { AMOUNTS, type Variant } from './variants';
 export interface PriceHistory {
   /** The time up to which prices are in the history, in Unix milliseconds. */
   readonly at_ms: number;
-  /** The records of the publication (`OWN`) and of its variants, by id. */
+  /** The records of the publication (`OWN`) and of its variants, by id. In another currency, the currency is before the id. */
   readonly records: Readonly<Record<string, PriceRecord>>;
 }
 
@@ -54,7 +56,8 @@ export function withPriceHistory<Publication extends PricedWithHistory>(
 ): Publication {
   const history = before?.price_history;
   const is_same = before !== undefined && haveSamePrices(before, after);
-  if (is_same && !history && before.sale_from === null && before.sale_to === null) return after;
+  if (is_same && !history && !before.prices && before.sale_from === null && before.sale_to === null)
+    return after;
 
   const since_ms = history?.at_ms ?? Date.parse(before?.updated_at ?? occurred_at);
   // The clocks of processes differ.
@@ -76,8 +79,9 @@ export function withPriceHistory<Publication extends PricedWithHistory>(
 
   for (const time of sale_times) if (time < at_ms) advance(allPricesAt(before!, time), time);
   if (before && before.price_currency !== after.price_currency) {
-    records.clear();
-    prices = new Map();
+    const isOther = (id: string): boolean => id.includes(' ');
+    for (const id of records.keys()) if (!isOther(id)) records.delete(id);
+    prices = new Map([...prices].filter(([id]) => isOther(id)));
   }
   const now = allPricesAt(after, at_ms);
   for (const id of records.keys()) if (!now.has(id)) records.delete(id);
@@ -92,37 +96,84 @@ export function withPriceHistory<Publication extends PricedWithHistory>(
 /** Whether the prices of the publication and of its variants follow from the same values. There may be 2,048 variants. */
 function haveSamePrices(before: Priced, after: Priced): boolean {
   if (PRICE_FIELDS.some((name) => before[name] !== after[name])) return false;
+  if (!isSameValue(before.prices, after.prices)) return false;
   if (before.variants.length !== after.variants.length) return false;
   return before.variants.every((one, index) => {
     const other = after.variants[index]!;
-    return one === other || (one.id === other.id && AMOUNTS.every((name) => one[name] === other[name]));
+    if (one === other) return true;
+    const are_amounts_same = AMOUNTS.every((name) => one[name] === other[name]);
+    return one.id === other.id && are_amounts_same && isSameValue(one.prices, other.prices);
   });
 }
 
-/** Returns the lowest price before the reduction of the publication, or of one of its variants. Undefined if it is not reduced. */
-export const lowestPrice = ({ price_history }: PricedWithHistory, variant_id = OWN): number | undefined =>
-  price_history?.records[variant_id]?.lowest;
+/**
+ * Returns the lowest price before the reduction of the publication, or of one of its variants, in its currency or another one.
+ * Undefined if the price is not reduced.
+ */
+export const lowestPrice = (
+  { price_history }: PricedWithHistory,
+  variant_id = OWN,
+  currency?: string,
+): number | undefined => price_history?.records[recordId(variant_id, currency)]?.lowest;
 
-/** A variant with the lowest price before its reduction. */
-export type ShownVariant = Variant & { readonly lowest_price_30d?: number };
+const recordId = (id: string, currency: string | undefined): string =>
+  currency === undefined ? id : `${currency} ${id}`;
+
+interface Lowest {
+  readonly lowest_price_30d?: number;
+}
+
+/** Returns the field for an answer, none if the price is not reduced. */
+function lowestOf(...of: Parameters<typeof lowestPrice>): Lowest {
+  const lowest_price_30d = lowestPrice(...of);
+  return lowest_price_30d === undefined ? {} : { lowest_price_30d };
+}
+
+/** A variant with the lowest prices before its reductions. */
+export type ShownVariant = Variant & Lowest;
 
 /** Returns the variants, the reduced ones with their lowest prices. */
 export function shownVariants(publication: PricedWithHistory): readonly ShownVariant[] {
   const { variants, price_history } = publication;
   if (!price_history) return variants;
   return variants.map((variant) => {
-    const lowest_price_30d = lowestPrice(publication, variant.id);
-    return lowest_price_30d === undefined ? variant : { ...variant, lowest_price_30d };
+    const { id, prices } = variant;
+    const all = Object.entries(prices ?? {}).map(([currency, price]) => [
+      currency,
+      { ...price, ...lowestOf(publication, id, currency) },
+    ]);
+    const shown = { ...lowestOf(publication, id), ...(prices && { prices: Object.fromEntries(all) }) };
+    return Object.keys(shown).length === 0 ? variant : { ...variant, ...shown };
   });
 }
 
-/** Returns the prices of the publication and of its variants. With variants, the publication costs what the cheapest one costs. */
+/** Returns the prices of the publication in other currencies, as an answer has them. */
+export function shownPrices(publication: PricedWithHistory): JsonObject {
+  const all = Object.entries(publication.prices ?? {}).map(([currency, price]) => {
+    const amounts = publication.variants.flatMap(({ prices }) => prices?.[currency]?.price_amount ?? []);
+    const price_range = { min: Math.min(...amounts), max: Math.max(...amounts) };
+    const range = amounts.length > 0 && { price_range };
+    return [currency, { ...price, ...range, ...lowestOf(publication, OWN, currency) }];
+  });
+  return Object.fromEntries(all) as JsonObject;
+}
+
+/** Returns the prices of the publication and of its variants in all currencies, by the ids of their records. */
 function allPricesAt(publication: Priced, at_ms: number): Map<string, Price> {
+  const prices = new Map<string, Price>();
+  for (const priced of inEachCurrency(publication)) {
+    const currency = priced === publication ? undefined : priced.price_currency;
+    addPricesAt(priced, at_ms, (id, price) => prices.set(recordId(id, currency), price));
+  }
+  return prices;
+}
+
+/** Adds the prices in one currency. With variants, the publication costs what the cheapest one costs. */
+function addPricesAt(publication: Priced, at_ms: number, set: (id: string, price: Price) => void): void {
   const { variants } = publication;
   const amountOf = pricesAt(publication, at_ms);
-  const prices = new Map<string, Price>();
   const add = (id: string, one: ItemAmounts, amount: number | null) =>
-    prices.set(id, { amount, is_reduced: isReduced(one, amount) });
+    set(id, { amount, is_reduced: isReduced(one, amount) });
   let lowest = variants.length === 0 ? amountOf(publication) : null;
   for (const variant of variants) {
     const amount = amountOf(variant);
@@ -130,7 +181,6 @@ function allPricesAt(publication: Priced, at_ms: number): Map<string, Price> {
     if (amount !== null && (lowest === null || amount < lowest)) lowest = amount;
   }
   add(OWN, publication, lowest);
-  return prices;
 }
 
 /** Whether the price is below the one outside of the sale, or below the one to compare with. */

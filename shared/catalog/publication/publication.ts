@@ -17,8 +17,15 @@ import {
   storedShape,
 } from '../fields';
 import { withInitialVisibility } from '../schedule';
+import {
+  CURRENCIES_MAX,
+  currenciesIn,
+  faultsOfCurrencies,
+  patchedPrices,
+  pricesWith,
+} from './currency-prices';
 import { PUBLICATION_CHANGES, publicationFields } from './fields';
-import { lowestPrice, type PriceHistory, withPriceHistory } from './price-history';
+import { lowestPrice, type PriceHistory, shownPrices, withPriceHistory } from './price-history';
 import {
   arrangeVariants,
   faultsOfAmounts,
@@ -112,7 +119,9 @@ const withFields = fieldAggregate<typeof publicationFields, Publication, Publica
     const completed = 'ok' in placed ? placed : completeVariants(placed, id, before);
     if ('ok' in completed) return completed;
     const faults = faultsOfPrices(completed, before);
-    return faults.length > 0 ? rejectFaults(faults) : checkedSale(completed, before);
+    if (faults.length > 0) return rejectFaults(faults);
+    const priced = completePrices(completed, before);
+    return 'ok' in priced ? priced : checkedSale(priced, before);
   },
 });
 
@@ -155,7 +164,11 @@ function withDerived(after: PresentPublication): PresentPublication {
   if (listing_id !== null && listing_ids.includes(listing_id))
     return { ...after, resource: { ...after.resource, ...withoutListing(after.resource, listing_id) } };
   const derived = priceAndStockOf(variants);
-  return derived ? { ...after, resource: { ...after.resource, ...derived } } : after;
+  const resource = derived ? { ...after.resource, ...derived } : after.resource;
+  const prices = pricesWith(resource.prices, variants);
+  if (prices === resource.prices) return { ...after, resource };
+  const { prices: _, ...others } = resource;
+  return { ...after, resource: { ...others, ...(prices && { prices }) } };
 }
 
 function withFormerListings(before: Publication, after: PresentPublication): PresentPublication {
@@ -191,15 +204,15 @@ function decideFields(
  */
 function withOwnPrice(before: Publication, events: readonly PublicationEvent[]): PublicationEvent[] {
   const isOwn = ({ type }: PublicationEvent): boolean =>
-    type === 'PublicationPriced' || type === 'PublicationStocked';
+    type === 'PublicationPriced' || type === 'PublicationStocked' || type === 'PublicationPricesSet';
   const others = events.filter((event) => !isOwn(event));
   const after = others.reduce<State<Publication>>(
     (state, event) => publicationAggregate.evolve(state, event, before.id, before.updated_at),
     present(before),
   );
-  const { price_amount, quantity_available } = before;
+  const { price_amount, quantity_available, prices } = before;
   const sent = events.filter(isOwn).map(({ data }) => data);
-  const wanted = Object.assign({ price_amount, quantity_available }, ...sent) as PublicationChanges;
+  const wanted = Object.assign({ price_amount, quantity_available, prices }, ...sent) as PublicationChanges;
   return [...others, ...(after.tag === 'present' ? changesOf(fieldEvents, after.resource, wanted) : [])];
 }
 
@@ -290,6 +303,7 @@ function completeVariants(
       variants: before?.variants ?? [],
       price_amount: price_amount ?? before?.price_amount ?? 0,
       price_currency: currencyAfter(sent, before),
+      prices: sent.prices === undefined ? before?.prices : patchedPrices(before?.prices, sent.prices),
       media_ids: media_ids ?? before?.media_ids ?? [],
       version: before?.version ?? 0,
     },
@@ -318,6 +332,36 @@ function faultsOfPrices(values: PublicationChanges, before?: Publication): Fault
   return are_whole
     ? faults
     : [...faults, invalidField('price_currency', 'one that has the prices of the variants')];
+}
+
+/**
+ * Completes the prices in other currencies, or rejects them. With variants, they follow from the variants, so they are left
+ * out if nothing else of them changes.
+ */
+function completePrices(values: PublicationChanges, before?: Publication): PublicationChanges | Rejection {
+  const { prices: sent } = values;
+  const { variants = before?.variants ?? [] } = values;
+  const currency = currencyAfter(values, before);
+  const wanted = sent === undefined ? before?.prices : patchedPrices(before?.prices, sent);
+  const after = pricesWith(wanted, variants);
+  const sold = currenciesIn({ prices: after, variants });
+  if (currency !== before?.price_currency && sold.has(currency) && sent?.[currency] === undefined)
+    return rejectFaults([invalidField('price_currency', 'a currency that prices does not have')]);
+  if (sold.size > CURRENCIES_MAX)
+    return rejectFaults([
+      invalidField('prices', `at most ${CURRENCIES_MAX} currencies, also of all variants`),
+    ]);
+  if (sent === undefined) return values;
+  const without_variant = Object.keys(wanted ?? {}).filter((each) => sent?.[each] && !after?.[each]);
+  const faults = [
+    ...without_variant.map((each) =>
+      invalidField(`prices.${each}`, 'a currency in which a variant has a price'),
+    ),
+    ...faultsOfCurrencies(currency, { prices: after }, before),
+  ];
+  if (faults.length > 0) return rejectFaults(faults);
+  const is_unchanged = isSameValue(after, pricesWith(before?.prices, variants));
+  return { ...values, prices: is_unchanged ? undefined : (after ?? {}) };
 }
 
 /**
@@ -416,6 +460,7 @@ export function publicationResource(
   }
   const lowest = lowestPrice(publication);
   if (lowest !== undefined) resource.lowest_price_30d = lowest;
+  if (publication.prices) resource.prices = shownPrices(publication);
   if (counts) {
     const { view_count, rating } = counts;
     resource.stats = { media_count: media_ids.length, view_count, ...(rating && { rating }) };

@@ -16,6 +16,13 @@ import {
   stopAtFaults,
 } from '../input-rules';
 import { parseBarcode } from './barcode';
+import {
+  faultsOfCurrencies,
+  PRICES_EXAMPLE,
+  type Prices,
+  patchedPrices,
+  variantPrices,
+} from './currency-prices';
 
 export const OPTIONS_MAX = 5;
 export const VARIANTS_MAX = 2_048;
@@ -132,6 +139,7 @@ export const variantFields = {
     doc: `Further properties by name. Maximum ${ATTRIBUTES_MAX}. A value is a text, a number, true or false, or a list of texts. Omitted if there are none.`,
     example: { material: 'algodón' },
   }),
+  prices: field(variantPrices.stored, { event, ...variantPrices.rules, example: PRICES_EXAMPLE }),
 };
 /** The fields whose value no other variant of the store has (docs/decisions/0030-names-are-reserved.md). */
 export const VARIANT_NAMES = ['sku', 'external_id'] as const;
@@ -241,6 +249,7 @@ interface Owner {
   readonly variants: readonly Variant[];
   readonly price_amount: number;
   readonly price_currency: string;
+  readonly prices?: Prices | undefined;
   readonly media_ids: readonly string[];
   readonly version: number;
 }
@@ -250,7 +259,7 @@ type Arranged =
   | { readonly faults?: undefined; readonly options: Option[]; readonly variants: Variant[] }
   | { readonly faults: readonly Fault[] };
 
-const DEFAULTS = initialValues(variantFields) as unknown as Omit<Variant, 'id'>;
+const { prices: _, ...DEFAULTS } = initialValues(variantFields) as unknown as Omit<Variant, 'id'>;
 
 /**
  * Returns the options and the variants of publication `id` after a request that sends the whole list of either.
@@ -291,12 +300,18 @@ export function arrangeVariants(
     const base = before ?? {
       ...DEFAULTS,
       price_amount: owner.price_amount,
+      ...(owner.prices && { prices: amountsOf(owner.prices) }),
       id: variantId(id, owner.version, index),
     };
     const next = Math.min(position + 1, POSITION_MAX);
     const variant: Variant = { ...base, position: Math.max(next, before?.position ?? 1) };
     for (const [name, value] of Object.entries(item))
-      if (value !== undefined) variant[name as 'sku'] = value as string;
+      if (value !== undefined && name !== 'prices') variant[name as 'sku'] = value as string;
+    if (item.prices !== undefined) {
+      const prices = patchedPrices(base.prices, item.prices);
+      if (prices) variant.prices = prices;
+      else delete variant.prices;
+    }
     position = Math.max(position, variant.position);
 
     // Without an id, the variant is the one with its values, which are repeated then.
@@ -323,6 +338,8 @@ export function arrangeVariants(
       fault(at('sale_price_amount'), 'at most price_amount');
     for (const { field, constraint } of faultsOfAmounts(owner.price_currency, variant, before))
       fault(at(field), constraint);
+    for (const { field, constraint } of faultsOfCurrencies(owner.price_currency, variant, before))
+      fault(at(field), constraint);
     const is_new_picture = variant.media_id !== null && variant.media_id !== before?.media_id;
     if (is_new_picture && !owner.media_ids.includes(variant.media_id!))
       fault(at('media_id'), 'one of the media_ids of the publication');
@@ -343,6 +360,12 @@ export function arrangeVariants(
   });
   return { options, variants: inOrder(variants) };
 }
+
+/** Returns the prices of a publication as those of a new variant. */
+const amountsOf = (prices: Prices): Prices =>
+  Object.fromEntries(
+    Object.entries(prices).map(([currency, { price_amount }]) => [currency, { price_amount }]),
+  );
 
 /** The fields with amounts of money, of a publication and of a variant. */
 export const AMOUNTS = ['price_amount', 'compare_at_amount', 'sale_price_amount'] as const;
@@ -460,12 +483,13 @@ export function variantResource(
   publication_id: string,
   media_ids: readonly string[],
 ): JsonObject {
-  const { id, media_id, ...fields } = variant;
+  const { id, media_id, prices, ...fields } = variant;
   return withoutNulls({
     id,
     object: 'variant',
     publication_id,
     ...fields,
     media_id: media_id !== null && media_ids.includes(media_id) ? media_id : null,
-  });
+    ...(prices && { prices }),
+  } as JsonObject);
 }

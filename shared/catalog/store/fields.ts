@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { field, objectOfTexts } from '../fields';
 import { currencyField, distinctField, lineField, textField } from '../input-rules';
+import { CURRENCIES_MAX } from '../publication/currency-prices';
 import { LOCALES_MAX, localeField, translationsField } from '../translations';
 import { reviewStatusSchema } from '../vocabulary';
 
@@ -33,6 +34,7 @@ export const STORE_CHANGES = [
   'StoreCurrencySet',
   'StoreLocalesSet',
   'StoreTranslated',
+  'StoreCurrenciesSet',
 ] as const;
 
 const name = lineField(120);
@@ -125,5 +127,12 @@ export const storeFields = {
       returns: 'Innerhalb von 30 Tagen, ungeöffnet.',
       satisfaction: 'Ist eine Tasse zerbrochen, schicken wir eine neue.',
     },
+  }),
+  currencies: field(z.array(z.string()).optional(), {
+    event: 'StoreCurrenciesSet',
+    input: distinctField(currencyField, CURRENCIES_MAX, 'currency').min(1),
+    initial: undefined,
+    doc: `The currencies in which the store sells, as ISO 4217 codes in upper case, at most ${CURRENCIES_MAX}. The first one is the currency of \`price_amount\` of its publications, the others can have prices in \`prices\`. Once a store has currencies, it keeps at least one.`,
+    example: ['PEN', 'USD'],
   }),
 } satisfies Record<string, { readonly event: (typeof STORE_CHANGES)[number] }>;

@@ -82,6 +82,7 @@ function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at
     case 'StoreCurrencySet':
     case 'StoreLocalesSet':
     case 'StoreTranslated':
+    case 'StoreCurrenciesSet':
     case 'StoreStatusChanged':
       return changed(event.data);
     case 'PaymentMethodAdded':

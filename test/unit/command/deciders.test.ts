@@ -115,6 +115,7 @@ describe('a publication', () => {
     external_id: 'erp-1',
     handle: 'tea',
     ...{ publish_at: '2026-12-01T00:00:00.000Z', unpublish_at: '2026-12-27T00:00:00.000Z' },
+    prices: { EUR: { price_amount: 300, sale_price_amount: 200 } },
   } satisfies PublicationInput;
   const creation = (data: Partial<PublicationFields>): PublicationEvent => ({
     type: 'PublicationCreated',
@@ -189,6 +190,11 @@ describe('a publication', () => {
       'its schedule',
       { publish_at: all.publish_at },
       { type: 'PublicationScheduled', data: { publish_at: all.publish_at, unpublish_at: null } },
+    ],
+    [
+      'its prices',
+      { prices: { EUR: { price_amount: 5 } } },
+      { type: 'PublicationPricesSet', data: { prices: { EUR: { price_amount: 5 } } } },
     ],
   ];
   const cleared = { quantity_available: null, featured_position: null, listing_id: null };
@@ -297,7 +303,7 @@ describe('a publication', () => {
   });
 
   const variant = (n: number, data: Partial<Variant> = {}): Variant => ({
-    ...(initialValues(variantFields) as unknown as Variant),
+    ...dataOfNew<Variant>({}, initialValues(variantFields), {}),
     ...{ id: variantId(publication_id, 0, n), option_values: { Size: String(n) }, price_amount: 1_250 },
     position: n + 1,
     ...data,

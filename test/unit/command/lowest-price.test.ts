@@ -299,3 +299,35 @@ test('the lowest price is that of all prices in the log, whenever the events are
     cases(1_000),
   );
 });
+
+test('the lowest price in another currency is what it would be in the currency of the publication', () => {
+  const steps = fc.array(
+    fc.tuple(
+      day,
+      fc.oneof(
+        amount.map((price) => priced(price)),
+        sales,
+      ),
+    ),
+    { maxLength: 25 },
+  );
+  fc.assert(
+    fc.property(steps, (later) => {
+      const own = [{ day: 0, event: created() }];
+      const other = [{ day: 0, event: created({ prices: { USD: { price_amount: 100 } } }) }];
+      for (const [at_day, event] of later.sort(([a], [b]) => a - b)) {
+        own.push({ day: at_day, event });
+        const { resource } = fold(own) as { resource: Publication };
+        const { price_amount, compare_at_amount, sale_price_amount, sale_from, sale_to } = resource;
+        const all = { price_amount, compare_at_amount, sale_price_amount, sale_from, sale_to };
+        const USD = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
+        const prices = { USD } as unknown as NonNullable<Publication['prices']>;
+        other.push({ day: at_day, event: { type: 'PublicationPricesSet', data: { prices } } });
+      }
+      const [base, foreign] = [own, other].map(fold) as { resource: Publication }[];
+      expect(lowestPrice(foreign!.resource, 'own', 'USD')).toBe(lowestPrice(base!.resource));
+      expect(lowestPrice(foreign!.resource)).toBeUndefined();
+    }),
+    cases(),
+  );
+});

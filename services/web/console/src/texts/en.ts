@@ -1038,6 +1038,8 @@ export const en = {
       new_review_status: 'the status of new reviews',
       locales: 'the languages',
       translations: 'the translations',
+      currencies: 'the currencies',
+      prices: 'the prices in other currencies',
       ruc: 'the taxpayer number',
       businessHours: 'the opening hours',
       payment_methods: 'the ways to pay',

@@ -1076,6 +1076,8 @@ export const es: Texts = {
       new_review_status: 'el estado de las reseñas nuevas',
       locales: 'los idiomas',
       translations: 'las traducciones',
+      currencies: 'las monedas',
+      prices: 'los precios en otras monedas',
       ruc: 'el RUC',
       businessHours: 'el horario',
       payment_methods: 'los medios de pago',

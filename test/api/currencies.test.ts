@@ -1,0 +1,182 @@
+import { waitFor } from '../support/wait-for';
+import { ownShop } from './own-shop';
+
+const own = ownShop();
+const { send } = own;
+
+const TEA = { title: 'Tea', price_currency: 'PEN', price_amount: 3_400 };
+const sizes = (...prices: object[]) => ({
+  options: [{ name: 'Size' }],
+  variants: prices.map((price, index) => ({ option_values: { Size: 'SML'[index] }, ...price })),
+});
+
+async function make(fields: object): Promise<string> {
+  const { status, body } = await send('POST', '/api/publication', { body: { ...TEA, ...fields } });
+  if (status !== 201) throw new Error(JSON.stringify(body));
+  return body.data.id;
+}
+const patch = (id: string, fields: object) => send('PATCH', `/api/publication/${id}`, { body: fields });
+const read = async (path: string) => (await send('GET', `/api/${path}`)).body.data;
+const pricesOf = async (id: string) => (await read(`publication/${id}`)).prices;
+const withCurrencies = (...currencies: string[]) =>
+  send('PATCH', '/api/store', { body: { currencies: ['PEN', ...currencies] } });
+
+test('a publication has prices in the currencies of its store, and a patch changes them one by one', async () => {
+  const refused = await send('POST', '/api/publication', {
+    body: { ...TEA, prices: { USD: { price_amount: 900 } } },
+  });
+  expect([refused.status, refused.body.error.details.field]).toEqual([400, 'prices.USD']);
+
+  const store = await withCurrencies('USD', 'JPY');
+  expect(store.body.data.currencies).toEqual(['PEN', 'USD', 'JPY']);
+  const id = await make({ prices: { USD: { price_amount: 900, compare_at_amount: null } } });
+  const plain = await make({});
+  expect(await pricesOf(plain)).toBeUndefined();
+  expect(await pricesOf(id)).toEqual({ USD: { price_amount: 900 } });
+  const sale = {
+    price_amount: 50_000,
+    sale_price_amount: 40_000,
+    sale_from: '2027-01-01T00:00:00.000Z',
+  };
+  await patch(id, { prices: { JPY: sale } });
+  expect(await pricesOf(id)).toEqual({ USD: { price_amount: 900 }, JPY: sale });
+  const { body } = await patch(id, { prices: { USD: { price_amount: 900 }, JPY: sale } });
+  const { data: changes } = (await send('GET', `/api/publication/${id}/history`)).body;
+  expect([body.data.prices, changes.length]).toEqual([{ USD: { price_amount: 900 }, JPY: sale }, 2]);
+  await patch(id, { prices: { JPY: null } });
+  expect(await pricesOf(id)).toEqual({ USD: { price_amount: 900 } });
+  await patch(id, { prices: null });
+  expect(await read(`publication/${id}`)).not.toHaveProperty('prices');
+  expect((await send('GET', `/api/publication/${id}/history`)).body.data[0].changed).toEqual({
+    prices: { before: { USD: { price_amount: 900 } }, after: null },
+  });
+  await send('POST', `/api/publication/${id}/revert`, { body: { revision: changes[0].revision } });
+  expect(await pricesOf(id)).toEqual({ USD: { price_amount: 900 }, JPY: sale });
+});
+
+test.each<[story: string, prices: object, field: string]>([
+  ['a currency that does not exist', { ABC: { price_amount: 1 } }, 'prices.ABC'],
+  ['the currency of price_amount', { PEN: { price_amount: 1 } }, 'prices.PEN'],
+  ['half a yen', { JPY: { price_amount: 150 } }, 'prices.JPY.price_amount'],
+  ['no amount', { USD: { compare_at_amount: 1 } }, 'prices.USD.price_amount'],
+  [
+    'a sale price above the price',
+    { USD: { price_amount: 1, sale_price_amount: 2 } },
+    'prices.USD.sale_price_amount',
+  ],
+  [
+    'a sale that ends before it begins',
+    { USD: { price_amount: 1, sale_from: '2027-02-01T00:00:00Z', sale_to: '2027-01-01T00:00:00Z' } },
+    'prices.USD.sale_to',
+  ],
+  ['an unknown field', { USD: { price_amount: 1, amount: 1 } }, 'prices.USD.amount'],
+])('prices with %s are refused', async (_story, prices, field) => {
+  await withCurrencies('USD', 'JPY');
+  const { status, body } = await send('POST', '/api/publication', { body: { ...TEA, prices } });
+  expect([status, body.error.details.field]).toEqual([400, field]);
+});
+
+test('a new price_currency is none of prices, and a currency that the store gives up keeps its prices', async () => {
+  await withCurrencies('USD', 'EUR');
+  const id = await make({ prices: { USD: { price_amount: 900 } } });
+  const { status, body } = await patch(id, { price_currency: 'USD' });
+  expect([status, body.error.details.field]).toEqual([400, 'price_currency']);
+  await withCurrencies('EUR');
+  expect((await patch(id, { title: 'Green tea', prices: { USD: { price_amount: 950 } } })).status).toBe(200);
+  expect((await patch(id, { price_currency: 'USD', prices: { USD: null } })).status).toBe(200);
+});
+
+test('with variants, a publication has the lowest price of its variants in each currency', async () => {
+  await withCurrencies('USD', 'EUR');
+  const usd = (price_amount: number) => ({ prices: { USD: { price_amount } } });
+  const id = await make(sizes(usd(900), usd(700), { prices: { EUR: { price_amount: 800 } } }));
+  expect(await pricesOf(id)).toEqual({
+    USD: { price_amount: 700, price_range: { min: 700, max: 900 } },
+    EUR: { price_amount: 800, price_range: { min: 800, max: 800 } },
+  });
+  const [, cheapest, last] = await read(`publication/${id}/variants`);
+  expect(cheapest.prices).toEqual({ USD: { price_amount: 700 } });
+  const send_variant = (variant: { id: string }, prices: object) =>
+    send('PATCH', `/api/variant/${variant.id}`, { body: { prices } });
+  expect((await send_variant(last, { GBP: { price_amount: 1 } })).body.error.details.field).toBe(
+    'prices.GBP',
+  );
+  await send_variant(last, { EUR: null, USD: { price_amount: 600 } });
+  expect(await pricesOf(id)).toEqual({ USD: { price_amount: 600, price_range: { min: 600, max: 900 } } });
+  // The sale of a currency is that of the publication, which needs a variant with a price in it.
+  const refused = await patch(id, { prices: { EUR: { price_amount: 1 } } });
+  expect(refused.body.error.details).toMatchObject({
+    field: 'prices.EUR',
+    constraint: 'a currency in which a variant has a price',
+  });
+  await patch(id, { prices: { USD: { price_amount: 1, sale_price_amount: 500 } } });
+  expect((await pricesOf(id)).USD).toMatchObject({
+    price_amount: 600,
+    sale_price_amount: 500,
+    lowest_price_30d: 600,
+  });
+  // Without variants, the publication keeps its prices. New variants begin with them.
+  await patch(id, { variants: [] });
+  expect((await pricesOf(id)).USD).toEqual({
+    price_amount: 600,
+    sale_price_amount: 500,
+    lowest_price_30d: 600,
+  });
+  await patch(id, sizes({}, { prices: { USD: null } }));
+  const variants = await read(`publication/${id}/variants`);
+  expect(variants.map((one: { prices?: object }) => one.prices)).toEqual([
+    { USD: { price_amount: 600, lowest_price_30d: 500 } },
+    undefined,
+  ]);
+});
+
+test('prices are exported and imported, and an import keeps those that were changed by hand', async () => {
+  await withCurrencies('USD', 'EUR');
+  const { imports } = own.harness.client(own.shop.secret);
+  const run = async (...rows: object[]) => {
+    const ended = (id: string) =>
+      waitFor(async () => {
+        const found = await imports.get(id);
+        return found.status !== 'running' && found;
+      });
+    const file = new File([rows.map((row) => JSON.stringify(row)).join('\n')], 'catalog.jsonl');
+    const { id } = await imports.create(file);
+    await ended(id);
+    await imports.start(id);
+    const done = await ended(id);
+    await own.harness.settled();
+    return done;
+  };
+  const [usd, eur] = [{ USD: { price_amount: 900 } }, { EUR: { price_amount: 800 } }];
+  const row = { title: 'Tea', price_currency: 'PEN', price_amount: 3_400 };
+  const tea = { ...row, external_id: 'tea', prices: { ...usd, ...eur } };
+  const shirt = {
+    ...row,
+    title: 'Shirt',
+    external_id: 'shirt',
+    ...sizes({ prices: { ...usd, ...eur } }, {}),
+  };
+  await run(tea, shirt);
+  const exported = (await send('GET', '/api/export')).text.split('\n').filter(Boolean);
+  const rows = exported.map((line) => JSON.parse(line));
+  expect(rows.map(({ prices, variants }) => [prices, variants[0]?.prices])).toEqual([
+    [
+      { ...usd, ...eur },
+      { ...usd, ...eur },
+    ],
+    [{ ...usd, ...eur }, undefined],
+  ]);
+  expect((await run(...rows)).report?.publications).toMatchObject({ unchanged: 2 });
+
+  // A file removes a price with null, and leaves out what it does not change.
+  const stored = await read('publications?sort=name&order=asc');
+  await run({ ...tea, prices: { EUR: null } }, { ...shirt, ...sizes({ prices: { USD: null } }, {}) });
+  expect(await Promise.all(stored.map(({ id }: { id: string }) => pricesOf(id)))).toEqual([
+    { EUR: { price_amount: 800, price_range: { min: 800, max: 800 } } },
+    usd,
+  ]);
+  const [, { id }] = stored;
+  await patch(id, { prices: { USD: { price_amount: 950 } } });
+  await run(tea);
+  expect(await pricesOf(id)).toEqual({ USD: { price_amount: 950 } });
+});
