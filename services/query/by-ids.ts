@@ -16,7 +16,7 @@ import {
 } from './read';
 
 /** The parameters beside `ids`. All others choose or sort publications. */
-const PARAMETERS = ['ids', 'store_id', 'visibility', 'expand', 'locale'];
+const PARAMETERS = ['ids', 'store_id', 'visibility', 'expand', 'locale', 'currency'];
 
 /** Returns the handler of `GET /api/publications`. `read` handles it without `ids`. */
 export const orByIds =

@@ -15,7 +15,7 @@ import {
   type PublicationKeys,
 } from '../../shared/catalog/publication/document';
 import { FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
-import { isOfVariant, labelTerm } from '../../shared/catalog/search/words';
+import { isOfVariant, labelTerm, PRICED_IN } from '../../shared/catalog/search/words';
 import type { ListSortMode } from '../../shared/catalog/vocabulary';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { UnitCondition, ViewQuery, WordTerms } from '../../shared/ports/view-store';
@@ -26,7 +26,10 @@ import type { UnitCondition, ViewQuery, WordTerms } from '../../shared/ports/vie
  */
 
 type FilterName = keyof typeof publicationFilters;
-export type FilterQuery = LabelFilters & PriceBounds & Pick<Partial<ListingPublicationsQuery>, FilterName>;
+export type FilterQuery = LabelFilters &
+  PricedFilter &
+  PriceBounds &
+  Pick<Partial<ListingPublicationsQuery>, FilterName>;
 const FILTERS = Object.keys(publicationFilters) as FilterName[];
 const LABEL_FILTERS = Object.keys(labelFilters) as (keyof LabelFilters)[];
 
@@ -163,17 +166,23 @@ function isSetIn(query: FilterQuery): (name: FilterName) => boolean {
 type Selection = readonly [name: string, values: readonly string[]];
 
 /** Returns the terms that the filters by labels demand, except the one with the name `except`. */
-export const labelTerms = (query: LabelFilters, except?: string): WordTerms =>
+export const labelTerms = (query: LabelFilters & PricedFilter, except?: string): WordTerms =>
   termsOf(labelsIn(query).filter(([name]) => name !== except));
 
+interface PricedFilter {
+  readonly priced?: true | undefined;
+  readonly currency?: string | undefined;
+}
+
 /** Returns the labels by which the query filters. */
-export function labelsIn(query: LabelFilters): Selection[] {
-  return LABEL_FILTERS.flatMap((filter): Selection[] => {
+export function labelsIn({ priced, currency, ...query }: LabelFilters & PricedFilter): Selection[] {
+  const labels = LABEL_FILTERS.flatMap((filter): Selection[] => {
     const selected = query[filter];
     if (selected === undefined) return [];
     if (Array.isArray(selected)) return [[filter, selected]];
     return Object.entries(selected).map(([name, values]) => [prefixOf(filter) + name, values]);
   });
+  return priced && currency !== undefined ? [...labels, [PRICED_IN, [currency]]] : labels;
 }
 
 const termsOf = (labels: readonly Selection[]): WordTerms =>

@@ -36,6 +36,7 @@ import { pageMeta } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
+import { withCurrency } from './currencies';
 import { facetsOf } from './facets';
 import { type FilterQuery, flagsOf, hasMaintainedTotal, isFiltered, labelTerms } from './filters';
 import { bodiesAnswer, endOf, type ListPlace, pageOf, placeOf } from './list-place';
@@ -131,9 +132,10 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
 
 /** Handles `GET /api/publications`. */
 export async function readPublications(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
-  const query = parseRead({ query: existingPublicationsSchema }, request, EXPANSIONS.publication);
+  const parsed = parseRead({ query: existingPublicationsSchema }, request, EXPANSIONS.publication);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
+  const query = await withCurrency(version, store_id, parsed);
   const mode = sortModeOf(query);
   const featured_first = isByPosition(query);
   const order = featured_first ? featuredFirst(mode) : orderOf(mode);
@@ -212,14 +214,16 @@ interface ListedPublication {
  * others. `data` contains its own `meta` (docs/interface/listings.md#publications-of-a-listing).
  */
 export async function readListingPublications(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
-  const is_precomputed = isPrecomputed(query);
+  const parsed = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
+  const is_precomputed = isPrecomputed(parsed);
   const version = await openForId(deps, request, 'listings');
   const { document: listing, made_from } = await findById(deps, request, version, 'listings', {
-    visibility: query.visibility,
+    visibility: parsed.visibility,
     isVisible: isContainerVisible,
     parts: is_precomputed ? ['state', 'expansions'] : ['state'],
   });
+  const store_id = String(listing.keys.store_id);
+  const query = await withCurrency(version, store_id, parsed);
   const { default_sort_mode } = listing.body;
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
   const place = placeOf(request, query, 'listing/publications', featuredFirst(effective_sort_mode));
@@ -229,7 +233,6 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const filled = all.filter(({ state }) => publicationCount(state, visibilitiesOf(visibility)) > 0);
   const listings = filled.length === 0 ? [listing] : filled;
   const listing_ids = listings.map(({ body }) => body.id);
-  const store_id = String(listing.keys.store_id);
   const context = { version, store_id, mode: effective_sort_mode };
   const whereOf = whereOfList(context, listing_ids, query);
   const list = {
@@ -478,7 +481,8 @@ export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise
   const end = endOf(place, page, found.length > page.length);
   const { translations } = document.body;
   const { store_id } = made_from;
-  return { data, meta: pageMeta({ ...place, total: variants.length }, end), store_id, translations };
+  const meta = pageMeta({ ...place, total: variants.length }, end);
+  return { data, meta, store_id, translations, ...currencyOf(document) };
 }
 
 /** Handles `GET /api/variant/:id`. */
@@ -505,8 +509,11 @@ export async function readVariant(deps: ReadDeps, request: ApiRequest): Promise<
     version: Number(document.keys.version),
     store_id: made_from.store_id,
     translations: document.body.translations,
+    ...currencyOf(document),
   };
 }
+
+const currencyOf = ({ body }: PublicationDocument) => ({ price_currency: String(body.price_currency) });
 
 const variantsIn = (document: PublicationDocument | null | undefined): readonly ShownVariant[] =>
   document?.state.publication ? shownVariants(document.state.publication) : [];

@@ -10,6 +10,7 @@ import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
 import { orByIds } from './by-ids';
 import { changeSlots, readChanges } from './changes';
+import { inCurrency } from './currencies';
 import { orDeleted } from './deleted';
 import { exportSlots, readExport } from './export';
 import { byHandle } from './handles';
@@ -108,8 +109,9 @@ export function queryRoutes({
   ]);
   return READS.map(([operation, read]) => {
     const limited = slots.get(operation);
-    const has_language = operation.query !== undefined && 'locale' in shapeOf(operation.query);
-    const shown = has_language ? inLanguage(read) : read;
+    const parameters = operation.query ? shapeOf(operation.query) : {};
+    const priced = 'currency' in parameters ? inCurrency(read) : read;
+    const shown = 'locale' in parameters ? inLanguage(priced) : priced;
     return routeOf(operation, shown.bind(undefined, deps), limited && { slots: limited });
   });
 }

@@ -16,6 +16,7 @@ import type {
   WordSearchResult,
   WordTerms,
 } from '../../shared/ports/view-store';
+import { withCurrency } from './currencies';
 import { facetsOf, type WhereOf } from './facets';
 import { filterKeys, labelTerms } from './filters';
 import { inflectionsOf } from './inflections';
@@ -62,9 +63,10 @@ const CANDIDATES_MAX = 20;
 
 /** Handles `GET /api/store/search`. Sorts by relevance unless the query has a `sort`. */
 export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(reads.searchStore, request, EXPANSIONS.publication);
+  const parsed = parseRead(reads.searchStore, request, EXPANSIONS.publication);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
+  const query = await withCurrency(version, store_id, parsed);
   const [store, listing] = await Promise.all([
     version.get('stores', store_id),
     findFilterListing(version, query, store_id),
@@ -259,14 +261,15 @@ interface Section {
  * `order=asc` (docs/interface/search.md#related).
  */
 export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
-  const query = parseRead(reads.listRelatedPublications, request, EXPANSIONS.publication);
+  const parsed = parseRead(reads.listRelatedPublications, request, EXPANSIONS.publication);
   const version = await openForId(deps, request, 'publications');
   const { document: publication, made_from } = await findById(deps, request, version, 'publications', {
-    visibility: query.visibility,
+    visibility: parsed.visibility,
     isVisible: isContainerVisible,
     parts: ['words'],
   });
   const store_id = String(publication.keys.store_id);
+  const query = await withCurrency(version, store_id, parsed);
   const sections = firstMatches(await sectionsOf(version, query, publication, store_id));
   const words = query.sort ? undefined : comparedWords(publication.words ?? []);
   const place = placeOf(request, query, 'related', query.sort && orderOf(sortModeOf(query)));

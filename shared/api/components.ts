@@ -413,8 +413,10 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
 /** The query parameters of operations, under their names in the client's types. */
 export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   ReadQuery: reads.readSchema,
+  PricedReadQuery: reads.pricedReadSchema,
   ResourceQuery: reads.resourceSchema,
   ListQuery: reads.listSchema,
+  PricedListQuery: reads.pricedListSchema,
   PaymentMethodsQuery: reads.paymentMethodsSchema,
   ListingsQuery: reads.listingsSchema,
   StoreListingsQuery: reads.existingListingsSchema,

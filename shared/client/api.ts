@@ -552,6 +552,8 @@ export interface Variant {
   }>;
   /** The lowest price of the 30 days before the reduction that runs, in hundredths. Present if and only if the price is reduced now: by a sale, or below `compare_at_amount`. */
   lowest_price_30d?: number;
+  /** Only with `currency`, if the variant has no price in it: the other amounts must not be shown. */
+  price_active?: false;
 }
 
 export interface HistoryQuery {
@@ -665,7 +667,7 @@ export interface SearchQuery extends Omit<ListingPublicationsQuery, 'include_des
   listing_id?: string | undefined;
 }
 
-export interface StoreListingsQuery extends ListQuery {
+export interface StoreListingsQuery extends PricedListQuery {
   /** Only the one with this external id. */
   external_id?: string | undefined;
   /** Return only listings directly below this one. `none` returns those at the top. */
@@ -721,8 +723,23 @@ export interface ResourceQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages. */
   locale?: string | undefined;
+  /** The currency of all prices, as an ISO 4217 code in upper case. What has no price in it has `price_active: false`. Default: the currency of each publication, with the prices in other currencies in `prices`. */
+  currency?: string | undefined;
   /** Return the resource as it was at this time, without `stats`, whatever its visibility. Requires a secret key. */
   as_of?: string | undefined;
+}
+
+export interface PricedReadQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
+  visibility?: 'public' | 'private' | 'all' | undefined;
+  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
+  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
+  /** The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages. */
+  locale?: string | undefined;
+  /** The currency of all prices, as an ISO 4217 code in upper case. What has no price in it has `price_active: false`. Default: the currency of each publication, with the prices in other currencies in `prices`. */
+  currency?: string | undefined;
 }
 
 export interface ListingPublicationsQuery extends Omit<StoreListingsQuery, 'parent_id'> {
@@ -764,6 +781,8 @@ export interface ListingPublicationsQuery extends Omit<StoreListingsQuery, 'pare
   max_price?: number | undefined;
   /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `in_stock`, `free_shipping`, `has_discount`, `has_media`, `has_price`, `scheduled`, `option.<name>`, `attributes.<name>`, and with a secret key `visibility`. */
   facets?: readonly string[] | undefined;
+  /** Return only publications with an active price in `currency`, which must be set. */
+  priced?: true | undefined;
 }
 
 /** A page of a listing's publications, the featured ones first. */
@@ -819,15 +838,17 @@ export interface ListingPublications {
 export interface PublicationsQuery extends Omit<SearchQuery, 'visibility' | 'q'> {
   /** Which publications to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page`, `cursor` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | 'deleted' | undefined;
-  /** Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility`, `expand` and `locale` may be used beside `ids`; any other parameter is 400. */
+  /** Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility`, `expand`, `locale` and `currency` may be used beside `ids`; any other parameter is 400. */
   ids?: readonly string[] | undefined;
   /** Return only publications of which a text has no translation in this locale of the store. Requires a secret key. Not with `facets`. */
   untranslated?: string | undefined;
 }
 
-export interface ListQuery extends PaymentMethodsQuery {
+export interface PricedListQuery extends PaymentMethodsQuery {
   /** The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages. */
   locale?: string | undefined;
+  /** The currency of all prices, as an ISO 4217 code in upper case. What has no price in it has `price_active: false`. Default: the currency of each publication, with the prices in other currencies in `prices`. */
+  currency?: string | undefined;
 }
 
 export interface StoreHistoryQuery {
@@ -909,6 +930,8 @@ export interface VariantsQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages. */
   locale?: string | undefined;
+  /** The currency of all prices, as an ISO 4217 code in upper case. What has no price in it has `price_active: false`. Default: the currency of each publication, with the prices in other currencies in `prices`. */
+  currency?: string | undefined;
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
   /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
@@ -1373,7 +1396,7 @@ export interface ImportRow {
   reason?: string;
 }
 
-export interface MediaListQuery extends ListQuery {
+export interface MediaListQuery extends Omit<PricedListQuery, 'currency'> {
   /** Return only media of this publication, in the order of its `media_ids` unless `sort` is set. */
   publication_id?: string | undefined;
   /** Return only media of this listing, in the order of its `media_ids` unless `sort` is set. */
@@ -2205,20 +2228,20 @@ export interface Operations {
   listPaymentMethods: { query: PaymentMethodsQuery; answer: Page<PaymentMethod> };
   listListings: { query: ListingsQuery; answer: Page<Listing> };
   getListing: { query: ResourceQuery; answer: Answer<Listing> };
-  getListingByHandle: { query: ReadQuery; answer: Answer<Listing> };
+  getListingByHandle: { query: PricedReadQuery; answer: Answer<Listing> };
   listListingHistory: { query: HistoryQuery; answer: Page<Change> };
   getListingRevision: { query: ReadQuery; answer: Answer<Listing> };
   listListingPublications: { query: ListingPublicationsQuery; answer: Answer<ListingPublications> };
   listPublications: { query: PublicationsQuery; answer: Page<Publication> };
   getPublication: { query: ResourceQuery; answer: Answer<Publication> };
-  getPublicationByHandle: { query: ReadQuery; answer: Answer<Publication> };
-  listRelatedPublications: { query: ListQuery; answer: Page<Publication> };
+  getPublicationByHandle: { query: PricedReadQuery; answer: Answer<Publication> };
+  listRelatedPublications: { query: PricedListQuery; answer: Page<Publication> };
   listPublicationHistory: { query: HistoryQuery; answer: Page<Change> };
   listHistory: { query: StoreHistoryQuery; answer: Page<Change, HistoryMeta> };
   listFeedIssues: { query: FeedIssuesQuery; answer: Page<FeedIssue, FeedIssuesMeta> };
   getPublicationRevision: { query: ReadQuery; answer: Answer<Publication> };
   listVariants: { query: VariantsQuery; answer: Page<Variant> };
-  getVariant: { query: ReadQuery; answer: Answer<Variant> };
+  getVariant: { query: PricedReadQuery; answer: Answer<Variant> };
   listReviews: { query: ReviewsQuery; answer: Page<Review, ReviewsMeta> };
   listStoreReviews: { query: StoreReviewsQuery; answer: Page<Review> };
   listKeys: { query: KeysQuery; answer: Page<Key> };

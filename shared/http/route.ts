@@ -92,6 +92,8 @@ export interface Answer {
   readonly translations?: JsonValue | undefined;
   /** For a read: the locales of the store on which the answer depends, none if the store has one language. */
   readonly locales?: readonly string[];
+  /** For a read of variants: the `price_currency` of their publication. */
+  readonly price_currency?: string;
   /** For a read: the only document that the answer was made from, besides the status of its store. */
   readonly made_from?: DocumentVersion;
   /** For a read: the complete response to send instead of `data`. If the client has its `ETag`, it gets 304. */

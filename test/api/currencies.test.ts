@@ -180,3 +180,114 @@ test('prices are exported and imported, and an import keeps those that were chan
   await run(tea);
   expect(await pricesOf(id)).toEqual({ USD: { price_amount: 950 } });
 });
+
+describe('a read in a currency', () => {
+  const usd = (price_amount: number, more: object = {}) => ({ prices: { USD: { price_amount, ...more } } });
+  const ids: Record<string, string> = {};
+  let listing_id: string;
+
+  beforeEach(async () => {
+    await withCurrencies('USD', 'EUR');
+    listing_id = (await send('POST', '/api/listing', { body: { name: 'Teas' } })).body.data.id;
+    const all = {
+      tea: { title: 'Tea', ...usd(900, { compare_at_amount: 1_100 }), compare_at_amount: 9_999 },
+      shirt: { title: 'Tea shirt', ...sizes({ ...usd(700), price_amount: 2_000 }, {}) },
+      plain: { title: 'Tea pot', sale_price_amount: 3_000 },
+      hidden: { title: 'Tea box', ...usd(500), price_active: false },
+    };
+    for (const [name, fields] of Object.entries(all)) ids[name] = await make({ listing_id, ...fields });
+  });
+
+  const tea = {
+    ...{ price_currency: 'USD', price_amount: 900, price_active: true },
+    ...{ compare_at_amount: 1_100, lowest_price_30d: 900 },
+  };
+
+  test('shows every price in it, and an inactive one where there is none, in every read', async () => {
+    const shown = await read(`publication/${ids.tea}?currency=USD`);
+    expect(shown).toMatchObject(tea);
+    expect(shown).not.toHaveProperty('prices');
+    expect(await read(`publication/${ids.plain}?currency=USD`)).toMatchObject({
+      ...{ price_currency: 'PEN', price_amount: 3_400, price_active: false },
+    });
+    expect(await read(`publication/${ids.plain}?currency=USD`)).not.toHaveProperty('sale_price_amount');
+    expect(await read(`publication/${ids.tea}?currency=PEN`)).toMatchObject({
+      ...{ price_currency: 'PEN', price_amount: 3_400, compare_at_amount: 9_999 },
+    });
+    expect(await read(`publication/by-handle/${shown.handle}?currency=USD`)).toEqual(shown);
+    const shirt = await read(`publication/${ids.shirt}?currency=USD&expand=variants`);
+    expect(shirt).toMatchObject({
+      ...{ price_currency: 'USD', price_amount: 700, price_range: { min: 700, max: 700 } },
+      variants: { data: [{ price_amount: 700 }, { price_active: false }] },
+    });
+    expect(await read(`publication/${ids.shirt}/variants?currency=USD`)).toEqual(shirt.variants.data);
+    expect(await read(`variant/${shirt.variants.data[0].id}?currency=USD`)).toEqual(shirt.variants.data[0]);
+
+    const lists = [
+      'publications?',
+      `publications?ids=${ids.tea}&`,
+      'store/search?q=tea&',
+      `publication/${ids.plain}/related?`,
+      `listing/${listing_id}/publications?`,
+      `listing/${listing_id}?expand=publication&`,
+    ];
+    for (const path of lists) {
+      const data = await read(`${path}currency=USD`);
+      const found = data.others ?? data.publications?.data ?? data;
+      const one = found.find(({ id }: { id: string }) => id === ids.tea);
+      expect([path, one]).toEqual([path, shown]);
+    }
+  });
+
+  test('leaves out what has no price in it with priced=true', async () => {
+    const titles = async (query: string) =>
+      (await read(`publications?sort=name&order=asc&${query}`)).map(({ title }: { title: string }) => title);
+    expect(await titles('currency=USD&priced=true')).toEqual(['Tea', 'Tea shirt']);
+    expect(await titles('currency=PEN&priced=true')).toEqual(['Tea', 'Tea pot', 'Tea shirt']);
+    expect(await titles('currency=EUR&priced=true')).toEqual([]);
+    await patch(ids.hidden!, { price_active: true });
+    await patch(ids.tea!, { prices: null });
+    expect(await titles('currency=USD&priced=true')).toEqual(['Tea box', 'Tea shirt']);
+    const { meta } = (await send('GET', '/api/publications?currency=USD&priced=true&limit=1&facets=in_stock'))
+      .body;
+    expect([meta.item_count, meta.facets[0].values[0].count]).toEqual([2, 2]);
+    const page = (await send('GET', `/api/listing/${listing_id}/publications?currency=USD&priced=true`)).body
+      .data;
+    expect(page.others.map(({ title }: { title: string }) => title)).toEqual(['Tea box', 'Tea shirt']);
+    expect((await send('GET', '/api/store/search?q=tea&currency=USD&priced=true')).body.meta.item_count).toBe(
+      2,
+    );
+  });
+
+  test('sorts, filters and counts by price in the base currency only', async () => {
+    const fields = async (query: string) => {
+      const { status, body } = await send('GET', `/api/${query}`);
+      return [status, ...(body.error?.details.errors ?? []).map(({ field }: { field: string }) => field)];
+    };
+    const by_price = 'sort=price&min_price=1&has_discount=true&facets=price';
+    expect(await fields(`publications?currency=USD&${by_price}`)).toEqual([
+      ...[400, 'sort', 'min_price', 'has_discount', 'facets'],
+    ]);
+    expect(await fields(`publications?currency=PEN&${by_price}`)).toEqual([200]);
+    expect(await fields(`listing/${listing_id}/publications?currency=USD&sort=price`)).toEqual([400, 'sort']);
+    expect(await fields('store/search?q=tea&currency=USD&max_price=1')).toEqual([400, 'max_price']);
+    expect(await fields(`publication/${ids.tea}/related?currency=USD&sort=price`)).toEqual([400, 'sort']);
+    expect(await fields('publications?priced=true')).toEqual([400, 'priced']);
+    expect(await fields('publications?currency=usd')).toEqual([400, 'currency']);
+    expect(await fields('publications?currency=USD&sort=name')).toEqual([200]);
+  });
+
+  test('has an ETag and a cached answer of its own', async () => {
+    const path = `/api/publication/${ids.tea}`;
+    const token = own.shop.public.token;
+    const get = (query: string, headers = {}) => own.harness.request('GET', path + query, { token, headers });
+    const [base, dollars] = [await get(''), await get('?currency=USD')];
+    expect(dollars.headers.get('etag')).not.toBe(base.headers.get('etag'));
+    expect((await get('?currency=USD')).body).toEqual(dollars.body);
+    const etag = dollars.headers.get('etag')!;
+    expect((await get('?currency=USD', { 'If-None-Match': etag })).status).toBe(304);
+    await patch(ids.tea!, usd(950));
+    const after = await get('?currency=USD', { 'If-None-Match': etag });
+    expect([after.status, after.body.data.price_amount]).toEqual([200, 950]);
+  });
+});

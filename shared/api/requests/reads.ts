@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CHANGE_TYPES, CHANGED_RESOURCES, HISTORY_CURSOR, OFFSET } from '../../catalog/changes';
+import { currencyField } from '../../catalog/input-rules';
 import { localeField } from '../../catalog/translations';
 import { PROPOSAL_STATUSES, ROW_OUTCOMES, reviewStatusSchema } from '../../catalog/vocabulary';
 import { FEED_CURSOR, IMPORT_ROWS_LIMIT_MAX } from '../responses/envelopes';
@@ -100,8 +101,17 @@ export const changesSchema = readSchema.pick({ store_id: true }).extend({
 
 const queryTime = z.iso.datetime({ offset: true, error: 'an ISO 8601 time with a time zone' });
 
+const currency = currencyField.optional().meta({
+  description:
+    'The currency of all prices, as an ISO 4217 code in upper case. What has no price in it has `price_active: false`. Default: the currency of each publication, with the prices in other currencies in `prices`.',
+  example: 'USD',
+});
+
+/** Parameters of the reads of what has prices. */
+export const pricedReadSchema = readSchema.extend({ currency });
+
 /** Parameters of the reads of a listing or publication by id. */
-export const resourceSchema = readSchema.extend({
+export const resourceSchema = pricedReadSchema.extend({
   as_of: queryTime.optional().meta({
     description:
       'Return the resource as it was at this time, without `stats`, whatever its visibility. Requires a secret key.',
@@ -177,6 +187,9 @@ export type ListQuery = z.infer<typeof listSchema>;
 /** Parameters of `GET /api/payment-methods`. */
 export const paymentMethodsSchema = listSchema.omit({ locale: true });
 
+/** Parameters of the lists of what has prices. */
+export const pricedListSchema = listSchema.extend({ currency });
+
 /** Value of `parent_id` for the listings at the top. */
 const NO_PARENT = 'none';
 
@@ -195,7 +208,7 @@ const withDeleted = (plural: string) =>
     );
 
 /** Parameters of a list of listings that exist. */
-export const existingListingsSchema = listSchema.extend({
+export const existingListingsSchema = pricedListSchema.extend({
   external_id,
   parent_id: z
     .string()
@@ -217,7 +230,7 @@ export const existingListingsSchema = listSchema.extend({
 export const listingsSchema = existingListingsSchema.extend({ visibility: withDeleted('listings') });
 
 /** Parameters of `GET /api/publication/:id/variants`. */
-export const variantsSchema = readSchema.extend(paginationSchema.shape);
+export const variantsSchema = pricedReadSchema.extend(paginationSchema.shape);
 
 const priceBounds = {
   min_price: priceBound.meta({
@@ -325,14 +338,30 @@ const facets = parameterList(
   'Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `in_stock`, `free_shipping`, `has_discount`, `has_media`, `has_price`, `scheduled`, `option.<name>`, `attributes.<name>`, and with a secret key `visibility`.',
 );
 
-const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds, facets };
+const priced = z
+  .enum(['true'])
+  .transform(() => true as const)
+  .optional()
+  .meta({
+    ...{ type: 'boolean', enum: [true] },
+    description: 'Return only publications with an active price in `currency`, which must be set.',
+    example: true,
+  });
+
+const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds, facets, priced };
+
+const PRICED_ERROR = { path: ['priced'], error: 'together with currency' };
+const namesCurrency = (query: {
+  readonly priced?: true | undefined;
+  readonly currency?: string | undefined;
+}) => query.priced === undefined || query.currency !== undefined;
 
 /** The most publications that a request can name by id. */
 const IDS_MAX = 50;
 
 const ids = idList(
   IDS_MAX,
-  'Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility`, `expand` and `locale` may be used beside `ids`; any other parameter is 400.',
+  'Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility`, `expand`, `locale` and `currency` may be used beside `ids`; any other parameter is 400.',
   [examples.ids.publication],
 );
 
@@ -343,12 +372,13 @@ const untranslated = localeField.optional().meta({
 });
 
 /** Parameters of a list of publications that exist: those of every list, and filters (docs/interface/lists.md#filters). */
-export const existingPublicationsSchema = listSchema
+export const existingPublicationsSchema = pricedListSchema
   .extend({ ids, listing_id, untranslated, ...publicationsShape })
-  .refine(areBoundsInOrder, BOUNDS_ERROR);
+  .refine(areBoundsInOrder, BOUNDS_ERROR)
+  .refine(namesCurrency, PRICED_ERROR);
 
 /** Parameters of `GET /api/publications`. */
-export const publicationsSchema = listSchema
+export const publicationsSchema = pricedListSchema
   .extend({
     visibility: withDeleted('publications'),
     ids,
@@ -356,10 +386,11 @@ export const publicationsSchema = listSchema
     untranslated,
     ...publicationsShape,
   })
-  .refine(areBoundsInOrder, BOUNDS_ERROR);
+  .refine(areBoundsInOrder, BOUNDS_ERROR)
+  .refine(namesCurrency, PRICED_ERROR);
 
 /** Parameters of `GET /api/listing/:id/publications`. */
-export const listingPublicationsSchema = listSchema
+export const listingPublicationsSchema = pricedListSchema
   .extend({
     include_descendants: flag.describe(
       '`true` also returns the publications of all listings below this one.',
@@ -371,7 +402,8 @@ export const listingPublicationsSchema = listSchema
     }),
     ...publicationsShape,
   })
-  .refine(areBoundsInOrder, BOUNDS_ERROR);
+  .refine(areBoundsInOrder, BOUNDS_ERROR)
+  .refine(namesCurrency, PRICED_ERROR);
 
 export type ListingPublicationsQuery = z.infer<typeof listingPublicationsSchema>;
 
@@ -456,7 +488,7 @@ export const importRowsSchema = importsSchema.extend({
 const Q_LENGTH_MAX = 200;
 
 /** Parameters of `GET /api/store/search`. */
-export const searchSchema = listSchema
+export const searchSchema = pricedListSchema
   .extend({
     q: z
       .string()
@@ -469,6 +501,7 @@ export const searchSchema = listSchema
     listing_id,
     ...publicationsShape,
   })
-  .refine(areBoundsInOrder, BOUNDS_ERROR);
+  .refine(areBoundsInOrder, BOUNDS_ERROR)
+  .refine(namesCurrency, PRICED_ERROR);
 
 export type SearchQuery = z.infer<typeof searchSchema>;

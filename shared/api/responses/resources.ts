@@ -125,6 +125,11 @@ export const variantSchema = z.strictObject({
   publication_id: id.describe('Id of its publication.'),
   ...answerShape(variantFields),
   lowest_price_30d,
+  price_active: z.literal(false).optional().meta({
+    description:
+      'Only with `currency`, if the variant has no price in it: the other amounts must not be shown.',
+    example: false,
+  }),
 });
 
 export const variantCollectionSchema = collectionOf(variantSchema, SHOWN_VARIANTS_MAX);

@@ -93,6 +93,8 @@ interface Placed {
   readonly featured_position?: number | null;
   readonly featured_positions?: Readonly<Record<string, number>>;
   readonly former_listings?: readonly string[];
+  readonly prices?: object | undefined;
+  readonly price_active?: boolean;
 }
 
 /**
@@ -104,6 +106,8 @@ const FEATURED_IN = 'featured_in';
 const TRANSLATED_IN = 'translated_in';
 const LISTED_IN = 'listed_in';
 const FORMERLY_IN = 'formerly_in';
+/** The label with the currencies in which a publication has a price, besides its `price_currency`. */
+export const PRICED_IN = 'priced_in';
 
 export const translatedIn = (locale: string): string => labelTerm(TRANSLATED_IN, locale);
 export const featuredIn = (listing_id: string): string => labelTerm(FEATURED_IN, listing_id);
@@ -138,6 +142,7 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
     ...placesOf(publication),
     [FORMERLY_IN]: publication.former_listings,
     [TRANSLATED_IN]: translatedLocales(publication),
+    [PRICED_IN]: publication.price_active ? Object.keys(publication.prices ?? {}) : [],
   };
   return Object.entries(all).flatMap(([name, values]) =>
     [values ?? []].flat().map((value): [string, string] => [name, String(value)]),
@@ -171,6 +176,7 @@ export const TEXT_FIELDS = ['title', 'description', 'description_html'] as const
 export const LABEL_FIELDS = [
   ...(['vendor', 'product_type', 'tags', 'attributes', 'options', 'seo', 'translations'] as const),
   ...(['listing_id', 'listing_ids', 'featured_position', 'featured_positions', 'former_listings'] as const),
+  ...(['prices', 'price_active'] as const),
 ];
 
 /** Returns the terms of a publication: the words of its texts, its labels, and the words in its labels. */
