@@ -1,3 +1,4 @@
+import { LISTING_LEVELS_MAX } from '../../shared/catalog/listing/tree';
 import { OTHER_LISTINGS_MAX } from '../../shared/catalog/publication/fields';
 import { listingKey } from './identity';
 import type { ListingItem, ListingName, OtherListing } from './item';
@@ -33,11 +34,12 @@ export class CategoryTree {
 
   /** Returns the listings of a product. The first one is its main listing. Listings below others are written once. */
   place(paths: readonly CategoryPath[], line: number, warn: (reason: string) => void): Placed {
-    const listings = paths.flatMap((path) => path.flatMap((_, depth) => this.write(path, depth, line)));
-    const [listing = null, ...others] = paths.map((path) => this.nameOf(path));
-    if (others.length > OTHER_LISTINGS_MAX)
-      warn(`a product has at most ${OTHER_LISTINGS_MAX + 1} categories: the others were left out`);
-    const other_listings = others.slice(0, OTHER_LISTINGS_MAX).map((other) => ({ listing: other }));
+    const kept = paths.slice(0, 1 + OTHER_LISTINGS_MAX);
+    if (kept.length < paths.length)
+      warn(`a product has at most ${kept.length} categories: the others were left out`);
+    const listings = kept.flatMap((path) => path.flatMap((_, depth) => this.write(path, depth, line)));
+    const [listing = null, ...others] = kept.map((path) => this.nameOf(path));
+    const other_listings = others.map((other) => ({ listing: other }));
     return { listings, listing, other_listings };
   }
 
@@ -64,9 +66,10 @@ export class CategoryTree {
 
 const placeOf = (path: CategoryPath): string => path.map((name) => listingKey(name)).join('\n');
 
-/** Returns the names of a path such as `Clothing > Shirts`. */
+/** Returns the names of a path such as `Clothing > Shirts`. Of too many levels, those that an import refuses are left. */
 export const pathIn = (text: string): CategoryPath =>
   text
     .split('>')
     .map((name) => name.replace(/\s+/g, ' ').trim())
-    .filter((name) => name !== '');
+    .filter((name) => name !== '')
+    .slice(0, LISTING_LEVELS_MAX + 1);

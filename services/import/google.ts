@@ -135,6 +135,10 @@ class FeedReader implements ProductReader<Row> {
 
 const categoriesOf = ({ product_type }: Row) => [pathIn(product_type)].filter((path) => path.length > 0);
 
+/** More than the title of a publication may have. A longer one is refused later, and takes long to compare. */
+const TITLE_MAX = 500;
+const titleIn = ({ title }: Row): string => oneLine(title.slice(0, TITLE_MAX));
+
 /** What tells the items of a group apart, and the title without it. */
 interface Group {
   readonly title: string;
@@ -147,24 +151,24 @@ interface Group {
 function groupOf(rows: readonly Row[]): Group {
   const first = rows[0]!;
   if (first.item_group_id === '')
-    return { title: oneLine(first.title), options: [], names: [], values: rows.map(() => ({})) };
+    return { title: titleIn(first), options: [], names: [], values: rows.map(() => ({})) };
   const options = (Object.keys(OPTIONS) as OptionColumn[]).filter(
     (option) => rows.some((row) => row[option] !== first[option]) || rows.every((row) => names(row, option)),
   );
-  const title = oneLine(titleOf(rows, options));
+  const title = titleOf(rows, options);
   const names_of_options = options.map((option) => OPTIONS[option]);
   const values = rows.map((row) =>
     Object.fromEntries(options.map((option) => [OPTIONS[option], oneLine(row[option]) || NO_VALUE])),
   );
   const rests = rows.map((row) => {
     const known = options.map((option) => row[option]);
-    const rest = withoutEnd(oneLine(row.title).slice(title.length), known).replace(BETWEEN, '');
+    const rest = withoutEnd(titleIn(row).slice(title.length), known).replace(BETWEEN, '');
     return rest
       .split(' / ')
       .filter((part) => !known.includes(part))
       .join(' / ');
   });
-  const have_names = rows.every((row, index) => rests[index] && oneLine(row.title).startsWith(`${title} - `));
+  const have_names = rows.every((row, index) => rests[index] && titleIn(row).startsWith(`${title} - `));
   if (areDifferent(values) && !have_names) return { title, options, names: names_of_options, values };
   const withOther = (texts: readonly string[]) =>
     values.map((each, index) => ({ ...each, [OTHER_OPTION]: texts[index]! }));
@@ -185,7 +189,7 @@ const NO_VALUE = '-';
 
 /** Returns whether the end of the title of a row names the value of an option. */
 const names = (row: Row, option: OptionColumn): boolean =>
-  row[option] !== '' && row.title.split(' - ').at(-1)!.split(' / ').includes(row[option]);
+  row[option] !== '' && titleIn(row).split(' - ').at(-1)!.split(' / ').includes(row[option]);
 
 /** What may be between the title of a product and the values of a variant. */
 const BETWEEN = /^[\s,/|(–—-]+/;
@@ -206,7 +210,7 @@ function withoutEnd(title: string, values: readonly string[]): string {
 function titleOf(rows: readonly Row[], options: readonly OptionColumn[]): string {
   const titles = rows.map((row) =>
     withoutEnd(
-      row.title,
+      titleIn(row),
       options.map((option) => row[option]),
     ),
   );
@@ -221,15 +225,17 @@ function titleOf(rows: readonly Row[], options: readonly OptionColumn[]): string
   return withoutEnd(words.replace(BEFORE_END, ''), [...new Set(known)]) || first;
 }
 
+/** More than a price or a time has. The patterns below are slow with a long text. */
+const TEXT_MAX = 100;
 /** `12.50 PEN`, or the code before the amount. */
 const PRICE = /^(?:([A-Z]{3})\s*)?([^A-Z]*?)(?:\s*([A-Z]{3}))?$/i;
 
 function priceIn(text: string): { readonly amount: string; readonly currency: string | undefined } {
-  const [, before, amount = text, after] = PRICE.exec(text) ?? [];
+  const [, before, amount = text, after] = PRICE.exec(text.slice(0, TEXT_MAX)) ?? [];
   return { amount, currency: (before ?? after)?.toUpperCase() };
 }
 
-const HTML = /<\/?[a-z][^>]*>/i;
+const HTML = /<\/?[a-z][^<>]*>/i;
 
 /** A plain text does not replace a description in HTML. */
 const textsOf = ({ description }: Row): JsonObject =>
@@ -258,7 +264,7 @@ function saleTimeOf(rows: readonly Row[], warn: Warn): JsonObject {
   for (const row of rows)
     if (row.sale_price !== '' && row.sale_price_effective_date !== text)
       warn(row, `the time of the sale was left out: the variants have that of line ${sale.line}`);
-  const [, from, from_zone = 'Z', to, to_zone = 'Z'] = TIMES.exec(text) ?? [];
+  const [, from, from_zone = 'Z', to, to_zone = 'Z'] = TIMES.exec(text.slice(0, TEXT_MAX)) ?? [];
   const [sale_from, sale_to] = [
     [from, from_zone],
     [to, to_zone],

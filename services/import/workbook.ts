@@ -198,6 +198,8 @@ function readTexts(parts: Parts, kinds: ReadonlyMap<string, string>): Promise<st
   });
 }
 
+/** The most characters of a format in Excel. */
+const FORMAT_LENGTH_MAX = 255;
 /** The formats of dates and times that Excel has without a text (ECMA-376, 18.8.30). */
 const isDateId = (id: number): boolean =>
   (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
@@ -219,7 +221,8 @@ async function readStyles(parts: Parts, kinds: ReadonlyMap<string, string>): Pro
     open: (name, { numFmtId, formatCode = '' }) => {
       if (name === 'cellXfs') is_of_cells = true;
       if (name === 'numFmt') codes.set(Number(numFmtId), formatCode);
-      if (name === 'xf' && is_of_cells) styles.push(styleOf(Number(numFmtId), codes.get(Number(numFmtId))));
+      if (name === 'xf' && is_of_cells)
+        styles.push(styleOf(Number(numFmtId), codes.get(Number(numFmtId))?.slice(0, FORMAT_LENGTH_MAX)));
     },
     close: (name) => {
       if (name === 'cellXfs') is_of_cells = false;
