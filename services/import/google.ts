@@ -32,6 +32,7 @@ export const FEED = { columns: GOOGLE_COLUMNS, required: 'title', name: 'a produ
 /** The columns whose values tell variants apart, with the names of the options. */
 const OPTIONS = { color: 'Color', size: 'Size', material: 'Material', pattern: 'Pattern' } as const;
 type OptionColumn = keyof typeof OPTIONS;
+const OPTION_COLUMNS = Object.keys(OPTIONS) as OptionColumn[];
 /** The option of variants that no other column tells apart. */
 const OTHER_OPTION = 'Variant';
 /** The columns that become attributes. */
@@ -68,6 +69,57 @@ class FeedReader implements ProductReader<Row> {
     this.tree.note(categoriesOf(row));
   }
 
+  keyOf({ item_group_id, id, line }: Row): string {
+    if (item_group_id !== '') return `group ${item_group_id}`;
+    return id === '' ? `line ${line}` : `item ${id}`;
+  }
+
+  fold(rows: readonly Row[], about: AboutFile): ImportItem[] {
+    const { item_group_id, id, title } = rows[0]!;
+    const name = item_group_id || id;
+    return foldRows(rows, name, about, (warn) => {
+      if (name === '') throw new RowError('missing id');
+      if (title === '') throw new RowError('missing title');
+      return this.describe(rows, name, warn);
+    });
+  }
+
+  private describe(rows: readonly Row[], external_id: string, warn: Warn): ProductTexts {
+    const first = rows[0]!;
+    const { columns } = first;
+    const is_group = first.item_group_id !== '';
+    const group = is_group ? groupOf(rows) : { ...NO_GROUP, title: titleIn(first) };
+    const { common, own } = attributesIn(rows, group, warn);
+    const prices = rows.map((row) => priceIn(row.price));
+    const currency = prices.find((price) => price.currency)?.currency;
+    if (prices.some((price) => price.currency && price.currency !== currency))
+      throw new RowError('the prices have several currencies');
+    const have_own_images = is_group && rows.some(({ image_link }) => image_link !== first.image_link);
+    return {
+      fields: {
+        ...(currency && { price_currency: currency }),
+        title: group.title,
+        external_id,
+        ...(columns.has('description') && textsOf(first)),
+        ...(columns.has('brand') && { vendor: oneLine(first.brand) || null }),
+        ...(common !== undefined && { attributes: common }),
+        ...saleTimeOf(rows, warn),
+      },
+      handle_of_new: handleIn(first.link) || slugOf(group.title),
+      options: group.names,
+      has_options: true,
+      variants: rows.map((row, index) => ({
+        ...variantOf(row, prices[index]!.amount),
+        option_values: group.values[index] ?? {},
+        external_id: is_group ? row.id : undefined,
+        image: have_own_images ? row.image_link : '',
+        ...(own && { attributes: own[index]! }),
+      })),
+      images: imagesOf(rows),
+      ...this.placeOf(first),
+    };
+  }
+
   /** A feed names one listing of a product. Without it, the product stays where it is. */
   private placeOf(row: Row): Pick<ProductTexts, 'listing' | 'listings'> {
     const paths = categoriesOf(row);
@@ -75,62 +127,27 @@ class FeedReader implements ProductReader<Row> {
     const { listing, listings } = this.tree.place(paths, row.line, () => {});
     return { listing, listings };
   }
+}
 
-  keyOf({ item_group_id, id, line }: Row): string {
-    if (item_group_id !== '') return `group ${item_group_id}`;
-    return id === '' ? `line ${line}` : `item ${id}`;
-  }
-
-  fold(rows: readonly Row[], about: AboutFile): ImportItem[] {
-    const first = rows[0]!;
-    const name = first.item_group_id || first.id;
-    return foldRows(rows, name, about, (warn): ProductTexts => {
-      if (name === '') throw new RowError('missing id');
-      if (first.title === '') throw new RowError('missing title');
-      const group = groupOf(rows);
-      const { columns } = first;
-      const shared = (Object.keys(OPTIONS) as OptionColumn[]).filter((each) => !group.options.includes(each));
-      const attributes = [...ATTRIBUTES, ...shared].filter((each) => columns.has(each));
-      const common = attributes.filter((each) => rows.every((row) => row[each] === first[each]));
-      const own = attributes.filter((each) => !common.includes(each));
-      const valuesIn = (row: Row, names: typeof attributes) =>
-        attributesOf(
-          // Each product without a condition is new.
-          names.filter((each) => row[each].toLowerCase() !== 'new').map((each) => [each, row[each]] as const),
-          (reason) => warn(row, reason),
-        );
-      const prices = rows.map((row) => priceIn(row.price));
-      const currency = prices.find((price) => price.currency)?.currency;
-      if (prices.some((price) => price.currency && price.currency !== currency))
-        throw new RowError('the prices have several currencies');
-      return {
-        fields: {
-          ...(currency && { price_currency: currency }),
-          title: group.title,
-          external_id: name,
-          ...(columns.has('description') && textsOf(first)),
-          ...(columns.has('brand') && { vendor: oneLine(first.brand) || null }),
-          ...(attributes.length > 0 && { attributes: valuesIn(first, common) }),
-          ...saleTimeOf(rows, warn),
-        },
-        handle_of_new: handleIn(first.link) || slugOf(group.title),
-        options: group.names,
-        has_options: true,
-        variants: rows.map((row, index) => ({
-          ...variantOf(row, prices[index]!.amount),
-          option_values: group.values[index]!,
-          ...(first.item_group_id !== '' && {
-            external_id: row.id,
-            // The first picture is that of the variant only if the others have other ones.
-            image: rows.some((each) => each.image_link !== row.image_link) ? row.image_link : '',
-            ...(own.length > 0 && { attributes: valuesIn(row, own) }),
-          }),
-        })),
-        images: imagesOf(rows),
-        ...this.placeOf(first),
-      };
-    });
-  }
+/** Returns the attributes that all rows share, and the other ones of each row. Undefined if the file has none of them. */
+function attributesIn(rows: readonly Row[], { options }: Pick<Group, 'options'>, warn: Warn) {
+  const first = rows[0]!;
+  const others = OPTION_COLUMNS.filter((option) => !options.includes(option));
+  const known = [...ATTRIBUTES, ...others].filter((name) => first.columns.has(name));
+  const shared = known.filter((name) => rows.every((row) => row[name] === first[name]));
+  const differing = known.filter((name) => !shared.includes(name));
+  // A product without a condition is new.
+  const textOf = (row: Row, name: (typeof known)[number]): string =>
+    name === 'condition' && row.condition.toLowerCase() === 'new' ? '' : row[name];
+  const valuesIn = (row: Row, names: typeof known) =>
+    attributesOf(
+      names.map((name) => [name, textOf(row, name)]),
+      (reason) => warn(row, reason),
+    );
+  return {
+    common: known.length > 0 ? valuesIn(first, shared) : undefined,
+    own: differing.length > 0 ? rows.map((row) => valuesIn(row, differing)) : undefined,
+  };
 }
 
 const categoriesOf = ({ product_type }: Row) => [pathIn(product_type)].filter((path) => path.length > 0);
@@ -148,15 +165,16 @@ interface Group {
   readonly values: readonly OptionValues[];
 }
 
+const NO_GROUP = { options: [], names: [], values: [] } as const;
+
 function groupOf(rows: readonly Row[]): Group {
   const first = rows[0]!;
-  if (first.item_group_id === '')
-    return { title: titleIn(first), options: [], names: [], values: rows.map(() => ({})) };
-  const options = (Object.keys(OPTIONS) as OptionColumn[]).filter(
-    (option) => rows.some((row) => row[option] !== first[option]) || rows.every((row) => names(row, option)),
+  const options = OPTION_COLUMNS.filter(
+    (option) =>
+      rows.some((row) => row[option] !== first[option]) || rows.every((row) => isNamed(row, option)),
   );
   const title = titleOf(rows, options);
-  const names_of_options = options.map((option) => OPTIONS[option]);
+  const option_names = options.map((option) => OPTIONS[option]);
   const values = rows.map((row) =>
     Object.fromEntries(options.map((option) => [OPTIONS[option], oneLine(row[option]) || NO_VALUE])),
   );
@@ -169,14 +187,14 @@ function groupOf(rows: readonly Row[]): Group {
       .join(' / ');
   });
   const have_names = rows.every((row, index) => rests[index] && titleIn(row).startsWith(`${title} - `));
-  if (areDifferent(values) && !have_names) return { title, options, names: names_of_options, values };
+  if (areDifferent(values) && !have_names) return { title, options, names: option_names, values };
   const withOther = (texts: readonly string[]) =>
     values.map((each, index) => ({ ...each, [OTHER_OPTION]: texts[index]! }));
   const named = withOther(rests);
   return {
     title,
     options,
-    names: [...names_of_options, OTHER_OPTION],
+    names: [...option_names, OTHER_OPTION],
     values: have_names && areDifferent(named) ? named : withOther(rows.map(({ id }) => id)),
   };
 }
@@ -188,7 +206,7 @@ const areDifferent = (values: readonly OptionValues[]): boolean =>
 const NO_VALUE = '-';
 
 /** Returns whether the end of the title of a row names the value of an option. */
-const names = (row: Row, option: OptionColumn): boolean =>
+const isNamed = (row: Row, option: OptionColumn): boolean =>
   row[option] !== '' && titleIn(row).split(' - ').at(-1)!.split(' / ').includes(row[option]);
 
 /** What may be between the title of a product and the values of a variant. */
@@ -286,7 +304,7 @@ const SOLD_OUT = ['out of stock', 'discontinued'];
 
 const WEIGHT = /^([\d.]+)\s*(g|kg|lb|oz)s?$/i;
 
-function variantOf(row: Row, amount: string): Omit<VariantTexts, 'option_values'> {
+function variantOf(row: Row, amount: string): Omit<VariantTexts, 'image' | 'option_values'> {
   const { columns, line, gtin, sale_price, shipping_weight } = row;
   const availability = row.availability.toLowerCase().replaceAll('_', ' ');
   if (availability !== '' && ![...IN_STOCK, ...SOLD_OUT].includes(availability))
@@ -304,7 +322,6 @@ function variantOf(row: Row, amount: string): Omit<VariantTexts, 'option_values'
     allow_backorder: columns.has('availability') ? is_on_order : undefined,
     barcode: columns.has('gtin') ? gtin : undefined,
     weight: columns.has('shipping_weight') ? gramsIn(weight, unit.toLowerCase() as WeightUnit) : undefined,
-    image: '',
   };
 }
 
