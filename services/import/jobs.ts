@@ -354,7 +354,8 @@ export class ImportJobs {
     await withTimeout(projected, CATCH_UP_MS, () => false, signal);
     if (step === 'undo') {
       const target = { environment, store_id, run, dry_run: false, signal, on_progress };
-      const undone = await undoRun(this.deps, { ...context, source: 'import' }, target);
+      const written = { ...context, source: 'import', request_id: `undo-${run}` } as const;
+      const undone = await undoRun(this.deps, written, target);
       if (!undone) return { status: 'done', undone: { deleted: 0, reverted: 0, restored: 0, kept: [] } };
       const { complete, position: _, kept, ...counts } = undone;
       const status = complete ? 'done' : 'stopped';

@@ -326,7 +326,7 @@ function proposedResponse(operation: Operation, other: JsonObject | undefined, s
     readonly description: string;
   };
   const started = content['application/json'] as JsonObject;
-  const schema = { oneOf: [started.schema!, referTo(answers.ProposedAnswer)] };
+  const schema = { anyOf: [started.schema!, referTo(answers.ProposedAnswer)] };
   const optional = mapValues(headerComponents(), (header) => ({
     ...(header as JsonObject),
     required: false,

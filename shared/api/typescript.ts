@@ -15,7 +15,6 @@ interface Schema {
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly Schema[];
-  readonly oneOf?: readonly Schema[];
   readonly type?: string | readonly string[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -176,7 +175,7 @@ function answerSchema({ responses }: OperationObject): Schema {
   const [answer] = ['200', '201', '202']
     .map((status) => schemaOf(responses[status]?.content))
     .filter(Boolean);
-  return answer!.oneOf?.[0] ?? answer!;
+  return answer!.anyOf?.[0] ?? answer!;
 }
 
 /** Returns `Answer<…>` or `Page<…>` for the schema of an answer, undefined if it has another form. */

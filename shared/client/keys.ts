@@ -5,7 +5,7 @@ import type { ListOptions, WriteOptions } from './options.js';
 import type { Pages } from './pages.js';
 import { listOf } from './pages.js';
 
-/** API keys of a store. The client needs a secret key with all permissions, no rate limits of its own and no expiry. */
+/** API keys of a store. The client needs a secret key with all permissions, no limits of its own, no expiry and no need for confirmation. */
 export class KeyCalls {
   constructor(private readonly calls: Calls) {}
 

@@ -374,7 +374,7 @@ export const reads = withIds({
     permission: 'write:stores',
     summary: 'List the API keys of a store',
     description:
-      'Newest first: those whose stores are all among the stores of the key of the request. That key must have all permissions of secret keys, no rate limits of its own and no expiry.',
+      'Newest first: those whose stores are all among the stores of the key of the request. That key must have all permissions of secret keys, no rate limits of its own, no expiry and no need for confirmation.',
     query: keysSchema,
     answer: answers.KeyPage,
   }),

@@ -190,7 +190,7 @@ export const KEYS_MAX = 100;
 const SECRET_DOC =
   'The answer has the key itself, once: if the request is repeated with its `Idempotency-Key`, the answer is the same without `secret`.';
 const MANAGER_DOC =
-  'The key of the request must have all permissions of secret keys, no rate limits of its own and no expiry.';
+  'The key of the request must have all permissions of secret keys, no rate limits of its own, no expiry and no need for confirmation.';
 const revokedKey = examples.answer({ ...examples.key, status: 'revoked' });
 /** A write of the `control` log: without a version, and without a position, because positions are those of the store's log. */
 const keyWrite = (

@@ -783,18 +783,21 @@ export const en = {
     doneNothing: 'The import has changed nothing',
     undo: 'Undo the import',
     undoHint:
-      'An undo deletes the new products and gives the changed ones their earlier values. It keeps products that somebody has changed since, and listings, pictures and reviews.',
+      'An undo deletes the new products and listings, and gives the changed ones their earlier values. It keeps what somebody has changed since, listings with other products, pictures and reviews.',
     undone: 'The import is undone',
     undoneCounts: (deleted: number, reverted: number) =>
       [
-        deleted > 0 && plural(deleted, '# new product deleted', '# new products deleted'),
-        reverted > 0 && plural(reverted, '# product as before', '# products as before'),
+        deleted > 0 && plural(deleted, '# new item deleted', '# new products and listings deleted'),
+        reverted > 0 && plural(reverted, '# item as before', '# products and listings as before'),
       ]
         .filter(Boolean)
         .join(', ') || 'Nothing was left to undo',
     undoneKept: (count: number) =>
-      plural(count, '# product was kept as it is:', '# products were kept as they are:'),
-    keptReasons: { 'changed since': 'changed since the import', 'it was deleted before': 'deleted before' },
+      plural(count, '# item was kept as it is:', '# products and listings were kept as they are:'),
+    keptReasons: {
+      'changed since': 'changed since the import',
+      'it contains what the run has not created': 'has other products or listings',
+    },
     seeProducts: 'See the products',
     deleteFile: 'Delete the file',
     deleteTitle: (name: string) => `Delete ${name}?`,

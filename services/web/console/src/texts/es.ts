@@ -786,20 +786,21 @@ export const es: Texts = {
     doneNothing: 'La importación no cambió nada',
     undo: 'Deshacer la importación',
     undoHint:
-      'Deshacer elimina los productos nuevos y devuelve a los cambiados sus valores anteriores. Conserva los productos que alguien cambió después, y los listados, las imágenes y las reseñas.',
+      'Deshacer elimina los productos y los listados nuevos, y devuelve a los cambiados sus valores anteriores. Conserva lo que alguien cambió después, los listados con otros productos, las imágenes y las reseñas.',
     undone: 'La importación se deshizo',
     undoneCounts: (deleted, reverted) =>
       [
-        deleted > 0 && plural(deleted, '# producto nuevo eliminado', '# productos nuevos eliminados'),
-        reverted > 0 && plural(reverted, '# producto como antes', '# productos como antes'),
+        deleted > 0 &&
+          plural(deleted, '# elemento nuevo eliminado', '# productos y listados nuevos eliminados'),
+        reverted > 0 && plural(reverted, '# elemento como antes', '# productos y listados como antes'),
       ]
         .filter(Boolean)
         .join(', ') || 'No quedaba nada por deshacer',
     undoneKept: (count) =>
-      plural(count, '# producto se conservó como está:', '# productos se conservaron como están:'),
+      plural(count, '# elemento se conservó como está:', '# productos y listados se conservaron como están:'),
     keptReasons: {
       'changed since': 'cambió después de la importación',
-      'it was deleted before': 'se eliminó antes',
+      'it contains what the run has not created': 'tiene otros productos o listados',
     },
     seeProducts: 'Ver los productos',
     deleteFile: 'Eliminar el archivo',

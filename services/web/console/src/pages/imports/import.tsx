@@ -293,9 +293,9 @@ function Kept({ kept }: { readonly kept: NonNullable<Import['undone']>['kept'] }
     <>
       <p>{t.imports.undoneKept(kept.length)}</p>
       <ul className="list">
-        {kept.map(({ id, title, reason }) => (
+        {kept.map(({ kind, id, title, reason }) => (
           <li key={id} className="row">
-            <Link href={`/products/${id}`} dir="auto">
+            <Link href={kind === 'listing' ? `/listings/${id}` : `/products/${id}`} dir="auto">
               {title}
             </Link>
             <span className="muted small">{reasons[reason] ?? reason}</span>
