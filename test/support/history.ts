@@ -253,6 +253,14 @@ const sale = fc.record({
   sale_from: fc.constantFrom(null, '2026-01-01T00:00:00.000Z'),
   sale_to: fc.constantFrom(null, '2026-02-01T00:00:00.000Z'),
 });
+const prices = fc.constantFrom<JsonObject>(
+  {},
+  { PEN: { price_amount: 4 } },
+  {
+    PEN: { price_amount: 4, sale_price_amount: 2, sale_to: '2026-02-01T00:00:00.000Z' },
+    EUR: { price_amount: 1 },
+  },
+);
 const schedule = fc.record({
   publish_at: fc.constantFrom(null, '2026-01-01T00:00:00.000Z'),
   unpublish_at: fc.constantFrom(null, '2026-02-01T00:00:00.000Z'),
@@ -309,8 +317,9 @@ const someVariant = (publication_n: number) =>
       quantity_available: stock,
       allow_backorder: fc.boolean(),
       position: fc.integer({ min: 1, max: 3 }),
+      more: fc.constantFrom<JsonObject>({}, {}, { prices: { PEN: { price_amount: 3 } } }),
     })
-    .map(({ n, ...fields }) => variantOf(publication_n, n, fields));
+    .map(({ n, more, ...fields }) => variantOf(publication_n, n, { ...fields, ...more }));
 
 const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n) =>
   oneOf(
@@ -343,6 +352,7 @@ const onSomePublication = fc.integer({ min: 0, max: PUBLICATIONS - 1 }).chain((n
     [3, someMediaIds.map((data) => publication(n, 'PublicationMediaArranged', data))],
     [2, classification.map((data) => publication(n, 'PublicationClassified', data))],
     [1, sale.map((data) => publication(n, 'PublicationSaleSet', data))],
+    [1, prices.map((data) => publication(n, 'PublicationPricesSet', { prices: data }))],
     [1, schedule.map((data) => publication(n, 'PublicationScheduled', data))],
     [1, seo.map((data) => publication(n, 'PublicationSeoSet', { seo: data }))],
     [2, names.map((data) => publication(n, 'PublicationNamed', data))],
