@@ -60,6 +60,7 @@ test('manages accounts, stores and payment methods while no server runs', () =>
     const named = (await cli.json('store', 'list')).stores.map(({ name }: { name: string }) => name);
     expect(named).toEqual(['Bazar', 'Shop']);
     expect(await update('--new-reviews', 'pending')).toMatchObject({ new_review_status: 'pending' });
+    expect(await update('--currencies', 'pen', 'usd')).toMatchObject({ currencies: ['PEN', 'USD'] });
     expect(await update('--currency', 'pen')).toMatchObject({ currency: 'PEN' });
     expect(await update('--currency', '')).not.toHaveProperty('currency');
     expectFailure(await cli.run('store', 'update', store.id, '--currency', 'QQQ'), 2, 'ISO 4217');

@@ -104,3 +104,25 @@ test('a reduced price has the lowest price of the 30 days before, in every read,
   ahead_ms += 3 * DAY;
   await waitFor(async () => (await lowestOf(id)) === undefined);
 });
+
+test('a sale in another currency begins and ends on its own', async () => {
+  const client = harness.client(shop.secret);
+  await client.store.update({ currencies: ['EUR', 'USD'] });
+  const sale = { sale_price_amount: 700, sale_from: inDays(1), sale_to: inDays(3) };
+  const { id } = await client.publications.create({
+    ...{ title: 'Cup', price_currency: 'EUR', price_amount: 800 },
+    prices: { USD: { price_amount: 900, ...sale } },
+  });
+  const inDollars = async () => lowest(await read(`publication/${id}?currency=USD`));
+  expect(await inDollars()).toBeNull();
+  ahead_ms += 2 * DAY;
+  await waitFor(async () => (await inDollars()) === 900);
+  expect((await read(`publication/${id}`)).prices.USD).toEqual({
+    price_amount: 900,
+    ...sale,
+    lowest_price_30d: 900,
+  });
+  expect(await lowestOf(id)).toBeUndefined();
+  ahead_ms += 2 * DAY;
+  await waitFor(async () => (await inDollars()) === null);
+});

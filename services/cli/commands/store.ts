@@ -20,6 +20,7 @@ interface FieldOptions {
   readonly description?: string;
   readonly ruc?: string;
   readonly currency?: string;
+  readonly currencies?: string[];
   readonly address?: string;
   readonly phone?: string;
   readonly email?: string;
@@ -138,6 +139,10 @@ function fieldOptions(command: Command): Command {
       (text) => (text === '' ? text : currencyArgument(text)),
     )
     .option('--locales <tag...>', 'Languages of the store, such as es de pt-BR; the first is the default')
+    .option(
+      '--currencies <code...>',
+      'Currencies of the store, such as PEN USD; the first is that of its prices',
+    )
     .option('--address <text>', 'Postal address')
     .option('--phone <text>', 'Phone number')
     .option('--email <address>', 'E-mail address')
@@ -190,6 +195,7 @@ async function buildChanges(
       description: description === '' ? null : description,
       ruc: ruc === '' ? null : ruc,
       currency: currency === '' ? null : currency,
+      currencies: options.currencies?.map((code) => code.toUpperCase()),
       contact: merged(before.contact, { address, phone, email }),
       policies: merged(before.policies, { shipping, returns, satisfaction }),
       businessHours: options.hours?.map(parseDay),
