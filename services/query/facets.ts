@@ -1,7 +1,13 @@
 import { KEY_FACETS } from '../../shared/api/requests/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
-import { isOfVariant, labelPrefix, labelValue } from '../../shared/catalog/search/words';
+import {
+  isOfVariant,
+  labelPrefix,
+  labelValue,
+  TRANSLATED_AS,
+  translatedOption,
+} from '../../shared/catalog/search/words';
 import { orderOf, type SortDirection, type SortOrder } from '../../shared/catalog/sorting';
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { DocumentReader } from '../../shared/ports/document-reader';
@@ -11,6 +17,8 @@ import type { PageSource } from './page-items';
 
 /** The most values of one facet in an answer: those that most publications have. */
 const VALUES_MAX = 100;
+/** The most translations of an option that are looked at in a locale: those that most publications have. */
+const LABELS_MAX = 500;
 /** How many publications are counted for a facet with many values: about 0.35 s of CPU with SQLite. */
 const COUNTED_MAX = 50_000;
 /** How many publications times facets count as a request for the rate limit: about 75 ms of CPU with SQLite. */
@@ -27,6 +35,8 @@ interface Found {
   readonly whereOf: WhereOf;
   /** Besides those of labels. */
   readonly terms: WordTerms;
+  /** Returns the locales in which to look for the names and values of options, the best one first. */
+  readonly localesOf: () => Promise<readonly string[]>;
 }
 
 /** The conditions for the publications that one group of facets counts. */
@@ -59,7 +69,50 @@ export async function facetsOf(
     const values = found ? await countKey(name, version, query, found, assertAwaited) : [];
     facets.set(name, { name, values, has_more: false });
   }
-  return { facets: query.facets.map((name) => facets.get(name)!) };
+  const all = query.facets.map((name) => facets.get(name)!);
+  return { facets: found ? await withLabels(version, all, found, assertAwaited) : all };
+}
+
+const OPTION = 'option.';
+
+/**
+ * Returns the facets with the names and values of options in another language. Of several translations, that of the most
+ * publications counts.
+ */
+async function withLabels(
+  version: DocumentReader,
+  facets: readonly JsonObject[],
+  { scope, localesOf }: Found,
+  assertAwaited: () => void,
+): Promise<JsonObject[]> {
+  const options = facets.flatMap(({ name }) => (String(name).startsWith(OPTION) ? String(name) : []));
+  const locales = options.length === 0 ? [] : await localesOf();
+  if (locales.length === 0) return [...facets];
+  const names = options.flatMap((name) =>
+    locales.map((locale) => translatedOption(locale, name.slice(OPTION.length))),
+  );
+  const prefixes = names.map(labelPrefix);
+  const asked = { scope, where: scope, terms: [], prefixes, limit: LABELS_MAX, documents_max: COUNTED_MAX };
+  const counted = await version.countWords('publications', { ...asked, assertAwaited });
+  return facets.map((facet) => {
+    const first = options.indexOf(String(facet.name)) * locales.length;
+    if (first < 0) return facet;
+    const labels = new Map<string, string>();
+    for (let index = first; index < first + locales.length; index++)
+      for (const { word } of counted[index]!.counts) {
+        const [value = '', label = ''] = labelValue(word, prefixes[index]!).split(TRANSLATED_AS);
+        if (!labels.has(value)) labels.set(value, label);
+      }
+    const labelOf = (value: string): JsonObject => {
+      const label = labels.get(value);
+      return label === undefined ? {} : { label };
+    };
+    const values = (facet.values as JsonObject[]).map((each) => ({
+      ...each,
+      ...labelOf(String(each.value)),
+    }));
+    return { ...facet, ...labelOf(''), values };
+  });
 }
 
 /**

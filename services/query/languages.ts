@@ -6,7 +6,8 @@ import { publicationTexts } from '../../shared/catalog/publication/fields';
 import { storeTexts } from '../../shared/catalog/store/fields';
 import { partOf, untranslatedIn } from '../../shared/catalog/translations';
 import type { ApiRequest } from '../../shared/http/route';
-import { type ReadHandler, requestedStore, storeLocales } from './read';
+import type { StoreId } from '../../shared/kernel/ids';
+import { type ReadDeps, type ReadHandler, requestedStore, storeLocales } from './read';
 
 /*
  * The language of an answer (docs/interface/languages.md#reads). A read makes its answer from documents, whose bodies have all
@@ -97,6 +98,18 @@ function formsOf(tag: string): string[] {
 function fallbacksOf(locales: readonly string[], locale: string): string[] {
   const forms = formsOf(locale).filter((form) => locales.includes(form));
   return [...new Set([...forms, locales[0]!])];
+}
+
+/** Returns the locales in which facets look for the texts of options, the best one first. None for the default locale. */
+export async function labelLocales(
+  deps: ReadDeps,
+  request: ApiRequest,
+  store_id: StoreId,
+): Promise<readonly string[]> {
+  const { principal, query } = request;
+  if (principal.key_type === 'secret' && query.locale === undefined) return [];
+  const locales = (await storeLocales(deps, request, store_id)) ?? [];
+  return locales.length === 0 ? [] : fallbacksOf(locales, localeOf(locales, request));
 }
 
 // --- The texts of an answer ---

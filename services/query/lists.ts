@@ -39,6 +39,7 @@ import type { ViewQuery } from '../../shared/ports/view-store';
 import { withCurrency } from './currencies';
 import { facetsOf } from './facets';
 import { type FilterQuery, flagsOf, hasMaintainedTotal, isFiltered, labelTerms } from './filters';
+import { labelLocales } from './languages';
 import { bodiesAnswer, endOf, type ListPlace, pageOf, placeOf } from './list-place';
 import { visibleListingsBelow, withPlaces } from './listing-tree';
 import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
@@ -168,7 +169,8 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     maintained_total: maintainedTotal([facets], query),
   };
   const { documents, total } = await findPublications(version, list);
-  const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [] }, total);
+  const localesOf = () => labelLocales(deps, request, store_id);
+  const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [], localesOf }, total);
   const answer = await pageAnswer(source, 'publication', documents, query, place, total, (keys) =>
     keysInList(keys, list),
   );
@@ -255,7 +257,8 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const { items, end, total } = is_complete
     ? { items: precomputed, end: endOf(place, precomputed, count > limit), total: count }
     : await findPage(source, list, query);
-  const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [] }, total);
+  const localesOf = () => labelLocales(deps, request, made_from.store_id);
+  const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [], localesOf }, total);
   return {
     data: listedData(items, { default_sort_mode, effective_sort_mode }, { ...place, total }, end, counts),
     store_id: made_from.store_id,

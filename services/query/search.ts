@@ -20,6 +20,7 @@ import { withCurrency } from './currencies';
 import { facetsOf, type WhereOf } from './facets';
 import { filterKeys, labelTerms } from './filters';
 import { inflectionsOf } from './inflections';
+import { labelLocales } from './languages';
 import { type ListPlace, pageOf, placeOf } from './list-place';
 import { sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
@@ -90,7 +91,8 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   const filter = { scope, where: await whereOf(query) };
   const found = await firstMatching(version, query, place, filter, tokens);
   const { documents, total, terms } = found;
-  const counts = await facetsOf({ version, request }, query, { scope, whereOf, terms }, total);
+  const localesOf = () => labelLocales(deps, request, store_id);
+  const counts = await facetsOf({ version, request }, query, { scope, whereOf, terms, localesOf }, total);
   const answer = await pageAnswer({ version, request }, 'publication', documents, query, place, total);
   const is_complete = found.is_complete ? {} : { is_complete: false };
   return { ...answer, meta: { ...answer.meta, ...is_complete, ...counts } };

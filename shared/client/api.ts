@@ -644,10 +644,14 @@ export interface PageMeta {
   facets?: {
     /** The name of the filter. */
     name: string;
+    /** Of an option: its text in the language of the answer, if that is not the default locale. */
+    label?: string;
     /** The most frequent values, at most 100. */
     values: {
       /** The value. */
       value: string;
+      /** Of an option: its text in the language of the answer, if that is not the default locale. */
+      label?: string;
       /** Number of publications with this value that match all other filters. */
       count: number;
       /** The query parameter that selects it. */
@@ -818,10 +822,14 @@ export interface ListingPublications {
     facets?: {
       /** The name of the filter. */
       name: string;
+      /** Of an option: its text in the language of the answer, if that is not the default locale. */
+      label?: string;
       /** The most frequent values, at most 100. */
       values: {
         /** The value. */
         value: string;
+        /** Of an option: its text in the language of the answer, if that is not the default locale. */
+        label?: string;
         /** Number of publications with this value that match all other filters. */
         count: number;
         /** The query parameter that selects it. */

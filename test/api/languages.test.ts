@@ -375,6 +375,46 @@ describe('a read', () => {
     ]);
   });
 
+  test('counts options by their texts in the default locale, and names them in the language', async () => {
+    await shopWith('es', 'de', 'de-AT');
+    const options = (name: string, values: object) => ({ options: { Color: { name, values } } });
+    const translated = {
+      de: options('Farbe', { Rojo: 'Rot', Azul: 'Blau' }),
+      'de-AT': options('Färbung', {}),
+    };
+    const add = (Color: string, translations?: object) =>
+      create('/api/publication', { ...TEA, variants: [{ option_values: { Color } }], translations });
+    await add('Rojo', translated);
+    await add('Rojo', { de: options('Farbe', { Rojo: 'Rot' }) });
+    await add('Rojo', { de: options('Ton', { Rojo: 'Rötlich' }) });
+    await add('Verde');
+    const value = (value: string, count: number, label?: string) => ({
+      ...{ value, count, query: `option.Color=${value}` },
+      ...(label && { label }),
+    });
+    const paths = ['/api/publications?', '/api/store/search?q=te&'];
+    for (const path of paths) {
+      const facetsIn = async (query: string) =>
+        (await get(`${path}facets=option.Color,vendor&${query}`)).body.meta.facets;
+      const [colors, vendors] = await facetsIn('locale=de');
+      expect(colors).toEqual({
+        ...{ name: 'option.Color', label: 'Farbe', has_more: false },
+        values: [value('Rojo', 3, 'Rot'), value('Verde', 1)],
+      });
+      expect(vendors).toEqual({ name: 'vendor', values: [], has_more: false });
+      expect((await facetsIn('locale=de-AT'))[0]).toMatchObject({
+        label: 'Färbung',
+        values: [{ label: 'Rot' }, {}],
+      });
+      expect((await facetsIn('locale=es'))[0]).toEqual({
+        ...{ name: 'option.Color', has_more: false },
+        values: [value('Rojo', 3), value('Verde', 1)],
+      });
+    }
+    const found = await get('/api/publications?option.Color=Rojo&locale=de');
+    expect(found.body.data).toHaveLength(3);
+  });
+
   test('of a store with one language has no other headers and no translations', async () => {
     const { id } = await create('/api/publication', TEA);
     const path = `/api/publication/${id}?locale=de`;

@@ -63,8 +63,16 @@ export type PageCuts = Readonly<Partial<Record<keyof typeof pageCutsShape, numbe
 /** What the answer with a page says besides its number and the totals. */
 export type PageEnd = PageCuts & { readonly next_cursor?: string };
 
+const facetLabel = z
+  .string()
+  .optional()
+  .meta({
+    description: 'Of an option: its text in the language of the answer, if that is not the default locale.',
+    examples: ['Farbe'],
+  });
 const facetValue = {
   value: z.string().meta({ description: 'The value.', examples: ['Taller Rímac'] }),
+  label: facetLabel,
   count: count
     .describe('Number of publications with this value that match all other filters.')
     .meta({ examples: [12] }),
@@ -78,6 +86,7 @@ export const facetsShape = {
     .array(
       z.strictObject({
         name: z.string().meta({ description: 'The name of the filter.', examples: ['vendor'] }),
+        label: facetLabel,
         values: z.array(z.strictObject(facetValue)).describe('The most frequent values, at most 100.'),
         has_more: z.boolean().describe('Whether there are other values.'),
         is_complete: z

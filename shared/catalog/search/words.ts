@@ -2,7 +2,7 @@ import { LRUCache } from '../../kernel/cache';
 import { foldText } from '../../kernel/text';
 import type { JsonObject } from '../events/envelope';
 import { publicationTexts } from '../publication/fields';
-import { type Translated, untranslatedIn } from '../translations';
+import { partOf, type Translated, untranslatedIn } from '../translations';
 
 /**
  * Tokenises publications and queries (docs/interface/search.md). Tokens are folded (lower case, without accents). There
@@ -130,6 +130,26 @@ function translatedLocales(publication: Labelled): string[] {
   );
 }
 
+/** Name of the labels with the name and the values of an option in a locale. No filter has such a name. */
+export const translatedOption = (locale: string, option: string): string =>
+  `translated_option.${locale}.${option}`;
+/** Separates a value of an option and its translation in a label. The label of the name of the option has no value. */
+export const TRANSLATED_AS = '\n';
+
+/** Returns the names and values of options in other languages, which facets show, by the name of the label. */
+function translatedOptions({ translations, options = [] }: Labelled): Record<string, string[]> {
+  const labels = Object.keys(translations ?? {}).flatMap((locale) =>
+    options.map(({ name, values }): [string, string[]] => {
+      const texts = partOf(partOf(translations![locale] as JsonObject, 'options'), name);
+      const of_name = partOf(texts, 'name');
+      const of_values = values.map((value) => [value, partOf(partOf(texts, 'values'), value)] as const);
+      const pairs = [['', of_name] as const, ...of_values].filter(([, text]) => text !== undefined);
+      return [translatedOption(locale, name), pairs.map((pair) => pair.join(TRANSLATED_AS))];
+    }),
+  );
+  return Object.fromEntries(labels);
+}
+
 /** Returns the labels of a publication, as filters name them. */
 function labelsOf(publication: Labelled): [name: string, value: string][] {
   const { vendor, product_type, tags, attributes, options = [], variants = [] } = publication;
@@ -143,6 +163,7 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
     [FORMERLY_IN]: publication.former_listings,
     [TRANSLATED_IN]: translatedLocales(publication),
     [PRICED_IN]: publication.price_active ? Object.keys(publication.prices ?? {}) : [],
+    ...translatedOptions(publication),
   };
   return Object.entries(all).flatMap(([name, values]) =>
     [values ?? []].flat().map((value): [string, string] => [name, String(value)]),

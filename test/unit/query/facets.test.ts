@@ -14,7 +14,7 @@ test('facets that count the same publications are counted together, and by their
     },
   } as unknown as DocumentReader;
   const request = { assertAwaited: () => {}, admitItems: async (count: number) => void admitted.push(count) };
-  const found = { scope: {}, whereOf: async () => ({}), terms: [] };
+  const found = { scope: {}, whereOf: async () => ({}), terms: [], localesOf: async () => [] };
   const query = { facets: FACETS, tag: ['tea'] };
   const { facets } = await facetsOf({ version, request }, query, found, 20_000);
   expect(facets!.map(({ name }) => name)).toEqual(FACETS);
