@@ -22,6 +22,9 @@ import {
 } from './product';
 import { readRows } from './records';
 
+/** More than Google accepts (150). The titles of a group are compared, which takes long with long ones. */
+const TITLE_LENGTH_MAX = 1_000;
+
 type Row = FileRow<keyof typeof GOOGLE_COLUMNS>;
 type Warn = (row: Row, reason: string) => void;
 
@@ -77,6 +80,9 @@ class FeedReader implements ProductReader<Row> {
     return foldRows(rows, name, about, (warn): ProductTexts => {
       if (name === '') throw new RowError('missing id');
       if (first.title === '') throw new RowError('missing title');
+      const long = rows.find(({ title }) => title.length > TITLE_LENGTH_MAX);
+      if (long)
+        throw new RowError(`the title of line ${long.line} has more than ${TITLE_LENGTH_MAX} characters`);
       const group = groupOf(rows);
       const { columns } = first;
       const note = (reason: string) => warn(first, reason);
@@ -187,8 +193,9 @@ function withoutEnd(title: string, values: readonly string[]): string {
   for (const value of values.flatMap((each) => (each === '' ? [] : [each, `${each})`]))) {
     const rest = title.slice(0, -value.length);
     const is_end = title.toLowerCase().endsWith(value.toLowerCase()) && BEFORE_END.test(rest);
+    if (!is_end) continue;
     const others = values.filter((each) => each !== value && `${each})` !== value);
-    if (is_end) return withoutEnd(rest.replace(BEFORE_END, ''), others);
+    return withoutEnd(rest.replace(BEFORE_END, ''), others);
   }
   return title;
 }
@@ -203,7 +210,11 @@ function titleOf(rows: readonly Row[], options: readonly OptionColumn[]): string
   );
   const [first = ''] = titles;
   let length = first.length;
-  for (const title of titles) while (!title.startsWith(first.slice(0, length))) length--;
+  for (const title of titles) {
+    let same = 0;
+    while (same < length && title[same] === first[same]) same++;
+    length = same;
+  }
   const shared = first.slice(0, length);
   const is_whole = titles.every((title) => title.length === length || BETWEEN.test(title.slice(length)));
   if (titles.every((title) => title.length === length)) return first;
@@ -212,15 +223,18 @@ function titleOf(rows: readonly Row[], options: readonly OptionColumn[]): string
   return withoutEnd(words.replace(BEFORE_END, ''), [...new Set(known)]) || first;
 }
 
+/** A longer text is neither a price nor an interval. */
+const VALUE_LENGTH_MAX = 100;
 /** `12.50 PEN`, or the code before the amount. */
 const PRICE = /^(?:([A-Z]{3})\s*)?([^A-Z]*?)(?:\s*([A-Z]{3}))?$/i;
 
 function priceIn(text: string): { readonly amount: string; readonly currency: string | undefined } {
-  const [, before, amount = text, after] = PRICE.exec(text) ?? [];
+  const parts = text.length > VALUE_LENGTH_MAX ? undefined : PRICE.exec(text);
+  const [, before, amount = text, after] = parts ?? [];
   return { amount, currency: (before ?? after)?.toUpperCase() };
 }
 
-const HTML = /<\/?[a-z][^>]*>/i;
+const HTML = /<\/?[a-z][^<>]*>/i;
 
 /** A plain text does not replace a description in HTML. */
 const textsOf = ({ description }: Row): JsonObject =>
@@ -249,7 +263,8 @@ function saleTimeOf(rows: readonly Row[], warn: Warn): JsonObject {
   for (const row of rows)
     if (row.sale_price !== '' && row.sale_price_effective_date !== text)
       warn(row, `the time of the sale was left out: the variants have that of line ${sale.line}`);
-  const [, from, from_zone = 'Z', to, to_zone = 'Z'] = TIMES.exec(text) ?? [];
+  const parts = text.length > VALUE_LENGTH_MAX ? undefined : TIMES.exec(text);
+  const [, from, from_zone = 'Z', to, to_zone = 'Z'] = parts ?? [];
   const [sale_from, sale_to] = [
     [from, from_zone],
     [to, to_zone],
