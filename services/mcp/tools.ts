@@ -2,7 +2,12 @@ import { mapValues } from '../../shared/api/documentation';
 import { REQUIRED, UNKNOWN_FIELD } from '../../shared/api/error-catalogue';
 import { inputSchema, parametersOf, queryParameters } from '../../shared/api/openapi';
 import { operations } from '../../shared/api/operations';
-import type { ApiOperation, Operation, Tag } from '../../shared/api/operations/operation';
+import {
+  type ApiOperation,
+  type Operation,
+  permissionsFor,
+  type Tag,
+} from '../../shared/api/operations/operation';
 import { paginationSchema, prefixOf } from '../../shared/api/requests/parameters';
 import { readSchema } from '../../shared/api/requests/reads';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
@@ -84,7 +89,7 @@ function toolOf(operation: ApiOperation): Tool {
   const required = [...parameters].filter(([, parameter]) => parameter.required).map(([name]) => name);
   return {
     operation,
-    permissions: [operation.permission, ...(operation.further_permissions ?? [])],
+    permissions: permissionsFor(operation),
     parameters,
     listed: {
       name: nameOf(operation),
