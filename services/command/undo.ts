@@ -103,17 +103,10 @@ export async function undoRun(
   const changed = await findChanged(runtime, undo);
   if (changed === undefined) return undefined;
   undo.assertKinds?.(new Set(changed.map(({ kind }) => kind)));
-  const is_import = changed.some(({ first }) => first.metadata.source === 'import');
   // An undo writes to a stream up to twice. Repeating it changes nothing, so it needs no operation.
   const { operation: _, ...requester } = context;
-  const written: WriteContext = {
-    ...requester,
-    run: undoOf(run),
-    // A later import may set the fields of an import again, because they were not changed by hand.
-    source: is_import ? 'import' : context.source,
-  };
   const deps = dry_run ? dryRun(runtime, environment) : runtime;
-  const undoing = new Undoing(deps, written, environment, run);
+  const undoing = new Undoing(deps, { ...requester, run: undoOf(run) }, environment, run);
   await undoing.countContents(runtime, undo.store_id, changed);
   let done = 0;
   const undoOne = async (resource: ChangedResource): Promise<void> => {
@@ -253,6 +246,8 @@ class Undoing {
     try {
       const reason = await this.setBack(
         kind as ChangedCategory,
+        // A later import may set the fields of an import again, because they were not changed by hand.
+        first.metadata.source === 'import' ? { ...this.context, source: 'import' } : this.context,
         { environment, id: id as never, guard },
         before,
         now,
@@ -268,11 +263,12 @@ class Undoing {
   /** Gives the resource the state from before the run. Returns why it cannot, undefined if it has. */
   private async setBack(
     kind: ChangedCategory,
+    context: WriteContext,
     target: Target,
     before: State<Stored>,
     now: State<Stored>,
   ): Promise<string | undefined> {
-    const { deps, context } = this;
+    const { deps } = this;
     const way: Way = WAYS[kind];
     if (before.tag === 'present') {
       if (now.tag === 'present') {
