@@ -17,6 +17,7 @@ import type { Environment } from '../../shared/catalog/realm';
 import { type Review, reviewAggregate } from '../../shared/catalog/review/review';
 import { storeFields } from '../../shared/catalog/store/fields';
 import { type Store, storeAggregate } from '../../shared/catalog/store/store';
+import { patchTo, type Translated } from '../../shared/catalog/translations';
 import { endLongTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import { isUuid, type ListingId, type StoreId, timeOfId } from '../../shared/kernel/ids';
@@ -271,14 +272,17 @@ class Undoing {
     const { deps } = this;
     const way: Way = WAYS[kind];
     if (before.tag === 'present') {
+      const resource = now.tag === 'absent' ? before.resource : now.resource;
+      const setBack = (to: Target) =>
+        way.setBack(deps, context, to, before.resource as never, resource as never);
       if (now.tag === 'present') {
-        const { changed } = this.note(await way.setBack(deps, context, target, before.resource as never));
+        const { changed } = this.note(await setBack(target));
         if (changed) this.reverted++;
         return undefined;
       }
       if (!way.restore) return NO_WAY;
       this.note(await way.restore(deps, context, target));
-      this.note(await way.setBack(deps, context, { ...target, guard: () => {} }, before.resource as never));
+      this.note(await setBack({ ...target, guard: () => {} }));
       this.restored++;
       return undefined;
     }
@@ -342,15 +346,18 @@ interface Target {
 
 type Writing = Promise<Pick<Written<unknown>, 'position' | 'changed'>>;
 
-/** How the changes of a kind of resource are undone. */
+/** How the changes of a kind of resource are undone. `before`: its state from before the run. `now`: its last known state. */
 interface Way {
-  setBack(deps: StoreDeps, context: WriteContext, target: Target, before: never): Writing;
+  setBack(deps: StoreDeps, context: WriteContext, target: Target, before: never, now: never): Writing;
   readonly remove?: (deps: StoreDeps, context: WriteContext, target: Target) => Writing;
   readonly restore?: (deps: StoreDeps, context: WriteContext, target: Target) => Writing;
 }
 
-const valuesOf = <F extends object>(fields: F, before: object) =>
-  Object.fromEntries(Object.entries(before).filter(([name]) => name in fields)) as Changes<F & Fields>;
+/** Returns the changes that set the fields back. */
+function valuesOf<F extends object>(fields: F, before: Translated & object, now: Translated) {
+  const values = { ...before, translations: patchTo(before.translations, now.translations) };
+  return Object.fromEntries(Object.entries(values).filter(([name]) => name in fields)) as Changes<F & Fields>;
+}
 
 const WAYS = {
   publication: {
@@ -361,14 +368,14 @@ const WAYS = {
   },
   listing: { setBack: revertListingTo, remove: listings.remove, restore: listings.restore },
   store: {
-    setBack: (deps, context, { environment, id, guard }, before: Store) => {
-      const command = { type: 'DescribeStore', changes: valuesOf(storeFields, before) } as const;
+    setBack: (deps, context, { environment, id, guard }, before: Store, now: Store) => {
+      const command = { type: 'DescribeStore', changes: valuesOf(storeFields, before, now) } as const;
       return executeOn(streamIn(deps, environment, storeAggregate, id), context, command, guard);
     },
   },
   media: {
-    setBack: (deps, context, { environment, id, guard }, before: Media) => {
-      const command = { type: 'Update', changes: valuesOf(mediaFields, before) } as const;
+    setBack: (deps, context, { environment, id, guard }, before: Media, now: Media) => {
+      const command = { type: 'Update', changes: valuesOf(mediaFields, before, now) } as const;
       return executeOn(streamIn(deps, environment, mediaAggregate, id), context, command, guard);
     },
   },

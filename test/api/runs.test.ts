@@ -99,6 +99,21 @@ test('what a run has created is deleted, what it has deleted is restored, and li
   expect(await get(`/api/publication/${fresh}`)).toMatchObject({ title: 'New' });
 });
 
+test('translations that a run has added, changed or removed are as they were before it', async () => {
+  await send('PATCH', '/api/store', {
+    body: { locales: ['es', 'de', 'fr'], translations: { de: { name: 'Laden' } } },
+  });
+  const [german, french] = [{ de: { name: 'Tee' } }, { de: null, fr: { name: 'Thé' } }];
+  const listing = await created('/api/listing', { name: 'Té', translations: german });
+  const plain = await created('/api/listing', { name: 'Café' });
+  for (const path of ['/api/store', `/api/listing/${listing}`, `/api/listing/${plain}`])
+    expect((await write('PATCH', path, { translations: french })).status).toBe(200);
+  expect((await undo()).body.data).toMatchObject({ reverted: 3, kept: [] });
+  expect((await get('/api/store')).translations).toEqual({ de: { name: 'Laden' } });
+  expect((await get(`/api/listing/${listing}`)).translations).toEqual(german);
+  expect((await get(`/api/listing/${plain}`)).translations).toBeUndefined();
+});
+
 test('a new listing stays if somebody else uses it, and so does a new review', async () => {
   const listing = (await write('POST', '/api/listing', { name: 'New' })).body.data.id;
   const tea = await created('/api/publication', { ...TEA, listing_id: listing });
