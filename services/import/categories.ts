@@ -1,4 +1,3 @@
-import { LISTING_LEVELS_MAX } from '../../shared/catalog/listing/tree';
 import { OTHER_LISTINGS_MAX } from '../../shared/catalog/publication/fields';
 import { listingKey } from './identity';
 import type { ListingItem, ListingName, OtherListing } from './item';
@@ -65,10 +64,9 @@ export class CategoryTree {
 
 const placeOf = (path: CategoryPath): string => path.map((name) => listingKey(name)).join('\n');
 
-/** Returns the names of a path such as `Clothing > Shirts`: of a path with too many levels, one more than a tree may have. */
+/** Returns the names of a path such as `Clothing > Shirts`. */
 export const pathIn = (text: string): CategoryPath =>
   text
     .split('>')
     .map((name) => name.replace(/\s+/g, ' ').trim())
-    .filter((name) => name !== '')
-    .slice(0, LISTING_LEVELS_MAX + 1);
+    .filter((name) => name !== '');

@@ -22,9 +22,6 @@ import {
 } from './product';
 import { readRows } from './records';
 
-/** More than Google accepts (150). The titles of a group are compared, which takes long with long ones. */
-const TITLE_LENGTH_MAX = 1_000;
-
 type Row = FileRow<keyof typeof GOOGLE_COLUMNS>;
 type Warn = (row: Row, reason: string) => void;
 
@@ -80,9 +77,6 @@ class FeedReader implements ProductReader<Row> {
     return foldRows(rows, name, about, (warn): ProductTexts => {
       if (name === '') throw new RowError('missing id');
       if (first.title === '') throw new RowError('missing title');
-      const long = rows.find(({ title }) => title.length > TITLE_LENGTH_MAX);
-      if (long)
-        throw new RowError(`the title of line ${long.line} has more than ${TITLE_LENGTH_MAX} characters`);
       const group = groupOf(rows);
       const { columns } = first;
       const note = (reason: string) => warn(first, reason);
@@ -210,11 +204,7 @@ function titleOf(rows: readonly Row[], options: readonly OptionColumn[]): string
   );
   const [first = ''] = titles;
   let length = first.length;
-  for (const title of titles) {
-    let same = 0;
-    while (same < length && title[same] === first[same]) same++;
-    length = same;
-  }
+  for (const title of titles) while (!title.startsWith(first.slice(0, length))) length--;
   const shared = first.slice(0, length);
   const is_whole = titles.every((title) => title.length === length || BETWEEN.test(title.slice(length)));
   if (titles.every((title) => title.length === length)) return first;
@@ -223,18 +213,15 @@ function titleOf(rows: readonly Row[], options: readonly OptionColumn[]): string
   return withoutEnd(words.replace(BEFORE_END, ''), [...new Set(known)]) || first;
 }
 
-/** A longer text is neither a price nor an interval. */
-const VALUE_LENGTH_MAX = 100;
 /** `12.50 PEN`, or the code before the amount. */
 const PRICE = /^(?:([A-Z]{3})\s*)?([^A-Z]*?)(?:\s*([A-Z]{3}))?$/i;
 
 function priceIn(text: string): { readonly amount: string; readonly currency: string | undefined } {
-  const parts = text.length > VALUE_LENGTH_MAX ? undefined : PRICE.exec(text);
-  const [, before, amount = text, after] = parts ?? [];
+  const [, before, amount = text, after] = PRICE.exec(text) ?? [];
   return { amount, currency: (before ?? after)?.toUpperCase() };
 }
 
-const HTML = /<\/?[a-z][^<>]*>/i;
+const HTML = /<\/?[a-z][^>]*>/i;
 
 /** A plain text does not replace a description in HTML. */
 const textsOf = ({ description }: Row): JsonObject =>
@@ -263,8 +250,7 @@ function saleTimeOf(rows: readonly Row[], warn: Warn): JsonObject {
   for (const row of rows)
     if (row.sale_price !== '' && row.sale_price_effective_date !== text)
       warn(row, `the time of the sale was left out: the variants have that of line ${sale.line}`);
-  const parts = text.length > VALUE_LENGTH_MAX ? undefined : TIMES.exec(text);
-  const [, from, from_zone = 'Z', to, to_zone = 'Z'] = parts ?? [];
+  const [, from, from_zone = 'Z', to, to_zone = 'Z'] = TIMES.exec(text) ?? [];
   const [sale_from, sale_to] = [
     [from, from_zone],
     [to, to_zone],

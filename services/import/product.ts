@@ -351,7 +351,7 @@ export const wordsIn = (texts: readonly string[]): string[] => [
 ];
 
 /** Returns the addresses in a list. A comma within an address does not end it. */
-export const addressesIn = (cell: string): string[] => wordsIn(cell.split(/,\s*(?=https?:|\/\/)|[\n|]/i));
+export const addressesIn = (cell: string): string[] => wordsIn(cell.split(/\s*,\s*(?=https?:|\/\/)|[\n|]/i));
 
 /** Returns attributes as a publication stores them, null if there are none. Warns about those that are too long or too many. */
 export function attributesOf(

@@ -19,8 +19,6 @@ const TEXTS_MAX = 2_000_000;
 const TEXTS_LENGTH_MAX = 100_000_000;
 /** What a cell of Excel can have. */
 const CELL_LENGTH_MAX = 32_767;
-/** Excel allows no longer format. */
-const FORMAT_LENGTH_MAX = 255;
 /** As many columns as other files may have, and one more, so that too many are noticed. */
 const CELLS_MAX = 1_001;
 
@@ -216,6 +214,8 @@ function readTexts(parts: Parts, kinds: ReadonlyMap<string, string>): Promise<st
   });
 }
 
+/** The most characters of a format in Excel. */
+const FORMAT_LENGTH_MAX = 255;
 /** The formats of dates and times that Excel has without a text (ECMA-376, 18.8.30). */
 const isDateId = (id: number): boolean =>
   (id >= 14 && id <= 22) || (id >= 27 && id <= 36) || (id >= 45 && id <= 47) || (id >= 50 && id <= 58);
@@ -236,8 +236,9 @@ async function readStyles(parts: Parts, kinds: ReadonlyMap<string, string>): Pro
   await parts.scan(kinds.get('styles'), {
     open: (name, { numFmtId, formatCode = '' }) => {
       if (name === 'cellXfs') is_of_cells = true;
-      if (name === 'numFmt') codes.set(Number(numFmtId), formatCode.slice(0, FORMAT_LENGTH_MAX));
-      if (name === 'xf' && is_of_cells) styles.push(styleOf(Number(numFmtId), codes.get(Number(numFmtId))));
+      if (name === 'numFmt') codes.set(Number(numFmtId), formatCode);
+      if (name === 'xf' && is_of_cells)
+        styles.push(styleOf(Number(numFmtId), codes.get(Number(numFmtId))?.slice(0, FORMAT_LENGTH_MAX)));
     },
     close: (name) => {
       if (name === 'cellXfs') is_of_cells = false;
