@@ -70,19 +70,19 @@ class Proposals {
     const operation = operationOf.get(nameOf(route))!;
     const rule = proposalRule(operation);
     if (rule === 'done') return route;
-    const assertDone = ({ needs_confirmation }: Principal): void => {
+    const assertNotRefused = ({ needs_confirmation }: Principal): void => {
       if (needs_confirmation && rule === 'refused') throw refused(operation);
     };
     const handler: Route['handler'] = async (request) => {
-      assertDone(request.principal);
+      assertNotRefused(request.principal);
       const is_proposed = request.principal.needs_confirmation && !isDryRun(operation, request);
       return is_proposed ? this.propose(route, operation, request) : route.handler(request);
     };
     const { upload } = route;
     if (!upload) return { ...route, handler };
     const keep: typeof upload.keep = async (principal, ...file) => {
-      // Before the file is received.
-      assertDone(principal);
+      // A refused file is not received.
+      assertNotRefused(principal);
       return upload.keep(principal, ...file);
     };
     return { ...route, handler, upload: { ...upload, keep } };
@@ -161,7 +161,7 @@ class Proposals {
     const { environment } = principal;
     const id = request.params.id as ProposalId;
     const route = await this.assertMayDecide(request, { needs_working_key: true });
-    // One after the other: the first one carries the write out, the others find its result.
+    // Confirmations at the same time take turns: the first one carries the write out, the others find its result.
     const turn = streamName(environment, 'proposal', `turn-${id}`);
     return serialiseByStream(this.deps.events[environment], turn, async () => {
       const decided_by = principal.api_key_id;
@@ -261,12 +261,12 @@ class Proposals {
   }
 }
 
-/** Statuses of errors that depend on who confirms, and when. */
+/** Statuses of errors after which the proposal can be confirmed again: another person, or a later request, may succeed. */
 const REPEATABLE: ReadonlySet<number> = new Set([401, 403, 429]);
 
 const bytesOf = (value: object): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Whether a request only asks what a write would do. Other operations ignore a parameter of this name. */
+/** Returns whether a request only asks what a write would do. Only a batch and an undo have the parameter `dry_run`. */
 function isDryRun({ id }: ApiOperation, { query, body }: ApiRequest): boolean {
   if (id === writes.batchPublications.id) return parseQuery(batchQuerySchema, query).dry_run === true;
   return id === writes.undoRun.id && body.dry_run === true;

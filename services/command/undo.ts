@@ -34,7 +34,7 @@ const CONCURRENCY = 20;
 const PAGE_EVENTS = 512;
 /** Events that do not count as a change since the run. */
 const NO_CHANGES = ['PublicationViewed', 'EventSuperseded'];
-/** Streams of the log that hold no resource which a run is undone for. */
+/** Categories of streams that an undo does not change. */
 const NOT_UNDONE = ['name', 'views', 'proposal'];
 /** How much earlier than the time in the name of a run its first event may be, because the clocks of two machines differ. */
 const SKEW_MS = 3_600_000;
@@ -139,7 +139,7 @@ async function findChanged(
   const add = (event: RecordedEvent): void => {
     const { metadata, stream, type } = event;
     if (metadata.partition_key !== store_id) return;
-    // After a crash, a resource may be restored and not yet set back.
+    // A resource is restored before it is set back. If a crash came between them, the undo does the rest.
     if (isOfRun(metadata, undoOf(run))) {
       if (!type.endsWith('Restored')) undone.add(stream);
     } else if (isOfRun(metadata, run)) {
@@ -164,7 +164,7 @@ async function findChanged(
   return is_known ? changed : undefined;
 }
 
-/** Returns the time in a name that ends with a UUIDv7, in Unix milliseconds; otherwise that of no event. */
+/** Returns when a run has begun, in Unix milliseconds: the time of the UUIDv7 at the end of its name, or else 0. */
 function startOf(run: string): number {
   const id = run.slice(-36);
   return isUuid(id) && id[14] === '7' ? timeOfId(id) : 0;
@@ -183,7 +183,7 @@ class Undoing {
   private restored = 0;
   private readonly kept: KeptResource[] = [];
   private readonly positions: Position[] = [];
-  /** How many publications and children each listing that the run created has, less those that are undone. */
+  /** How many publications and listings are in each listing that the run created. Undone ones do not count. */
   private readonly contents = new Map<string, number>();
 
   constructor(
@@ -204,7 +204,7 @@ class Undoing {
     };
   }
 
-  /** Reads from documents what the listings contain that the run created. Throws `unavailable` if they are not up to date. */
+  /** Fills `contents` from documents. Throws `unavailable` if the documents are not up to date. */
   async countContents(
     { events, views }: UndoDeps,
     store_id: StoreId,
@@ -320,7 +320,7 @@ class Undoing {
 
 const CHANGED = 'changed since';
 const NO_WAY = 'it cannot be undone';
-const STAYS = 'it stays: delete it by itself';
+const STAYS = 'it stays: delete it with a request of its own';
 
 /** What an undo looks at in a resource of any kind. */
 interface Stored {

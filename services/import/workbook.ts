@@ -5,8 +5,8 @@ import { ImportFileError } from './text-file';
 import { xmlParser } from './xml';
 
 /*
- * Workbooks of Excel (.xlsx): zip files with a part in XML for each sheet. The rows of a sheet are streamed. In memory are the
- * texts that the cells refer to, and for each text about 30 bytes more.
+ * Workbooks of Excel (.xlsx): zip files with a part in XML for each sheet. The rows of a sheet are streamed. The
+ * texts that the cells refer to stay in memory, with about 30 bytes more for each text.
  */
 
 /** The most bytes that are unpacked in a reading. A sheet of 50,000 rows and 100 columns has about 200 MB. */
@@ -17,7 +17,7 @@ const PARTS_MAX = 10_000;
 /** The most texts that cells refer to, and their characters. */
 const TEXTS_MAX = 2_000_000;
 const TEXTS_LENGTH_MAX = 100_000_000;
-/** What a cell of Excel can have. */
+/** The most characters of a cell in Excel. */
 const CELL_LENGTH_MAX = 32_767;
 /** As many columns as other files may have, and one more, so that too many are noticed. */
 const CELLS_MAX = 1_001;
