@@ -1,6 +1,5 @@
 import { errorBody, errorCatalogue } from '../../shared/api/error-catalogue';
-import type { ApiOperation } from '../../shared/api/operations/operation';
-import { IMPORT_PERMISSIONS } from '../../shared/api/operations/reads';
+import { type ApiOperation, permissionsFor } from '../../shared/api/operations/operation';
 import { proposalRule, writes } from '../../shared/api/operations/writes';
 import { batchQuerySchema, rejectionBody } from '../../shared/api/requests/writes';
 import { keyStatus } from '../../shared/catalog/api-key/api-key';
@@ -71,19 +70,19 @@ class Proposals {
     const operation = operationOf.get(nameOf(route))!;
     const rule = proposalRule(operation);
     if (rule === 'done') return route;
-    const assertDone = ({ needs_confirmation }: Principal): void => {
+    const assertNotRefused = ({ needs_confirmation }: Principal): void => {
       if (needs_confirmation && rule === 'refused') throw refused(operation);
     };
     const handler: Route['handler'] = async (request) => {
-      assertDone(request.principal);
+      assertNotRefused(request.principal);
       const is_proposed = request.principal.needs_confirmation && !isDryRun(operation, request);
       return is_proposed ? this.propose(route, operation, request) : route.handler(request);
     };
     const { upload } = route;
     if (!upload) return { ...route, handler };
     const keep: typeof upload.keep = async (principal, ...file) => {
-      // Before the file is received.
-      assertDone(principal);
+      // A refused file is not received.
+      assertNotRefused(principal);
       return upload.keep(principal, ...file);
     };
     return { ...route, handler, upload: { ...upload, keep } };
@@ -161,8 +160,8 @@ class Proposals {
     const { principal } = request;
     const { environment } = principal;
     const id = request.params.id as ProposalId;
-    const route = await this.assertMayDecide(request);
-    // One after the other: the first one carries the write out, the others find its result.
+    const route = await this.assertMayDecide(request, { needs_working_key: true });
+    // Confirmations at the same time take turns: the first one carries the write out, the others find its result.
     const turn = streamName(environment, 'proposal', `turn-${id}`);
     return serialiseByStream(this.deps.events[environment], turn, async () => {
       const decided_by = principal.api_key_id;
@@ -178,7 +177,7 @@ class Proposals {
   /** Handles `POST /api/proposal/:id/reject`. */
   private async reject(request: ApiRequest): Promise<Answer> {
     const { reason = null } = parseBody(rejectionBody, request.body);
-    await this.assertMayDecide(request);
+    await this.assertMayDecide(request, { needs_working_key: false });
     const decided_by = request.principal.api_key_id;
     const command = { type: 'Reject', decided_by, reason, now_ms: this.deps.system.now() } as const;
     return this.answer(request, await this.write(request, command));
@@ -186,9 +185,13 @@ class Proposals {
 
   /**
    * Returns the route of the proposed write. Throws `proposal_not_found`, `insufficient_permissions` if the key of the request
-   * may not make the write itself, and `proposal_refused` if the key that has proposed it does not work any more.
+   * may not make the write itself, and with `needs_working_key`, `proposal_refused` if the key that has proposed it does not
+   * work any more.
    */
-  private async assertMayDecide(request: ApiRequest): Promise<Route> {
+  private async assertMayDecide(
+    request: ApiRequest,
+    { needs_working_key }: { readonly needs_working_key: boolean },
+  ): Promise<Route> {
     const { deps } = this;
     const guard = guardFor(request, deps.stores, 'proposal_not_found');
     const id = request.params.id as ProposalId;
@@ -201,9 +204,10 @@ class Proposals {
     const operation = Object.values<ApiOperation>(writes).find((one) => one.id === name);
     const route = operation && this.by_name.get(nameOf(operation));
     if (!route) throw new CatalogError('proposal_refused', { message: `Unknown operation ${name}` });
-    requirePermissions(request, operation.tag === 'Imports' ? IMPORT_PERMISSIONS : [operation.permission]);
+    requirePermissions(request, permissionsFor(operation));
+    if (!needs_working_key || status !== 'waiting') return route;
     const is_working = keyStatus(await readApiKey(deps, api_key_id), deps.system.now()) === 'active';
-    if (status === 'waiting' && !is_working)
+    if (!is_working)
       throw new CatalogError('proposal_refused', {
         message: 'The key that has proposed the write does not work any more',
       });
@@ -257,12 +261,12 @@ class Proposals {
   }
 }
 
-/** Statuses of errors that depend on who confirms, and when. */
+/** Statuses of errors after which the proposal can be confirmed again: another person, or a later request, may succeed. */
 const REPEATABLE: ReadonlySet<number> = new Set([401, 403, 429]);
 
 const bytesOf = (value: object): number => Buffer.byteLength(JSON.stringify(value));
 
-/** Whether a request only asks what a write would do. Other operations ignore a parameter of this name. */
+/** Returns whether a request only asks what a write would do. Only a batch and an undo have the parameter `dry_run`. */
 function isDryRun({ id }: ApiOperation, { query, body }: ApiRequest): boolean {
   if (id === writes.batchPublications.id) return parseQuery(batchQuerySchema, query).dry_run === true;
   return id === writes.undoRun.id && body.dry_run === true;

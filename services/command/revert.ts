@@ -115,7 +115,10 @@ export async function revertListingTo(
   const values = Object.entries({ ...earlier, media_ids }).filter(
     ([name]) => name in listingFields && !NAMES.includes(name) && !(name === 'parent_id' && is_parent_gone),
   );
-  return listings.update(deps, context, target, async () => Object.fromEntries(values));
+  return listings.update(deps, context, target, async (before) => ({
+    ...Object.fromEntries(values),
+    translations: patchTo(earlier.translations, before.translations),
+  }));
 }
 
 /** Returns the fields to restore, without references to what does not exist any more, and the names of such fields. */

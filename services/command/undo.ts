@@ -17,6 +17,7 @@ import type { Environment } from '../../shared/catalog/realm';
 import { type Review, reviewAggregate } from '../../shared/catalog/review/review';
 import { storeFields } from '../../shared/catalog/store/fields';
 import { type Store, storeAggregate } from '../../shared/catalog/store/store';
+import { patchTo, type Translated } from '../../shared/catalog/translations';
 import { endLongTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import { isUuid, type ListingId, type StoreId, timeOfId } from '../../shared/kernel/ids';
@@ -33,7 +34,7 @@ const CONCURRENCY = 20;
 const PAGE_EVENTS = 512;
 /** Events that do not count as a change since the run. */
 const NO_CHANGES = ['PublicationViewed', 'EventSuperseded'];
-/** Streams of the log that hold no resource which a run is undone for. */
+/** Categories of streams that an undo does not change. */
 const NOT_UNDONE = ['name', 'views', 'proposal'];
 /** How much earlier than the time in the name of a run its first event may be, because the clocks of two machines differ. */
 const SKEW_MS = 3_600_000;
@@ -103,17 +104,10 @@ export async function undoRun(
   const changed = await findChanged(runtime, undo);
   if (changed === undefined) return undefined;
   undo.assertKinds?.(new Set(changed.map(({ kind }) => kind)));
-  const is_import = changed.some(({ first }) => first.metadata.source === 'import');
   // An undo writes to a stream up to twice. Repeating it changes nothing, so it needs no operation.
   const { operation: _, ...requester } = context;
-  const written: WriteContext = {
-    ...requester,
-    run: undoOf(run),
-    // A later import may set the fields of an import again, because they were not changed by hand.
-    source: is_import ? 'import' : context.source,
-  };
   const deps = dry_run ? dryRun(runtime, environment) : runtime;
-  const undoing = new Undoing(deps, written, environment, run);
+  const undoing = new Undoing(deps, { ...requester, run: undoOf(run) }, environment, run);
   await undoing.countContents(runtime, undo.store_id, changed);
   let done = 0;
   const undoOne = async (resource: ChangedResource): Promise<void> => {
@@ -145,7 +139,7 @@ async function findChanged(
   const add = (event: RecordedEvent): void => {
     const { metadata, stream, type } = event;
     if (metadata.partition_key !== store_id) return;
-    // After a crash, a resource may be restored and not yet set back.
+    // A resource is restored before it is set back. If a crash came between them, the undo does the rest.
     if (isOfRun(metadata, undoOf(run))) {
       if (!type.endsWith('Restored')) undone.add(stream);
     } else if (isOfRun(metadata, run)) {
@@ -170,7 +164,7 @@ async function findChanged(
   return is_known ? changed : undefined;
 }
 
-/** Returns the time in a name that ends with a UUIDv7, in Unix milliseconds; otherwise that of no event. */
+/** Returns when a run has begun, in Unix milliseconds: the time of the UUIDv7 at the end of its name, or else 0. */
 function startOf(run: string): number {
   const id = run.slice(-36);
   return isUuid(id) && id[14] === '7' ? timeOfId(id) : 0;
@@ -189,7 +183,7 @@ class Undoing {
   private restored = 0;
   private readonly kept: KeptResource[] = [];
   private readonly positions: Position[] = [];
-  /** How many publications and children each listing that the run created has, less those that are undone. */
+  /** How many publications and listings are in each listing that the run created. Undone ones do not count. */
   private readonly contents = new Map<string, number>();
 
   constructor(
@@ -210,7 +204,7 @@ class Undoing {
     };
   }
 
-  /** Reads from documents what the listings contain that the run created. Throws `unavailable` if they are not up to date. */
+  /** Fills `contents` from documents. Throws `unavailable` if the documents are not up to date. */
   async countContents(
     { events, views }: UndoDeps,
     store_id: StoreId,
@@ -253,6 +247,8 @@ class Undoing {
     try {
       const reason = await this.setBack(
         kind as ChangedCategory,
+        // A later import may set the fields of an import again, because they were not changed by hand.
+        first.metadata.source === 'import' ? { ...this.context, source: 'import' } : this.context,
         { environment, id: id as never, guard },
         before,
         now,
@@ -268,21 +264,25 @@ class Undoing {
   /** Gives the resource the state from before the run. Returns why it cannot, undefined if it has. */
   private async setBack(
     kind: ChangedCategory,
+    context: WriteContext,
     target: Target,
     before: State<Stored>,
     now: State<Stored>,
   ): Promise<string | undefined> {
-    const { deps, context } = this;
+    const { deps } = this;
     const way: Way = WAYS[kind];
     if (before.tag === 'present') {
+      const resource = now.tag === 'absent' ? before.resource : now.resource;
+      const setBack = (to: Target) =>
+        way.setBack(deps, context, to, before.resource as never, resource as never);
       if (now.tag === 'present') {
-        const { changed } = this.note(await way.setBack(deps, context, target, before.resource as never));
+        const { changed } = this.note(await setBack(target));
         if (changed) this.reverted++;
         return undefined;
       }
       if (!way.restore) return NO_WAY;
       this.note(await way.restore(deps, context, target));
-      this.note(await way.setBack(deps, context, { ...target, guard: () => {} }, before.resource as never));
+      this.note(await setBack({ ...target, guard: () => {} }));
       this.restored++;
       return undefined;
     }
@@ -320,7 +320,7 @@ class Undoing {
 
 const CHANGED = 'changed since';
 const NO_WAY = 'it cannot be undone';
-const STAYS = 'it stays: delete it by itself';
+const STAYS = 'it stays: delete it with a request of its own';
 
 /** What an undo looks at in a resource of any kind. */
 interface Stored {
@@ -346,15 +346,18 @@ interface Target {
 
 type Writing = Promise<Pick<Written<unknown>, 'position' | 'changed'>>;
 
-/** How the changes of a kind of resource are undone. */
+/** How the changes of a kind of resource are undone. `before`: its state from before the run. `now`: its last known state. */
 interface Way {
-  setBack(deps: StoreDeps, context: WriteContext, target: Target, before: never): Writing;
+  setBack(deps: StoreDeps, context: WriteContext, target: Target, before: never, now: never): Writing;
   readonly remove?: (deps: StoreDeps, context: WriteContext, target: Target) => Writing;
   readonly restore?: (deps: StoreDeps, context: WriteContext, target: Target) => Writing;
 }
 
-const valuesOf = <F extends object>(fields: F, before: object) =>
-  Object.fromEntries(Object.entries(before).filter(([name]) => name in fields)) as Changes<F & Fields>;
+/** Returns the changes that set the fields back. */
+function valuesOf<F extends object>(fields: F, before: Translated & object, now: Translated) {
+  const values = { ...before, translations: patchTo(before.translations, now.translations) };
+  return Object.fromEntries(Object.entries(values).filter(([name]) => name in fields)) as Changes<F & Fields>;
+}
 
 const WAYS = {
   publication: {
@@ -365,14 +368,14 @@ const WAYS = {
   },
   listing: { setBack: revertListingTo, remove: listings.remove, restore: listings.restore },
   store: {
-    setBack: (deps, context, { environment, id, guard }, before: Store) => {
-      const command = { type: 'DescribeStore', changes: valuesOf(storeFields, before) } as const;
+    setBack: (deps, context, { environment, id, guard }, before: Store, now: Store) => {
+      const command = { type: 'DescribeStore', changes: valuesOf(storeFields, before, now) } as const;
       return executeOn(streamIn(deps, environment, storeAggregate, id), context, command, guard);
     },
   },
   media: {
-    setBack: (deps, context, { environment, id, guard }, before: Media) => {
-      const command = { type: 'Update', changes: valuesOf(mediaFields, before) } as const;
+    setBack: (deps, context, { environment, id, guard }, before: Media, now: Media) => {
+      const command = { type: 'Update', changes: valuesOf(mediaFields, before, now) } as const;
       return executeOn(streamIn(deps, environment, mediaAggregate, id), context, command, guard);
     },
   },

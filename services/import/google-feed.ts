@@ -136,7 +136,7 @@ function setValue({ values, plain }: OpenItem, name: string, text: string): void
 
 function recordOf({ values, plain }: OpenItem, header: string[]): string[] {
   const all = new Map([...plain, ...values]);
-  for (const name of all.keys()) if (!header.includes(name) && header.length < NAMES_MAX) header.push(name);
+  for (const name of all.keys()) if (header.length < NAMES_MAX && !header.includes(name)) header.push(name);
   return header.map((name) => all.get(name) ?? '');
 }
 

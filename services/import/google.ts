@@ -218,8 +218,9 @@ function withoutEnd(title: string, values: readonly string[]): string {
   for (const value of values.flatMap((each) => (each === '' ? [] : [each, `${each})`]))) {
     const rest = title.slice(0, -value.length);
     const is_end = title.toLowerCase().endsWith(value.toLowerCase()) && BEFORE_END.test(rest);
+    if (!is_end) continue;
     const others = values.filter((each) => each !== value && `${each})` !== value);
-    if (is_end) return withoutEnd(rest.replace(BEFORE_END, ''), others);
+    return withoutEnd(rest.replace(BEFORE_END, ''), others);
   }
   return title;
 }

@@ -26,8 +26,8 @@ import { parsePrice } from './price';
 import { assertRows, ImportFileError } from './text-file';
 
 /*
- * What the formats have in common in which a product consists of rows: the rows of a product are grouped, and become a
- * publication with variants.
+ * Formats in which a product consists of several rows: groups the rows of a product, and makes a publication with variants
+ * of them.
  */
 
 interface Row {
@@ -42,7 +42,7 @@ export interface ProductReader<FileRow extends Row> {
   note?(row: FileRow): void;
   /** Rows with the same key belong to one product. */
   keyOf(row: FileRow): string;
-  /** Returns the key of the product that a key stands for. Called after the first reading. */
+  /** Returns the final key for a key of `keyOf`, which may name a product in two ways. Called after the first reading. */
   productOf?(key: string): string;
   /** Returns what the rows of a product contain, in the order of the file. */
   fold(rows: readonly FileRow[], about: AboutFile): ImportItem[];

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { slugOf } from '../../shared/catalog/input-rules';
+import { HTML_MAX } from '../../shared/catalog/publication/fields';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { shortenText } from '../../shared/kernel/text';
 import { CategoryTree, pathIn } from './categories';
@@ -251,7 +252,8 @@ function textsOf({ columns, summary, body }: Row): JsonObject {
   if (!columns.has('summary') && !columns.has('body')) return {};
   const [short, long] = [summary, body].map((text) => htmlOf(text));
   if (!short || !long) return descriptionOf(long || short || '');
-  return { ...descriptionOf(long), description: htmlToText(short) };
+  // Nested elements take long.
+  return { ...descriptionOf(long), description: htmlToText(short.slice(0, 2 * HTML_MAX)) };
 }
 
 const BLOCK = /<(p|br|div|ul|ol|table|h[1-6])\b/i;

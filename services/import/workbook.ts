@@ -5,17 +5,19 @@ import { ImportFileError } from './text-file';
 import { xmlParser } from './xml';
 
 /*
- * Workbooks of Excel (.xlsx): zip files with a part in XML for each sheet. The rows of a sheet are streamed. In memory are the
- * texts that the cells refer to, and for each text about 30 bytes more.
+ * Workbooks of Excel (.xlsx): zip files with a part in XML for each sheet. The rows of a sheet are streamed. The
+ * texts that the cells refer to stay in memory, with about 30 bytes more for each text.
  */
 
-/** The most bytes of an unpacked part. A sheet of 50,000 rows and 100 columns has about 200 MB. */
-const PART_BYTES_MAX = 500_000_000;
+/** The most bytes that are unpacked in a reading. A sheet of 50,000 rows and 100 columns has about 200 MB. */
+const UNPACKED_BYTES_MAX = 500_000_000;
+/** The most bytes of a part that stays in memory, such as the list of sheets. */
+const KEPT_BYTES_MAX = 20_000_000;
 const PARTS_MAX = 10_000;
 /** The most texts that cells refer to, and their characters. */
 const TEXTS_MAX = 2_000_000;
 const TEXTS_LENGTH_MAX = 100_000_000;
-/** What a cell of Excel can have. */
+/** The most characters of a cell in Excel. */
 const CELL_LENGTH_MAX = 32_767;
 /** As many columns as other files may have, and one more, so that too many are noticed. */
 const CELLS_MAX = 1_001;
@@ -76,6 +78,8 @@ interface Handlers<Item> {
 
 /** The parts of a workbook. */
 class Parts {
+  private unpacked_bytes = 0;
+
   constructor(
     readonly path: string,
     private readonly zip: ZipFile,
@@ -86,10 +90,9 @@ class Parts {
   async *read<Item>(name: string | undefined, { open, close }: Handlers<Item>): AsyncGenerator<Item> {
     const entry = this.entries.get(name ?? '');
     if (!entry) return;
-    if (entry.uncompressedSize > PART_BYTES_MAX)
-      throw new ImportFileError(
-        `The file ${this.path} is too large: a part has more than ${PART_BYTES_MAX / 1e6} MB unpacked.`,
-      );
+    // Several entries of a zip file may have the same bytes, and a sheet may be read twice.
+    this.unpacked_bytes += entry.uncompressedSize;
+    if (this.unpacked_bytes > UNPACKED_BYTES_MAX) throw this.tooLarge('the file', UNPACKED_BYTES_MAX);
     const items: Item[] = [];
     let text = '';
     const parser = xmlParser({
@@ -114,6 +117,19 @@ class Parts {
     }
     parser.close();
     yield* items;
+  }
+
+  /** Parses a part for handlers that keep what they need. */
+  async scan(name: string | undefined, handlers: Handlers<never>): Promise<void> {
+    const { uncompressedSize = 0 } = this.entries.get(name ?? '') ?? {};
+    if (uncompressedSize > KEPT_BYTES_MAX) throw this.tooLarge(`the part ${name}`, KEPT_BYTES_MAX);
+    for await (const _ of this.read(name, handlers));
+  }
+
+  private tooLarge(what: string, bytes_max: number): ImportFileError {
+    return new ImportFileError(
+      `The file ${this.path} is too large: ${what} has more than ${bytes_max / 1e6} MB unpacked.`,
+    );
   }
 
   /** Returns all that `close` returns. */
@@ -150,7 +166,7 @@ type Style = 'date' | 'plain' | number;
 async function readBook(parts: Parts): Promise<Book> {
   const links = new Map<string, string>();
   const kinds = new Map<string, string>();
-  await parts.all('xl/_rels/workbook.xml.rels', {
+  await parts.scan('xl/_rels/workbook.xml.rels', {
     open: (name, { Id = '', Target = '', Type = '' }) => {
       if (name !== 'Relationship') return;
       const part = Target.startsWith('/') ? Target.slice(1) : `xl/${Target}`;
@@ -159,23 +175,23 @@ async function readBook(parts: Parts): Promise<Book> {
     },
     close: () => undefined,
   });
-  const sheets: string[] = [];
+  const sheets = new Set<string>();
   let epoch = Date.UTC(1899, 11, 30);
-  await parts.all('xl/workbook.xml', {
+  await parts.scan('xl/workbook.xml', {
     open: (name, attributes) => {
       const id = Object.entries(attributes).find(
         ([key]) => /^(\w+:)?id$/i.test(key) && key !== 'sheetId',
       )?.[1];
       const part = links.get(id ?? '');
       const { state = 'visible' } = attributes;
-      if (name === 'sheet' && part !== undefined && state === 'visible') sheets.push(part);
+      if (name === 'sheet' && part !== undefined && state === 'visible') sheets.add(part);
       if (name === 'workbookPr' && /^(1|true)$/.test(attributes.date1904 ?? '')) epoch = Date.UTC(1904, 0, 1);
     },
     close: () => undefined,
   });
   return {
     parts,
-    sheets,
+    sheets: [...sheets],
     epoch,
     texts: await readTexts(parts, kinds),
     styles: await readStyles(parts, kinds),
@@ -193,7 +209,7 @@ function readTexts(parts: Parts, kinds: ReadonlyMap<string, string>): Promise<st
     close: (name, text) => {
       if (name === 't' && !is_reading_aid) item = `${item}${text}`.slice(0, CELL_LENGTH_MAX);
       if (name === 'rPh') is_reading_aid = false;
-      return name === 'si' ? item : undefined;
+      return name === 'si' ? unescaped(item) : undefined;
     },
   });
 }
@@ -217,7 +233,7 @@ async function readStyles(parts: Parts, kinds: ReadonlyMap<string, string>): Pro
   const codes = new Map<number, string>();
   const styles: Style[] = [];
   let is_of_cells = false;
-  await parts.all(kinds.get('styles'), {
+  await parts.scan(kinds.get('styles'), {
     open: (name, { numFmtId, formatCode = '' }) => {
       if (name === 'cellXfs') is_of_cells = true;
       if (name === 'numFmt') codes.set(Number(numFmtId), formatCode);
@@ -265,9 +281,15 @@ function readSheet({ parts, texts, styles, epoch }: Book, sheet: string): AsyncG
   function textOf(content: string, type = 'n', style: Style = 'plain'): string {
     if (type === 's') return texts[Number(content)] ?? '';
     if (type === 'b') return content === '1' ? 'TRUE' : 'FALSE';
-    return type === 'n' ? numberText(content, style, epoch) : content;
+    return type === 'n' ? numberText(content, style, epoch) : unescaped(content);
   }
 }
+
+/** Returns a text with the characters that XML cannot have, such as `_x000D_` (ECMA-376, 22.9.2.19). */
+const unescaped = (text: string): string =>
+  text.replace(/_x(00[01][\dA-F]|005F)_/gi, (_, code: string) =>
+    String.fromCharCode(Number.parseInt(code, 16)),
+  );
 
 /** Returns the index of the column of a cell such as `AB12`. */
 function columnOf(name: string | undefined): number | undefined {
@@ -277,6 +299,8 @@ function columnOf(name: string | undefined): number | undefined {
 }
 
 const DAY_S = 86_400;
+/** As many digits as Excel shows. */
+const DIGITS_MAX = 15;
 
 /**
  * Returns a number as a text: a code with all its digits, a price without the digits of a binary fraction, a date in ISO 8601.
@@ -292,5 +316,6 @@ function numberText(text: string, style: Style, epoch: number): string {
     return Number.isInteger(number) ? iso.slice(0, 10) : iso.slice(0, 19);
   }
   if (typeof style === 'number' && Number.isInteger(number)) return text.padStart(style, '0');
-  return Number.isInteger(number) && !Number.isSafeInteger(number) ? text : String(number);
+  if (Number.isInteger(number)) return Number.isSafeInteger(number) ? String(number) : text;
+  return String(Number(number.toPrecision(DIGITS_MAX)));
 }

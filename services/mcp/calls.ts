@@ -13,7 +13,7 @@ export interface CallOptions {
   readonly log: Logger;
 }
 
-/** What a call takes from the message that it came in. */
+/** What a call of a tool takes from the message of the client. */
 export interface CallContext {
   /** The headers of every request of the client. */
   readonly headers: Readonly<Record<string, string>>;

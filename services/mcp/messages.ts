@@ -24,7 +24,7 @@ export interface Offer {
   /** For the model: how to use the tools. */
   readonly instructions?: string;
   readonly tools: readonly Tool[];
-  /** Runs a call of one of the tools. Rejects with errors that are no concern of the model. */
+  /** Runs a call of one of the tools. An error for the model is a result; the others reject. */
   readonly call: (tool: string, sent: JsonObject) => Promise<CallToolResult>;
 }
 
@@ -36,7 +36,7 @@ const REQUESTS: Readonly<Record<string, z.ZodType>> = {
   'tools/call': CallToolRequestSchema,
 };
 
-/** Only forms have schemas that the server checks, and there are none. To make a validator takes a millisecond. */
+/** Without it, the SDK makes one for each server, which takes a millisecond. Only forms need it, and this server has none. */
 const validator = new AjvJsonSchemaValidator();
 
 /** The headers of a request that the transport looks at. */
@@ -112,7 +112,7 @@ export interface RpcError {
   readonly data?: JsonObject;
 }
 
-/** Returns the answer with an error. Only a message that is none of JSON-RPC is a concern of HTTP. */
+/** Returns the answer with an error. Only a message that is none of JSON-RPC has an HTTP status of its own. */
 export function errorAnswer(id: JsonValue, error: RpcError): TextAnswer {
   const is_message = error.code !== ErrorCode.InvalidRequest && error.code !== ErrorCode.ParseError;
   return jsonAnswer(JSON.stringify({ jsonrpc: '2.0', id, error }), is_message ? 200 : 400);

@@ -1,3 +1,4 @@
+import { RUN_NAME } from '../../shared/api/headers';
 import { isApiKeyText } from '../../shared/catalog/api-key/api-key';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { bearerOf } from '../../shared/http/auth';
@@ -36,7 +37,8 @@ export function mcpRoute(options: McpOptions): PublicRoute {
   return {
     path: '/mcp',
     methods: ['POST'],
-    serve: async (req, _params, request_id) => answer(options, await identify(options, req, request_id), req),
+    serve: async (req, _params, request_id) =>
+      answerCounted(options, await identify(options, req, request_id), req),
   };
 }
 
@@ -76,35 +78,43 @@ async function admit(taking: ReturnType<Limits['takeRead']>): Promise<void> {
   if (!allowed) throw new CatalogError('rate_limited', { retry_after_s });
 }
 
-/** What the name of a run matches. */
-const RUN = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
-
 function sessionOf(req: HttpRequest): string | undefined {
   const session = headerOf(req, 'mcp-session-id');
-  if (session === undefined || RUN.test(session)) return session;
+  if (session === undefined || RUN_NAME.test(session)) return session;
   throw new CatalogError('malformed_request', {
     message: 'Invalid Mcp-Session-Id: send the one of the answer to initialize',
   });
+}
+
+/** Answers a message. A message that sends no request to the service, also an invalid one, counts as a request of the key. */
+async function answerCounted(options: McpOptions, client: Client, req: HttpRequest): Promise<TextAnswer> {
+  let is_sent = false;
+  const onSend = (): void => {
+    is_sent = true;
+  };
+  try {
+    return await answer(options, client, req, onSend);
+  } finally {
+    // A request to the service counts itself.
+    if (!is_sent) await admit(options.limits.takeKey(client.principal));
+  }
 }
 
 async function answer(
   options: McpOptions,
   { principal, headers }: Client,
   req: HttpRequest,
+  onSend: () => void,
 ): Promise<TextAnswer> {
   // Loaded by the first request: it takes a quarter of a second and 9 MB, which a service without agents need not pay.
   const { answerMessage, errorAnswer, idOf } = require('./messages') as typeof import('./messages');
-  const { system, limits } = options;
+  const { system } = options;
   const body = await readMessage(req);
   if (body instanceof CatalogError) return errorAnswer(null, { code: PARSE_ERROR, message: body.message });
   const tools = [...toolsByName().values()].filter(({ permissions }) =>
     permissions.every((permission) => principal.permissions.includes(permission)),
   );
   const names = new Set(tools.map(({ listed }) => listed.name));
-  let is_sent = false;
-  const onSend = (): void => {
-    is_sent = true;
-  };
   const new_run = body.method === 'initialize' ? newRun(body, system) : undefined;
   const run = new_run ?? sessionOf(req);
   const answered = await answerMessage(req, body, {
@@ -118,8 +128,6 @@ async function answer(
       return callTool(options, toolsByName().get(name)!, sent, { ...session, headers, onSend });
     },
   });
-  // A request to the service counts itself.
-  if (!is_sent) await admit(limits.takeKey(principal));
   return new_run === undefined
     ? answered
     : { ...answered, headers: { ...answered.headers, 'Mcp-Session-Id': new_run } };

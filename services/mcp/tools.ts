@@ -2,7 +2,12 @@ import { mapValues } from '../../shared/api/documentation';
 import { REQUIRED, UNKNOWN_FIELD } from '../../shared/api/error-catalogue';
 import { inputSchema, parametersOf, queryParameters } from '../../shared/api/openapi';
 import { operations } from '../../shared/api/operations';
-import type { ApiOperation, Operation, Tag } from '../../shared/api/operations/operation';
+import {
+  type ApiOperation,
+  type Operation,
+  permissionsFor,
+  type Tag,
+} from '../../shared/api/operations/operation';
 import { paginationSchema, prefixOf } from '../../shared/api/requests/parameters';
 import { readSchema } from '../../shared/api/requests/reads';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
@@ -44,7 +49,7 @@ export interface ToolRequest {
   readonly body?: JsonObject | FormData;
 }
 
-/** Assistants work on the catalog. Who else may work on it is a decision of people. */
+/** Assistants work on the catalog. Only people decide who else may work on it. */
 const TAGS_LEFT_OUT: ReadonlySet<Tag> = new Set<Tag>(['Tokens', 'Service', 'Keys', 'Webhooks']);
 
 /** Returns why an operation of `/api` is no tool, undefined if it is one (docs/mcp.md#tools). */
@@ -75,7 +80,7 @@ function nameOf({ id }: Operation): string {
   return id.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** What a client that sees the tool knows. */
+/** A client sees a tool only if its key may use it, so descriptions leave this sentence out. */
 const KEY_NEEDED = / ?Requires a secret key[^.]*\./;
 
 function toolOf(operation: ApiOperation): Tool {
@@ -84,7 +89,7 @@ function toolOf(operation: ApiOperation): Tool {
   const required = [...parameters].filter(([, parameter]) => parameter.required).map(([name]) => name);
   return {
     operation,
-    permissions: [operation.permission, ...(operation.further_permissions ?? [])],
+    permissions: permissionsFor(operation),
     parameters,
     listed: {
       name: nameOf(operation),
@@ -231,7 +236,7 @@ export function requestOf(
   for (const [name, parameter] of parameters) {
     const value = given[name] ?? null;
     if (parameter.in === 'path') {
-      // Half a character becomes a replacement character: an address cannot have it.
+      // Replaces half of a surrogate pair, for which `encodeURIComponent` would throw.
       const text = Buffer.from(textOf(value ?? '')).toString();
       // Programs on the way to the service would leave out the segments `.` and `..`.
       const is_segment = !['', '.', '..'].includes(text);

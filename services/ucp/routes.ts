@@ -151,6 +151,7 @@ class Business {
     const principal = await this.options.principalOf(key).catch((cause: unknown) => {
       throw new CatalogError('unavailable', { cause });
     });
+    // HEAD: a search is no view of a product.
     const answer = await this.operations.get(operation)!.handler({
       ...{ method: 'HEAD', principal, params: {}, body: body as JsonObject, request_id },
       query: { base_url: [base_url], body: [JSON.stringify(body)] },

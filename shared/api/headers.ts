@@ -1,5 +1,8 @@
 import type { JsonObject } from '../catalog/events/envelope';
 
+/** The name of a run. */
+export const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+
 interface HeaderInfo {
   readonly schema: JsonObject & {
     readonly type: 'string' | 'integer';
@@ -150,7 +153,7 @@ export const requestHeaders = {
   'X-Catalog-Run': header(
     'Name of the run that the write belongs to. Its changes carry the name, and `POST /api/runs/:run/undo` undoes them together.',
     'assistant-2026-02-01',
-    { pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$' },
+    { pattern: RUN_NAME.source },
   ),
   Prefer: header(
     '`respond-async` sends the response at once. By default, the service waits up to 1 s until reads include the write.',

@@ -44,7 +44,9 @@ export async function requestAllowed(
   const open = url.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     let has_response = false;
-    const request = open(url, { ...options, lookup: checkedLookup(rule) }, (response) => {
+    // Node would take the name that the certificate must have from a header Host.
+    const servername = isIP(literal) ? '' : literal;
+    const request = open(url, { ...options, servername, lookup: checkedLookup(rule) }, (response) => {
       has_response = true;
       resolve(response);
     });

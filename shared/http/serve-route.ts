@@ -1,3 +1,4 @@
+import { RUN_NAME } from '../api/headers';
 import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
@@ -91,8 +92,6 @@ async function bodyOf({ exchange: { req }, route, principal }: RouteCall): Promi
   const assertField = (field: string): void => assertFieldPermitted(principal, route, field);
   return receiveUpload(req, route.upload, principal, assertField);
 }
-
-const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 
 /** Returns the run of a write. Throws `malformed_request` if the value of `X-Catalog-Run` is no name of a run. */
 function runOf(header: string | undefined): string | undefined {

@@ -363,9 +363,12 @@ test('a call counts once against the limit of the key', async () => {
   const refused = await assistant.result('get_store');
   expect(refused.structuredContent.error.code).toBe('RATE_LIMIT_EXCEEDED');
   expect(refused.content[1].text).toMatch(/^Call again in \d+ s\.$/);
-  const listing = await post({ jsonrpc: '2.0', id: 1, method: 'tools/list' }, { key });
-  expect(listing.status).toBe(429);
-  expect(listing.headers.get('retry-after')).toMatch(/^\d+$/);
+  // Nor for what is no message.
+  for (const message of [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }, '{']) {
+    const other = await post(message, { key });
+    expect(other.status).toBe(429);
+    expect(other.headers.get('retry-after')).toMatch(/^\d+$/);
+  }
 });
 
 describe('messages', () => {

@@ -183,6 +183,7 @@ test('only keys of the store that could make the write decide, and only secret k
   const refused = await confirm(id);
   expectError(refused, 409, 'CONFLICT');
   expect(refused.body.error.message).toMatch(/does not work any more/);
+  expect((await send('POST', `/api/proposal/${id}/reject`)).body.data.status).toBe('rejected');
 });
 
 test('a public key writes nothing, so that it cannot need confirmation', async () => {

@@ -1,6 +1,7 @@
 import { generateId } from '../../shared/kernel/ids';
 import { realSystem } from '../../shared/kernel/system';
 import type { Reply } from '../support/harness';
+import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
 import { expectError } from './replies';
 
@@ -98,6 +99,21 @@ test('what a run has created is deleted, what it has deleted is restored, and li
   expect(await get(`/api/publication/${fresh}`)).toMatchObject({ title: 'New' });
 });
 
+test('translations that a run has added, changed or removed are as they were before it', async () => {
+  await send('PATCH', '/api/store', {
+    body: { locales: ['es', 'de', 'fr'], translations: { de: { name: 'Laden' } } },
+  });
+  const [german, french] = [{ de: { name: 'Tee' } }, { de: null, fr: { name: 'Thé' } }];
+  const listing = await created('/api/listing', { name: 'Té', translations: german });
+  const plain = await created('/api/listing', { name: 'Café' });
+  for (const path of ['/api/store', `/api/listing/${listing}`, `/api/listing/${plain}`])
+    expect((await write('PATCH', path, { translations: french })).status).toBe(200);
+  expect((await undo()).body.data).toMatchObject({ reverted: 3, kept: [] });
+  expect((await get('/api/store')).translations).toEqual({ de: { name: 'Laden' } });
+  expect((await get(`/api/listing/${listing}`)).translations).toEqual(german);
+  expect((await get(`/api/listing/${plain}`)).translations).toBeUndefined();
+});
+
 test('a new listing stays if somebody else uses it, and so does a new review', async () => {
   const listing = (await write('POST', '/api/listing', { name: 'New' })).body.data.id;
   const tea = await created('/api/publication', { ...TEA, listing_id: listing });
@@ -109,6 +125,26 @@ test('a new listing stays if somebody else uses it, and so does a new review', a
     { kind: 'review', id: review.data.id },
     { kind: 'listing', id: listing, title: 'New', reason: 'it contains what the run has not created' },
   ]);
+});
+
+test('an import in a run is undone with it, and a review that the run has written is kept and reported', async () => {
+  const tea = await created('/api/publication', TEA);
+  const review = await write('POST', `/api/publication/${tea}/reviews`, { rating: 1, author_name: 'Bot' });
+  const form = new FormData();
+  form.set('file', new File(['Handle,Title,Variant Price\nmate,Mate,9\n'], 'catalog.csv'));
+  const { id } = (await send('POST', '/api/imports', { body: form })).body.data;
+  const ended = (step: string) =>
+    waitFor(async () => {
+      const job = (await send('GET', `/api/import/${id}`)).body.data;
+      return job.step === step && job.status === 'done';
+    });
+  await ended('preview');
+  await write('POST', `/api/import/${id}/start`);
+  await ended('import');
+  expect((await undo()).body.data).toMatchObject({
+    deleted: 1,
+    kept: [{ kind: 'review', id: review.body.data.id }],
+  });
 });
 
 test('a run has a name that is safe to show, and belongs to one store', async () => {

@@ -97,6 +97,12 @@ export interface ApiOperation extends Operation {
   readonly alias_of?: string;
 }
 
+/** Returns the permissions that every request of an operation requires. */
+export const permissionsFor = ({ permission, further_permissions = [] }: ApiOperation): Permission[] => [
+  permission,
+  ...further_permissions,
+];
+
 // --- Conditions that several operations share (docs/interface/requests.md#errors) ---
 
 export const GENERAL_CONDITIONS: readonly Condition[] = [

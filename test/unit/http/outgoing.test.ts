@@ -1,6 +1,7 @@
 import { Agent, createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { createServer as createTlsServer } from 'node:tls';
 import { requestAllowed } from '../../../shared/http/outgoing';
 
 test('a request is sent again if the receiver has just ended the idle connection that it used', async () => {
@@ -22,6 +23,25 @@ test('a request is sent again if the receiver has just ended the idle connection
     expect([bodies, used.size]).toEqual([['one', 'two'], 2]);
   } finally {
     agent.destroy();
+    server.close();
+  }
+});
+
+test('a certificate must have the name in the address of the request, not that in its header Host', async () => {
+  const names: string[] = [];
+  const server = createTlsServer({
+    SNICallback: (name, done) => {
+      names.push(name);
+      done(new Error('no certificate'));
+    },
+  });
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  try {
+    const url = new URL(`https://localhost:${(server.address() as AddressInfo).port}`);
+    const options = { headers: { Host: 'shop.example' }, agent: false } as const;
+    await expect(requestAllowed(url, { allow_private: true }, options)).rejects.toThrow();
+    expect(names).toEqual(['localhost']);
+  } finally {
     server.close();
   }
 });

@@ -27,6 +27,7 @@ test.each([
   ['a barcode in the form of an exponent', number('7.750182003834E12'), '7750182003834'],
   ['leading zeros by the format', number('90311017', 1), '0000090311017'],
   ['a price with the rest of a binary fraction', number('9.9000000000000004'), '9.9'],
+  ['a price that a formula has computed', number('11.000000000000002'), '11'],
   ['a number with a word in its format', number('2.5', 3), '2.5'],
   ['a code that has lost digits', number('1.2345678901234567E+19'), '1.2345678901234567E+19'],
   ['a date', number('46353', 2), '2026-11-27'],
@@ -36,6 +37,7 @@ test.each([
   ['the result of a formula', { xml: '<c t="str"><f>A1&amp;"x"</f><v>ax</v></c>' }, 'ax'],
   ['a text in its cell', { xml: '<c t="inlineStr"><is><r><t>a</t></r><r><t> b</t></r></is></c>' }, 'a b'],
   ['a text with leading zeros', '007', '007'],
+  ['a text with escaped characters', 'a_x000d_\n_x005F_x000D_', 'a\r\n_x000D_'],
 ])('%s is read as the text that is meant', async (_, cell, text) => {
   const rows = await rowsIn(workbookOf([[['A', 'B'], [cell]]], { styles: STYLES }));
   expect(rows).toEqual([
@@ -149,4 +151,13 @@ test('a workbook that is too large unpacked is refused before it is unpacked', a
   // A wrong size does not help.
   large.writeUInt32LE(10, at + 24);
   await expect(itemsIn(large)).rejects.toThrow(/damaged workbook: too many bytes/);
+});
+
+test('a workbook is refused if all of its sheets are too large, or its list of sheets', async () => {
+  const sheets = workbookOf([[[]], [['Title', 'Price']]]);
+  sheets.writeUInt32LE(499_999_900, sheets.lastIndexOf(Buffer.from('PK\u0001\u0002')) + 24);
+  await expect(itemsIn(sheets)).rejects.toThrow(/the file has more than 500 MB unpacked/);
+  const list = `<workbook>${'<sheet/>'.repeat(3_000_000)}</workbook>`;
+  const refused = expect(itemsIn(zipOf({ 'xl/workbook.xml': list }))).rejects;
+  await refused.toThrow(/the part xl\/workbook.xml has more than 20 MB unpacked/);
 });
