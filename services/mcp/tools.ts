@@ -193,22 +193,28 @@ function bodyParameters({ body }: ApiOperation): [string, Parameter][] {
 
 /** Names of what a model does not need to know: the service says what is wrong with a value. */
 const NOT_LISTED = new Set(['examples', 'pattern', 'propertyNames', 'minLength']);
+const NOT_REPEATED = new Set([...NOT_LISTED, 'description', 'maxLength', 'minimum', 'maximum']);
 
-/** Returns a schema in fewer bytes: without what a model does not need, and with null as one of the types. */
-function slim(schema: JsonObject): JsonObject {
+/**
+ * Returns a schema in fewer bytes: without what a model does not need, and with null as one of the types. The values of a
+ * record, such as the translations by locale, repeat fields that are described elsewhere: they have no descriptions.
+ */
+function slim(schema: JsonObject, left_out: ReadonlySet<string> = NOT_LISTED): JsonObject {
   const slimmed: Record<string, JsonValue> = {};
   for (const [name, value] of Object.entries(schema)) {
     const is_unbounded = Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER;
     const is_default =
       (name === 'default' && Array.isArray(value)) || (name === 'additionalProperties' && !value);
-    if (!NOT_LISTED.has(name) && !is_unbounded && !is_default) slimmed[name] = value!;
+    if (!left_out.has(name) && !is_unbounded && !is_default) slimmed[name] = value!;
   }
   const { properties, items, anyOf, additionalProperties } = slimmed as JsonObject;
-  if (properties) slimmed.properties = mapValues(properties as Record<string, JsonObject>, slim);
-  if (items) slimmed.items = slim(items as JsonObject);
-  if (additionalProperties) slimmed.additionalProperties = slim(additionalProperties as JsonObject);
+  const slimPart = (part: JsonValue): JsonObject => slim(part as JsonObject, left_out);
+  if (properties) slimmed.properties = mapValues(properties as Record<string, JsonObject>, slimPart);
+  if (items) slimmed.items = slimPart(items);
+  if (additionalProperties)
+    slimmed.additionalProperties = slim(additionalProperties as JsonObject, NOT_REPEATED);
   if (!anyOf) return slimmed;
-  const [first, second, ...others] = (anyOf as JsonObject[]).map(slim);
+  const [first, second, ...others] = (anyOf as JsonObject[]).map(slimPart);
   const is_nullable = typeof first?.type === 'string' && second?.type === 'null' && others.length === 0;
   if (!is_nullable) return { ...slimmed, anyOf: [first!, second!, ...others] };
   const { anyOf: _, ...rest } = slimmed;
