@@ -23,7 +23,7 @@ test.each<[typed: string, offered: readonly string[]]>([
   ['key create --ty', ['--type']],
   ['key create --type ', ['public', 'secret']],
   ['key create --type s', ['secret']],
-  ['key create --name account ', [...OPTIONS, '--json', '-h', '--help']],
+  ['key create --name account ', [...OPTIONS, '--needs-confirmation', '--json', '-h', '--help']],
   ['key create --account ', []],
   ['key li', ['list', 'limit']],
   ['key limit ID --d', ['--default']],

@@ -29,8 +29,10 @@ async function turnsDuring(work: Promise<unknown>): Promise<number> {
   return turns;
 }
 
-beforeEach(() => {
+beforeEach(async () => {
   jest.spyOn(performance, 'now').mockImplementation(() => now_ms);
+  // A turn of an earlier test that has not ended has a time of the real clock.
+  await nextTurn();
 });
 afterEach(() => jest.restoreAllMocks());
 
