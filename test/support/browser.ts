@@ -87,6 +87,8 @@ export class TestBrowser {
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 900 });
       await page.waitForFunction(`innerWidth === ${width}`);
+      // Scripts give plots and tables their width some frames later.
+      await page.waitForFunction('document.documentElement.scrollWidth <= innerWidth').catch(() => undefined);
       const shown_width = Number(await page.evaluate('document.documentElement.scrollWidth'));
       if (shown_width > width) wrong.push(`${name} ${width}: is ${shown_width} pixels wide`);
       for (const { colorScheme } of chosen.filter((each) => each.width === width)) {
