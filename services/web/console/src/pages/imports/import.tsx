@@ -6,7 +6,7 @@ import { useApi } from '../../lib/api';
 import { messageOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
 import { Button, IconButton, LinkButton } from '../../ui/button';
-import { Banner, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
+import { Banner, ErrorState, Loading, say, sayError } from '../../ui/feedback';
 import { Page } from '../../ui/layout';
 import { Confirm, Menu } from '../../ui/overlay';
 import { Reading, type Wanted } from './reading';
@@ -54,7 +54,7 @@ function useSteps(id: string) {
       return step === 'import' ? client.imports.start(id) : client.imports.undo(id);
     },
     onSuccess: (next) => keep(queries, next),
-    onError: (error) => sayFailed(messageOf(error, t)),
+    onError: (error) => sayError(error, t),
     onSettled: () => queries.invalidateQueries({ queryKey: ['imports'] }),
   });
 }
@@ -115,7 +115,7 @@ function Loaded({ found }: { readonly found: Import }) {
     },
     onError: (error) => {
       setDeleting(false);
-      sayFailed(messageOf(error, t));
+      sayError(error, t);
     },
   });
   const start = (step: Import['step']) => {
