@@ -7,7 +7,7 @@ import { latch } from '../support/latch';
 import { describeWithProgram } from '../support/programs';
 import { waitFor } from '../support/wait-for';
 
-const RUN = 'assistant-session-1';
+const RUN = 'claude-code-0195d4a2-8f00-7c3e-9a41-5a7d2f1c0b9e';
 const TEA = { price_currency: 'USD', price_amount: 1_000 };
 
 describeWithProgram('chromium', 'a merchant and an assistant', () => {
@@ -124,6 +124,40 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
     await page.goto(`/console/proposals/${title.id}`);
     await page.getByRole('button', { name: 'Confirm' }).click();
     await page.getByText('This does not exist any more').waitFor();
+  });
+
+  test('what is proposed is told in words, whatever it concerns', async () => {
+    const { client: assistant } = await newAssistant();
+    const listing = await merchant.listings.create({ name: 'Drinks' });
+    const tea = await merchant.publications.create({
+      ...{ title: 'Green tea', price_currency: 'USD', price_amount: 1_000, options: [{ name: 'Size' }] },
+      variants: ['Small', 'Large'].map((Size) => ({ option_values: { Size }, price_amount: 1_000 })),
+    });
+    const [, large] = await merchant.publications.variants(tea.id).all();
+    await merchant.publications.update(tea.id, { vendor: 'Puna' }, { run: RUN });
+    const words: readonly (readonly [() => Promise<unknown>, string])[] = [
+      [
+        () => assistant.publications.update(tea.id, { listing_id: listing.id }),
+        'Claude set the main listing of Green tea to “Drinks”',
+      ],
+      [
+        () => assistant.publications.updateVariant(large!.id, { price_amount: 1_200 }),
+        'Claude changed the price of Green tea from $10.00 to $12.00 (Large)',
+      ],
+      [
+        () => assistant.listings.update(listing.id, { name: 'Teas' }),
+        'changed the name of Drinks from “Drinks” to “Teas”',
+      ],
+      [() => assistant.store.update({ currency: 'PEN' }), 'Claude set the currency of new products'],
+      [() => assistant.publications.delete(tea.id), 'Claude deleted the product “Green tea”'],
+      [() => assistant.runs.undo(RUN), '1 returns to what it was'],
+    ];
+    const page = await open('/proposals');
+    for (const [write, text] of words) {
+      const { id } = await proposalOf(write());
+      await page.goto(`/console/proposals/${id}`);
+      await page.getByText(text).waitFor();
+    }
   });
 
   test('the assistant’s own key decides nothing, and what it types in the console is proposed', async () => {

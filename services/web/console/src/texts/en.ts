@@ -794,9 +794,6 @@ export const en = {
       ]
         .filter(Boolean)
         .join(', ') || 'Nothing was left to undo',
-    undoneKept: (count: number) =>
-      plural(count, '# product was kept as it is:', '# products were kept as they are:'),
-    keptReasons: { 'changed since': 'changed since the import', 'it was deleted before': 'deleted before' },
     seeProducts: 'See the products',
     deleteFile: 'Delete the file',
     deleteTitle: (name: string) => `Delete ${name}?`,
@@ -1117,7 +1114,7 @@ export const en = {
     mayNot: 'Your key needs confirmation itself, so somebody else has to decide this.',
     undoRun: 'See and undo the run',
     wouldChange: 'What changes',
-    wouldChangeHint: 'If you confirm it now, the history will say:',
+    wouldChangeHint: 'In the words of the history, if you confirm it now:',
     hasChanged: 'What has changed',
     nothing: 'Nothing: everything is already as it was proposed.',
     noWords: 'This change has no words. Look at the request below.',

@@ -798,12 +798,6 @@ export const es: Texts = {
       ]
         .filter(Boolean)
         .join(', ') || 'No quedaba nada por deshacer',
-    undoneKept: (count) =>
-      plural(count, '# producto se conservó como está:', '# productos se conservaron como están:'),
-    keptReasons: {
-      'changed since': 'cambió después de la importación',
-      'it was deleted before': 'se eliminó antes',
-    },
     seeProducts: 'Ver los productos',
     deleteFile: 'Eliminar el archivo',
     deleteTitle: (name) => `¿Eliminar ${name}?`,
@@ -1128,7 +1122,7 @@ export const es: Texts = {
     mayNot: 'Tu propia clave necesita confirmación, así que otra persona tiene que decidir esto.',
     undoRun: 'Ver y deshacer la ejecución',
     wouldChange: 'Qué cambia',
-    wouldChangeHint: 'Si lo confirmas ahora, el historial dirá:',
+    wouldChangeHint: 'En las palabras del historial, si lo confirmas ahora:',
     hasChanged: 'Qué cambió',
     nothing: 'Nada: todo está ya como se propuso.',
     noWords: 'Este cambio no se puede decir en palabras. Mira la solicitud abajo.',

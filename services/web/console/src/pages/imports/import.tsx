@@ -1,7 +1,7 @@
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Import } from 'catalog-client';
 import { useEffect, useRef, useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
 import { messageOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
@@ -9,6 +9,7 @@ import { Button, IconButton, LinkButton } from '../../ui/button';
 import { Banner, ErrorState, Loading, say, sayError } from '../../ui/feedback';
 import { Page } from '../../ui/layout';
 import { Confirm, Menu } from '../../ui/overlay';
+import { Kept } from '../history/undo-report';
 import { Reading, type Wanted } from './reading';
 import { Report } from './report';
 import { ImportState, StepProgress } from './state';
@@ -266,7 +267,7 @@ function StepState({ found, isPending, onStart }: ActionProps) {
     return (
       <Banner tone="good" title={t.imports.undone}>
         <p>{t.imports.undoneCounts(undone?.deleted ?? 0, undone?.reverted ?? 0)}</p>
-        {undone && undone.kept.length > 0 && <Kept kept={undone.kept} />}
+        {undone && <Kept kept={undone.kept} />}
       </Banner>
     );
   const { created = 0, updated = 0 } = report?.publications ?? {};
@@ -284,24 +285,4 @@ function StepState({ found, isPending, onStart }: ActionProps) {
       <Banner title={t.imports.doneNothing} />
     );
   return changesSomething(found) ? null : <Banner title={t.imports.nothing} />;
-}
-
-function Kept({ kept }: { readonly kept: NonNullable<Import['undone']>['kept'] }) {
-  const t = useTexts();
-  const reasons: Readonly<Record<string, string>> = t.imports.keptReasons;
-  return (
-    <>
-      <p>{t.imports.undoneKept(kept.length)}</p>
-      <ul className="list">
-        {kept.map(({ id, title, reason }) => (
-          <li key={id} className="row">
-            <Link href={`/products/${id}`} dir="auto">
-              {title}
-            </Link>
-            <span className="muted small">{reasons[reason] ?? reason}</span>
-          </li>
-        ))}
-      </ul>
-    </>
-  );
 }

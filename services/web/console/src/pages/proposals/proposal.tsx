@@ -126,6 +126,8 @@ function Decision({ proposal: { id, status }, reload }: LoadedProps) {
     onSuccess: (decided) => {
       queries.setQueryData(['proposals', 'one', id], decided);
       setRejecting(false);
+      // The buttons disappear.
+      document.getElementById('main')?.focus();
       if (decided.status === 'rejected') say(t.proposals.isRejected);
       else if (!decided.result?.error) say(t.proposals.done);
       void queries.invalidateQueries();

@@ -88,11 +88,19 @@ async function readCurrent(client: CatalogClient, writes: readonly Write[]): Pro
   return current;
 }
 
-function readOne(client: CatalogClient, resource: 'listing' | 'media' | 'store' | 'variant', id: string) {
+async function readOne(
+  client: CatalogClient,
+  resource: 'listing' | 'media' | 'store' | 'variant',
+  id: string,
+) {
   if (resource === 'store') return client.store.get();
   if (resource === 'media') return client.media.get(id);
   const query = { visibility: 'all' } as const;
-  return resource === 'listing' ? client.listings.get(id, query) : client.publications.variant(id, query);
+  if (resource === 'listing') return client.listings.get(id, query);
+  const variant = await client.publications.variant(id, query);
+  // As in the history, a variant has the title of its product.
+  const { title } = await client.publications.get(variant.publication_id, query);
+  return { ...variant, title };
 }
 
 type Told = Pick<Change, 'type' | 'changed' | 'title' | 'publication_id'>;
