@@ -787,13 +787,6 @@ export const en = {
     undoHint:
       'An undo deletes the new products and gives the changed ones their earlier values. It keeps products that somebody has changed since, and listings, pictures and reviews.',
     undone: 'The import is undone',
-    undoneCounts: (deleted: number, reverted: number) =>
-      [
-        deleted > 0 && plural(deleted, '# new product deleted', '# new products deleted'),
-        reverted > 0 && plural(reverted, '# product as before', '# products as before'),
-      ]
-        .filter(Boolean)
-        .join(', ') || 'Nothing was left to undo',
     seeProducts: 'See the products',
     deleteFile: 'Delete the file',
     deleteTitle: (name: string) => `Delete ${name}?`,
@@ -943,7 +936,7 @@ export const en = {
         .join(', ') || 'Nothing is left to undo',
     undoKeeps: (count: number) => plural(count, '# stays as it is:', '# stay as they are:'),
     undoMore: 'The run has more changes than were looked at.',
-    undoneCounts: (reverted: number, deleted: number, restored: number) =>
+    undoneCounts: (reverted: number, deleted: number, restored = 0) =>
       [
         reverted > 0 && plural(reverted, '# is as before', '# are as before'),
         deleted > 0 && plural(deleted, '# new one deleted', '# new ones deleted'),

@@ -791,13 +791,6 @@ export const es: Texts = {
     undoHint:
       'Deshacer elimina los productos nuevos y devuelve a los cambiados sus valores anteriores. Conserva los productos que alguien cambió después, y los listados, las imágenes y las reseñas.',
     undone: 'La importación se deshizo',
-    undoneCounts: (deleted, reverted) =>
-      [
-        deleted > 0 && plural(deleted, '# producto nuevo eliminado', '# productos nuevos eliminados'),
-        reverted > 0 && plural(reverted, '# producto como antes', '# productos como antes'),
-      ]
-        .filter(Boolean)
-        .join(', ') || 'No quedaba nada por deshacer',
     seeProducts: 'Ver los productos',
     deleteFile: 'Eliminar el archivo',
     deleteTitle: (name) => `¿Eliminar ${name}?`,
@@ -952,7 +945,7 @@ export const es: Texts = {
         .join(', ') || 'No queda nada por deshacer',
     undoKeeps: (count) => plural(count, '# queda como está:', '# quedan como están:'),
     undoMore: 'La ejecución tiene más cambios de los que se revisaron.',
-    undoneCounts: (reverted, deleted, restored) =>
+    undoneCounts: (reverted, deleted, restored = 0) =>
       [
         reverted > 0 && plural(reverted, '# está como antes', '# están como antes'),
         deleted > 0 && plural(deleted, '# nuevo eliminado', '# nuevos eliminados'),

@@ -266,7 +266,7 @@ function StepState({ found, isPending, onStart }: ActionProps) {
   if (step === 'undo')
     return (
       <Banner tone="good" title={t.imports.undone}>
-        <p>{t.imports.undoneCounts(undone?.deleted ?? 0, undone?.reverted ?? 0)}</p>
+        <p>{t.history.undoneCounts(undone?.reverted ?? 0, undone?.deleted ?? 0)}</p>
         {undone && <Kept kept={undone.kept} />}
       </Banner>
     );
