@@ -46,7 +46,7 @@ export function authEndpoints(options: AuthOptions): AuthEndpoints {
       const { claims, key } = await authenticator.verifyToken(requireBearer(header('authorization')));
       return exchange(key, (body) => {
         parseBody(validate.schema, body);
-        return describeClaims(claims);
+        return describeToken(claims, key);
       });
     }),
   };
@@ -154,10 +154,13 @@ export function issueToken(options: AuthOptions, key: ApiKey, ttl_s: number): Js
   return { token, token_type: 'Bearer', expires_in: ttl_s };
 }
 
-function describeClaims(claims: TokenClaims): JsonObject {
+function describeToken(claims: TokenClaims, key: ApiKey): JsonObject {
   const { api_key_id, account_id, key_type, stores, permissions, exp } = claims;
   const expires_at = timestamp(exp * 1000);
-  return { valid: true, api_key_id, account_id, key_type, stores, permissions, expires_at };
+  const needs_confirmation = key.needs_confirmation === true;
+  return {
+    ...{ valid: true, api_key_id, account_id, key_type, stores, permissions, needs_confirmation, expires_at },
+  };
 }
 
 /**

@@ -52,6 +52,8 @@ export interface TokenDescription {
   stores: string[];
   /** What the key permits. */
   permissions: ('read:stores' | 'read:listings' | 'read:publications' | 'read:media' | 'read:payment_methods' | 'read:reviews' | 'write:listings' | 'write:publications' | 'write:media' | 'write:stores' | 'write:reviews' | 'write:webhooks')[];
+  /** Whether the writes of the key are proposals, which another key confirms. */
+  needs_confirmation: boolean;
   /** When the token expires: ISO 8601 in UTC. */
   expires_at: string;
 }

@@ -59,7 +59,7 @@ describe.each([
     const { body } = await harness.request('POST', '/auth/validate', { token: issued.body.data.token });
     expect(body.data).toEqual({
       ...{ valid: true, api_key_id: id, account_id: harness.account_id, key_type: type },
-      ...{ stores: [shop().store_id], permissions: permissionsOf(type) },
+      ...{ stores: [shop().store_id], permissions: permissionsOf(type), needs_confirmation: false },
       expires_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/),
     });
   });

@@ -98,7 +98,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     const all = await client.publications.list({ visibility: 'all' }).all();
     await client.publications.update(all.find(({ handle }) => handle === 'mate')!.id, { title: 'Mate' });
     await button(page, 'Undo the import').click();
-    await page.getByText(/\d new products and listings deleted/).waitFor();
+    await page.getByText('4 new ones deleted').waitFor();
     await page.getByRole('link', { name: 'Mate' }).waitFor();
     await titlesBecome(['Mate']);
     expect(await browser().look(page, 'import-undone')).toEqual([]);

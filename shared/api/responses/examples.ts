@@ -223,6 +223,7 @@ export const tokenDescription: z.infer<typeof validationSchema> = {
   key_type: 'public',
   stores: [ids.store],
   permissions: permissionsOf('public'),
+  needs_confirmation: false,
   expires_at: '2026-01-31T12:15:00.000Z',
 };
 

@@ -18,6 +18,9 @@ export const validationSchema = z.strictObject({
   key_type: keyTypeSchema.describe('Type of the key: `public` keys can read, `secret` keys can also write.'),
   stores: z.array(z.string()).describe('Ids of the stores that the key can access.'),
   permissions: z.array(permissionSchema).describe('What the key permits.'),
+  needs_confirmation: z
+    .boolean()
+    .describe('Whether the writes of the key are proposals, which another key confirms.'),
   expires_at: z.iso.datetime({ precision: 3 }).describe('When the token expires: ISO 8601 in UTC.'),
 });
 

@@ -15,6 +15,8 @@ export interface Api {
   /** The stores of the key. */
   readonly stores: readonly string[];
   readonly api_key_id: string;
+  /** Whether the writes of the session's key are proposals. */
+  readonly needs_confirmation: boolean;
   may(...permissions: TokenDescription['permissions']): boolean;
   chooseStore(id: string): void;
 }
@@ -89,6 +91,7 @@ function OfStore({ children }: { readonly children: ReactNode }) {
     store_id,
     stores: data.stores,
     api_key_id: data.api_key_id,
+    needs_confirmation: data.needs_confirmation,
     may: (...permissions) => permissions.every((each) => data.permissions.includes(each)),
     chooseStore,
   };

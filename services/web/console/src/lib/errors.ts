@@ -1,10 +1,16 @@
-import { CatalogApiError, CatalogConnectionError, type ErrorInfo } from 'catalog-client';
+import {
+  CatalogApiError,
+  CatalogConnectionError,
+  CatalogProposedError,
+  type ErrorInfo,
+} from 'catalog-client';
 import type { Texts } from '../texts/texts';
 
 type Fault = NonNullable<ErrorInfo['details']>['errors'][number];
 
 /** Returns what to tell the merchant about an error. */
 export function messageOf(error: unknown, t: Texts): string {
+  if (error instanceof CatalogProposedError) return t.errors.proposed;
   if (error instanceof CatalogConnectionError) return t.errors.connection;
   if (!(error instanceof CatalogApiError)) return t.errors.unknown;
   switch (error.status) {

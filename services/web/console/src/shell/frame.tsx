@@ -1,8 +1,10 @@
 import { type ReactNode, useState } from 'react';
 import { Button as AriaButton } from 'react-aria-components';
 import { Link, useLocation } from 'wouter';
-import { LANGUAGES, type Language, useLanguage, useTexts } from '../texts/texts';
+import { formatNumber } from '../lib/format';
+import { LANGUAGES, type Language, useLanguage, useLocale, useTexts } from '../texts/texts';
 import { IconButton } from '../ui/button';
+import { Badge } from '../ui/feedback';
 import { Icon, type IconName } from '../ui/icon';
 import { Dialog, Menu, type MenuAction } from '../ui/overlay';
 import { isIn } from './sections';
@@ -13,6 +15,8 @@ export interface NavigationItem {
   readonly path: string;
   readonly icon: IconName;
   readonly label: string;
+  /** Of what waits there. */
+  readonly count?: number | undefined;
 }
 
 interface FrameProps {
@@ -29,6 +33,7 @@ interface FrameProps {
 /** The navigation beside the page; on a phone behind a button. */
 export function Frame({ name, groups, accountItems = [], onSignOut, onSearch, children }: FrameProps) {
   const t = useTexts();
+  const locale = useLocale();
   const [location] = useLocation();
   const [is_open, setOpen] = useState(false);
   const current = groups.flat().find(({ path }) => isIn(path, location));
@@ -36,7 +41,7 @@ export function Frame({ name, groups, accountItems = [], onSignOut, onSearch, ch
     <nav aria-label={t.shell.navigation}>
       {groups.map((items) => (
         <ul key={items[0]!.path} className="list">
-          {items.map(({ path, icon, label }) => (
+          {items.map(({ path, icon, label, count }) => (
             <li key={path}>
               <Link
                 href={path}
@@ -46,6 +51,7 @@ export function Frame({ name, groups, accountItems = [], onSignOut, onSearch, ch
               >
                 <Icon name={icon} />
                 {label}
+                {count ? <Badge tone="warn">{formatNumber(count, locale)}</Badge> : null}
               </Link>
             </li>
           ))}

@@ -20,6 +20,7 @@ export const SECTIONS: readonly (readonly Section[])[] = [
     { path: '/imports', icon: 'import', titleIn: (t) => t.imports.title },
     { path: '/channels', icon: 'channel', titleIn: (t) => t.channels.title },
     { path: '/history', icon: 'history', titleIn: (t) => t.history.title },
+    { path: '/proposals', icon: 'proposal', titleIn: (t) => t.proposals.title },
     { path: '/webhooks', icon: 'webhook', titleIn: (t) => t.webhooks.title },
     { path: '/keys', icon: 'key', titleIn: (t) => t.keys.title },
     { path: '/store', icon: 'store', titleIn: (t) => t.store.title },

@@ -4,6 +4,7 @@ import { useLocation } from 'wouter';
 import { useApi } from '../lib/api';
 import { useLiveChanges } from '../lib/live';
 import { signOut } from '../lib/session';
+import { useWaiting } from '../pages/proposals/use-waiting';
 import { useTexts } from '../texts/texts';
 import { sayFailed } from '../ui/feedback';
 import { Commands } from './commands';
@@ -23,6 +24,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     queryFn: () =>
       Promise.all(stores.filter((id) => id !== store_id).map((id) => client.store.get({ store_id: id }))),
   });
+  const counts: Readonly<Record<string, number>> = { '/proposals': useWaiting() };
   useLiveChanges();
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -45,7 +47,11 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <Frame
         name={store?.name ?? ''}
         groups={SECTIONS.map((group) =>
-          group.map(({ titleIn, ...section }) => ({ ...section, label: titleIn(t) })),
+          group.map(({ titleIn, ...section }) => ({
+            ...section,
+            label: titleIn(t),
+            count: counts[section.path],
+          })),
         )}
         accountItems={
           others.length > 0

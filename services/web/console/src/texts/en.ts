@@ -38,6 +38,7 @@ export const en = {
     noNumber: 'Type a whole number',
     notAllowed: 'Your key may not do this.',
     notFound: 'This does not exist any more.',
+    proposed: 'Proposed: a person has to confirm it. Nothing has changed yet, and what you typed is kept.',
     required: 'This is needed.',
     taken: 'Something else in the store has this already.',
     tooMany: 'Too many requests. Try again in a moment.',
@@ -91,6 +92,7 @@ export const en = {
     soldOut: 'Products that are sold out',
     withoutMedia: 'Products without a picture',
     withoutPrice: 'Products without a price',
+    proposals: 'Changes that wait for your confirmation',
     webhooks: 'Webhooks that do not deliver',
     imports: 'Imports that failed in the last days',
     reviews: 'Reviews that wait for you',
@@ -785,19 +787,6 @@ export const en = {
     undoHint:
       'An undo deletes the new products and listings, and gives the changed ones their earlier values. It keeps what somebody has changed since, listings with other products, pictures and reviews.',
     undone: 'The import is undone',
-    undoneCounts: (deleted: number, reverted: number) =>
-      [
-        deleted > 0 && plural(deleted, '# new item deleted', '# new products and listings deleted'),
-        reverted > 0 && plural(reverted, '# item as before', '# products and listings as before'),
-      ]
-        .filter(Boolean)
-        .join(', ') || 'Nothing was left to undo',
-    undoneKept: (count: number) =>
-      plural(count, '# item was kept as it is:', '# products and listings were kept as they are:'),
-    keptReasons: {
-      'changed since': 'changed since the import',
-      'it contains what the run has not created': 'has other products or listings',
-    },
     seeProducts: 'See the products',
     deleteFile: 'Delete the file',
     deleteTitle: (name: string) => `Delete ${name}?`,
@@ -929,6 +918,40 @@ export const en = {
     what: 'What',
     who: 'Who',
     since: 'Since',
+    run: 'Run',
+    ofRun: (run: string) => `Run: ${run}`,
+    runTitle: (run: string, count: number, has_more: boolean) =>
+      `Run ${run}: ${has_more ? 'more than ' : ''}${plural(count, '# change', '# changes')}`,
+    runHint: 'The writes of a session of an assistant, of a task of a program, or of an import.',
+    undoRun: 'Undo this run',
+    undoTitle: (run: string) => `Undo the run ${run}?`,
+    undoing: 'Undoing the run',
+    undoCounts: (reverted: number, deleted: number, restored: number) =>
+      [
+        reverted > 0 && plural(reverted, '# returns to what it was', '# return to what they were'),
+        deleted > 0 && plural(deleted, '# new one is deleted', '# new ones are deleted'),
+        restored > 0 && plural(restored, '# deleted one is restored', '# deleted ones are restored'),
+      ]
+        .filter(Boolean)
+        .join(', ') || 'Nothing is left to undo',
+    undoKeeps: (count: number) => plural(count, '# stays as it is:', '# stay as they are:'),
+    undoMore: 'The run has more changes than were looked at.',
+    undoneCounts: (reverted: number, deleted: number, restored = 0) =>
+      [
+        reverted > 0 && plural(reverted, '# is as before', '# are as before'),
+        deleted > 0 && plural(deleted, '# new one deleted', '# new ones deleted'),
+        restored > 0 && plural(restored, '# restored', '# restored'),
+      ]
+        .filter(Boolean)
+        .join(', ') || 'Nothing was left to undo',
+    undoneKept: (count: number) => plural(count, '# stays as it is.', '# stay as they are.'),
+    keptReasons: {
+      'changed since': 'changed since',
+      'it was deleted before': 'deleted before',
+      'it cannot be undone': 'cannot be undone',
+      'it stays: delete it by itself': 'new: delete it by itself',
+      'it contains what the run has not created': 'contains what the run has not created',
+    },
     everything: 'Everything',
     everybody: 'Everybody',
     kinds: {
@@ -1053,6 +1076,45 @@ export const en = {
       'policies.returns': 'the returns policy',
       'policies.satisfaction': 'the satisfaction policy',
     },
+  },
+
+  proposals: {
+    title: 'Proposals',
+    one: 'Proposal',
+    about: 'Changes that an assistant or a program has proposed. Nothing changes before you confirm it.',
+    waitingTab: (count: number) => `Waiting (${count})`,
+    decidedTab: 'Decided',
+    noneWaiting: 'No change waits for a confirmation',
+    noneDecided: 'No proposal was decided yet',
+    emptyHint: 'A key whose writes need confirmation makes proposals. You switch that on in Keys.',
+    what: 'What',
+    who: 'Proposed by',
+    when: 'Proposed',
+    state: 'Status',
+    states: { waiting: 'Waiting', confirmed: 'Confirmed', rejected: 'Rejected', expired: 'Expired' },
+    refused: 'Not possible',
+    expires: 'Expires',
+    decided: 'Decided',
+    decidedBy: 'Decided by',
+    reason: 'Reason',
+    reasonHint: 'The assistant can read it. You can leave it empty.',
+    confirm: 'Confirm',
+    reject: 'Reject',
+    rejectTitle: 'Reject this proposal?',
+    isRejected: 'Rejected. Nothing has changed',
+    done: 'Confirmed and done',
+    refusedTitle: 'Confirmed, but it was not possible any more',
+    noResult: 'It was confirmed, but its result is not known. Confirm it again: nothing is done twice.',
+    decidedMeanwhile: 'This was decided meanwhile. You see its state now.',
+    mayNot: 'Your key needs confirmation itself, so somebody else has to decide this.',
+    undoRun: 'See and undo the run',
+    wouldChange: 'What changes',
+    wouldChangeHint: 'In the words of the history, if you confirm it now:',
+    hasChanged: 'What has changed',
+    nothing: 'Nothing: everything is already as it was proposed.',
+    noWords: 'This change has no words. Look at the request below.',
+    changesNotFound: 'The history has no change of it.',
+    request: 'The request',
   },
 
   channels: {
@@ -1186,6 +1248,14 @@ export const en = {
     },
     read: 'Read',
     write: 'Write',
+    needsConfirmation: 'Writes need confirmation',
+    needsConfirmationHint:
+      'For an assistant: each write becomes a proposal, which a person confirms with another key.',
+    confirmationIs: (is_on: boolean): string =>
+      is_on ? 'Writes of this key are now proposals' : 'Writes of this key are done at once now',
+    proposes: 'Proposes only',
+    assistant: 'Connect an assistant',
+    assistantNote: 'An assistant, such as Claude or Cursor, needs this address and this header:',
     expires: 'Expires',
     expiresHint: 'Empty: never',
     neverExpires: 'Never',
@@ -1222,7 +1292,7 @@ export const en = {
     missing: (permissions: string) =>
       `A key that manages keys has all permissions. Yours lacks: ${permissions}. Sign in with another key, or ask the operator of the service.`,
     limited:
-      'A key that manages keys has no expiry and no limits of its own. Sign in with another key, or ask the operator of the service.',
+      'A key that manages keys has no expiry and no limits of its own, and needs no confirmation. Sign in with another key, or ask the operator of the service.',
   },
 
   store: {

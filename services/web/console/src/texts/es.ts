@@ -36,6 +36,8 @@ export const es: Texts = {
     noNumber: 'Escribe un número entero',
     notAllowed: 'Tu clave no permite hacer esto.',
     notFound: 'Esto ya no existe.',
+    proposed:
+      'Propuesto: una persona tiene que confirmarlo. Todavía no cambió nada, y lo que escribiste se conserva.',
     required: 'Este campo es obligatorio.',
     taken: 'Otro elemento de la tienda ya lo usa.',
     tooMany: 'Demasiadas solicitudes. Inténtalo de nuevo en un momento.',
@@ -89,6 +91,7 @@ export const es: Texts = {
     soldOut: 'Productos agotados',
     withoutMedia: 'Productos sin imagen',
     withoutPrice: 'Productos sin precio',
+    proposals: 'Cambios que esperan tu confirmación',
     webhooks: 'Webhooks que no entregan',
     imports: 'Importaciones que fallaron en los últimos días',
     reviews: 'Reseñas que te esperan',
@@ -788,20 +791,6 @@ export const es: Texts = {
     undoHint:
       'Deshacer elimina los productos y los listados nuevos, y devuelve a los cambiados sus valores anteriores. Conserva lo que alguien cambió después, los listados con otros productos, las imágenes y las reseñas.',
     undone: 'La importación se deshizo',
-    undoneCounts: (deleted, reverted) =>
-      [
-        deleted > 0 &&
-          plural(deleted, '# elemento nuevo eliminado', '# productos y listados nuevos eliminados'),
-        reverted > 0 && plural(reverted, '# elemento como antes', '# productos y listados como antes'),
-      ]
-        .filter(Boolean)
-        .join(', ') || 'No quedaba nada por deshacer',
-    undoneKept: (count) =>
-      plural(count, '# elemento se conservó como está:', '# productos y listados se conservaron como están:'),
-    keptReasons: {
-      'changed since': 'cambió después de la importación',
-      'it contains what the run has not created': 'tiene otros productos o listados',
-    },
     seeProducts: 'Ver los productos',
     deleteFile: 'Eliminar el archivo',
     deleteTitle: (name) => `¿Eliminar ${name}?`,
@@ -966,6 +955,40 @@ export const es: Texts = {
     what: 'Qué',
     who: 'Quién',
     since: 'Desde',
+    run: 'Ejecución',
+    ofRun: (run) => `Ejecución: ${run}`,
+    runTitle: (run, count, has_more) =>
+      `Ejecución ${run}: ${has_more ? 'más de ' : ''}${plural(count, '# cambio', '# cambios')}`,
+    runHint: 'Lo que escribió una sesión de un asistente, una tarea de un programa o una importación.',
+    undoRun: 'Deshacer esta ejecución',
+    undoTitle: (run) => `¿Deshacer la ejecución ${run}?`,
+    undoing: 'Deshaciendo la ejecución',
+    undoCounts: (reverted, deleted, restored) =>
+      [
+        reverted > 0 && plural(reverted, '# vuelve a como estaba', '# vuelven a como estaban'),
+        deleted > 0 && plural(deleted, '# nuevo se elimina', '# nuevos se eliminan'),
+        restored > 0 && plural(restored, '# eliminado se restaura', '# eliminados se restauran'),
+      ]
+        .filter(Boolean)
+        .join(', ') || 'No queda nada por deshacer',
+    undoKeeps: (count) => plural(count, '# queda como está:', '# quedan como están:'),
+    undoMore: 'La ejecución tiene más cambios de los que se revisaron.',
+    undoneCounts: (reverted, deleted, restored = 0) =>
+      [
+        reverted > 0 && plural(reverted, '# está como antes', '# están como antes'),
+        deleted > 0 && plural(deleted, '# nuevo eliminado', '# nuevos eliminados'),
+        restored > 0 && plural(restored, '# restaurado', '# restaurados'),
+      ]
+        .filter(Boolean)
+        .join(', ') || 'No quedaba nada por deshacer',
+    undoneKept: (count) => plural(count, '# queda como está.', '# quedan como están.'),
+    keptReasons: {
+      'changed since': 'cambió después',
+      'it was deleted before': 'se eliminó antes',
+      'it cannot be undone': 'no se puede deshacer',
+      'it stays: delete it by itself': 'es nuevo: elimínalo aparte',
+      'it contains what the run has not created': 'contiene algo que la ejecución no creó',
+    },
     everything: 'Todo',
     everybody: 'Todas las personas',
     kinds: {
@@ -1089,6 +1112,45 @@ export const es: Texts = {
       'policies.returns': 'la política de devoluciones',
       'policies.satisfaction': 'la política de satisfacción',
     },
+  },
+
+  proposals: {
+    title: 'Propuestas',
+    one: 'Propuesta',
+    about: 'Cambios que propuso un asistente o un programa. Nada cambia antes de que lo confirmes.',
+    waitingTab: (count) => `En espera (${count})`,
+    decidedTab: 'Decididas',
+    noneWaiting: 'Ningún cambio espera confirmación',
+    noneDecided: 'Todavía no se decidió ninguna propuesta',
+    emptyHint: 'Una clave cuyas escrituras necesitan confirmación hace propuestas. Se activa en Claves.',
+    what: 'Qué',
+    who: 'Propuesta de',
+    when: 'Propuesta',
+    state: 'Estado',
+    states: { waiting: 'En espera', confirmed: 'Confirmada', rejected: 'Rechazada', expired: 'Vencida' },
+    refused: 'No fue posible',
+    expires: 'Vence',
+    decided: 'Decidida',
+    decidedBy: 'Decidida por',
+    reason: 'Motivo',
+    reasonHint: 'El asistente puede leerlo. Puedes dejarlo vacío.',
+    confirm: 'Confirmar',
+    reject: 'Rechazar',
+    rejectTitle: '¿Rechazar esta propuesta?',
+    isRejected: 'Rechazada. No cambió nada',
+    done: 'Confirmada y hecha',
+    refusedTitle: 'Confirmada, pero ya no fue posible',
+    noResult: 'Se confirmó, pero no se sabe el resultado. Confírmala de nuevo: nada se hace dos veces.',
+    decidedMeanwhile: 'Esto se decidió mientras tanto. Ves su estado actual.',
+    mayNot: 'Tu propia clave necesita confirmación, así que otra persona tiene que decidir esto.',
+    undoRun: 'Ver y deshacer la ejecución',
+    wouldChange: 'Qué cambia',
+    wouldChangeHint: 'En las palabras del historial, si lo confirmas ahora:',
+    hasChanged: 'Qué cambió',
+    nothing: 'Nada: todo está ya como se propuso.',
+    noWords: 'Este cambio no se puede decir en palabras. Mira la solicitud abajo.',
+    changesNotFound: 'El historial no tiene ningún cambio suyo.',
+    request: 'La solicitud',
   },
 
   channels: {
@@ -1228,6 +1290,16 @@ export const es: Texts = {
     },
     read: 'Leer',
     write: 'Escribir',
+    needsConfirmation: 'Lo que escribe necesita confirmación',
+    needsConfirmationHint:
+      'Para un asistente: cada escritura es una propuesta, que una persona confirma con otra clave.',
+    confirmationIs: (is_on) =>
+      is_on
+        ? 'Lo que escribe esta clave es ahora una propuesta'
+        : 'Lo que escribe esta clave se hace ahora enseguida',
+    proposes: 'Solo propone',
+    assistant: 'Conectar un asistente',
+    assistantNote: 'Un asistente, como Claude o Cursor, necesita esta dirección y este encabezado:',
     expires: 'Caduca',
     expiresHint: 'Vacío: nunca',
     neverExpires: 'Nunca',
@@ -1264,7 +1336,7 @@ export const es: Texts = {
     missing: (permissions) =>
       `Una clave que administra claves tiene todos los permisos. A la tuya le faltan: ${permissions}. Inicia sesión con otra clave o pide ayuda al operador del servicio.`,
     limited:
-      'Una clave que administra claves no caduca ni tiene límites propios. Inicia sesión con otra clave o pide ayuda al operador del servicio.',
+      'Una clave que administra claves no caduca, no tiene límites propios ni necesita confirmación. Inicia sesión con otra clave o pide ayuda al operador del servicio.',
   },
 
   store: {

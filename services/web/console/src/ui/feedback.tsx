@@ -1,3 +1,4 @@
+import { CatalogProposedError } from 'catalog-client';
 import type { ReactNode } from 'react';
 import {
   Button as AriaButton,
@@ -9,7 +10,7 @@ import {
   UNSTABLE_ToastRegion as ToastRegion,
 } from 'react-aria-components';
 import { messageOf } from '../lib/errors';
-import { useTexts } from '../texts/texts';
+import { type Texts, useTexts } from '../texts/texts';
 import { Button } from './button';
 import { Icon, type IconName } from './icon';
 import './feedback.css';
@@ -153,6 +154,11 @@ export function say(text: string, undo?: () => unknown, topic?: string): void {
   const key = messages.add({ text, tone: 'good', undo }, { timeout: undo ? UNDO_MS : SHORT_MS });
   if (topic) newest.set(topic, key);
 }
+/** Says why something was not done, or that it was proposed. Stays until it is closed. */
+export const sayError = (error: unknown, t: Texts): void => {
+  const tone = error instanceof CatalogProposedError ? 'info' : 'bad';
+  messages.add({ text: messageOf(error, t), tone });
+};
 /** Says that something was not done. Stays until it is closed. */
 export const sayFailed = (text: string): void => {
   messages.add({ text, tone: 'bad' });
@@ -165,7 +171,7 @@ export function Messages() {
     try {
       await undoing();
     } catch (error) {
-      sayFailed(messageOf(error, t));
+      sayError(error, t);
     }
   };
   return (

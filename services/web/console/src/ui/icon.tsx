@@ -9,6 +9,7 @@ const PATHS = {
   import: 'M12 4v11M8 11l4 4 4-4M4 19h16',
   export: 'M12 15V4M8 8l4-4 4 4M4 19h16',
   history: 'M4 12a8 8 0 1 0 2.5-5.8M4 4v4h4M12 8v4l3 2',
+  proposal: 'M4 5h16v11H9l-5 4zM8.5 10.5l2.5 2.5 4.5-5',
   channel: 'M4 10v4h3l8 4V6l-8 4zM18 9.5a4 4 0 0 1 0 5M8 14l1 6h2l-.6-4.6',
   webhook: 'M8 8a4 4 0 1 1 6 3.5L17 17M6 20a4 4 0 1 1 3-6.5L12 8M18 20a4 4 0 1 0-3-6.6M9 17h6',
   key: 'M8 15a4 4 0 1 1 3.5-2L20 4M17 7l2 2M14 10l2 2',

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
 import { useTexts } from '../texts/texts';
 import { Button } from './button';
 import { Dialog } from './overlay';
@@ -10,6 +10,8 @@ interface SecretDialogProps {
   readonly note: string;
   readonly secret: string;
   readonly onClose: () => void;
+  /** How to use it. */
+  readonly children?: ReactNode;
 }
 
 /** Shows a text in one line, with a button that copies it. */
@@ -36,7 +38,7 @@ export function CopyLine({ text }: { readonly text: string }) {
 }
 
 /** Shows a secret that cannot be read again, with a button that copies it. Closes only by its button. */
-export function SecretDialog({ title, note, secret, onClose }: SecretDialogProps) {
+export function SecretDialog({ title, note, secret, onClose, children }: SecretDialogProps) {
   const t = useTexts();
   return (
     <Dialog
@@ -53,6 +55,7 @@ export function SecretDialog({ title, note, secret, onClose }: SecretDialogProps
       <p>{note}</p>
       <CopyLine text={secret} />
       <p className="muted">{t.secret.once}</p>
+      {children}
     </Dialog>
   );
 }

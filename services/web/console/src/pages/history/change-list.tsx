@@ -3,11 +3,10 @@ import type { Change } from 'catalog-client';
 import { Link } from 'wouter';
 import { useApi } from '../../lib/api';
 import { ChangeWords, shortened } from '../../lib/change-words';
-import { messageOf } from '../../lib/errors';
 import { formatDay, formatHour, formatTime } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { IconButton } from '../../ui/button';
-import { say, sayFailed } from '../../ui/feedback';
+import { say, sayError } from '../../ui/feedback';
 import { Icon, type IconName } from '../../ui/icon';
 import { Menu, type MenuAction } from '../../ui/overlay';
 import { productOf, useNames } from './names';
@@ -22,12 +21,12 @@ const ICONS: Readonly<Record<Change['resource'], IconName>> = {
   store: 'store',
 };
 
-/** Returns the page of what changed. What was deleted has none. */
+/** Returns the page of what changed. What was deleted has none, and what is only proposed. */
 function hrefOf(change: Change): string | undefined {
   const { type, resource, resource_id } = change;
   if (resource === 'media' || resource === 'review' || resource === 'store')
     return resource === 'review' ? '/reviews' : `/${resource}`;
-  if (type === 'publication.deleted' || type === 'listing.deleted') return undefined;
+  if (type === 'publication.deleted' || type === 'listing.deleted' || !resource_id) return undefined;
   return resource === 'listing' ? `/listings/${resource_id}` : `/products/${productOf(change)}`;
 }
 
@@ -35,10 +34,13 @@ interface ChangeListProps {
   readonly changes: readonly Change[];
   /** Whether products can be returned to what they were. */
   readonly canReturn?: boolean;
+  /** The run that the page is about, which the changes do not name again. */
+  readonly ofRun?: string | undefined;
 }
 
 /** Changes of the store in words, the newest first, under the day when they were made. */
-export function ChangeList({ changes, canReturn = false }: ChangeListProps) {
+export function ChangeList({ changes, canReturn = false, ofRun }: ChangeListProps) {
+  const t = useTexts();
   const locale = useLocale();
   const { currencyOf, nameOf } = useNames(changes);
   const days = Map.groupBy(changes, ({ occurred_at }) => formatDay(occurred_at, locale));
@@ -61,6 +63,11 @@ export function ChangeList({ changes, canReturn = false }: ChangeListProps) {
                   {formatHour(change.occurred_at, locale)}
                 </time>
                 {canReturn && <ReturnMenu change={change} />}
+                {change.run && change.run !== ofRun && (
+                  <Link className="change-run muted" href={`/history?run=${encodeURIComponent(change.run)}`}>
+                    {t.history.ofRun(change.run)}
+                  </Link>
+                )}
               </li>
             ))}
           </ul>
@@ -70,7 +77,8 @@ export function ChangeList({ changes, canReturn = false }: ChangeListProps) {
   );
 }
 
-function Subject({ change }: { readonly change: Change }) {
+/** What was changed, with a link to its page if it has one. */
+export function Subject({ change }: { readonly change: Change }) {
   const t = useTexts();
   const href = hrefOf(change);
   const name = change.title ? shortened(change.title) : t.history.resources[change.resource];
@@ -94,7 +102,7 @@ function ReturnMenu({ change }: { readonly change: Change }) {
     try {
       await write();
     } catch (error) {
-      sayFailed(messageOf(error, t));
+      sayError(error, t);
     }
     await queries.invalidateQueries();
   };

@@ -1,4 +1,4 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import type { Change } from 'catalog-client';
 import { useSearchParams } from 'wouter';
 import { useApi } from '../../lib/api';
@@ -8,9 +8,10 @@ import { EmptyState, ErrorState, Loading } from '../../ui/feedback';
 import { DateTimeField, Select } from '../../ui/fields';
 import { Card, Page } from '../../ui/layout';
 import { LoadMore } from '../../ui/load-more';
-import { ALL_PERMISSIONS } from '../keys/permissions';
+import { useKeyNames } from '../keys/use-key-names';
 import { ChangeList } from './change-list';
 import { isOfPeople } from './recent';
+import { RunCard } from './run-card';
 
 const LIMIT = 50;
 const RESOURCES = ['publication', 'variant', 'listing', 'media', 'review', 'store'] as const;
@@ -24,7 +25,8 @@ export default function HistoryPage() {
   const resource = RESOURCES.find((each) => each === params.get('resource'));
   const actor = params.get('actor') ?? undefined;
   const since = params.get('since') ?? undefined;
-  const filters = { resource: resource && [resource], actor, since };
+  const run = params.get('run') ?? undefined;
+  const filters = { resource: resource && [resource], actor, since, run };
   const set = (name: string, value: string | null) =>
     setParams(
       (before) => {
@@ -43,7 +45,8 @@ export default function HistoryPage() {
     getNextPageParam: ({ meta }) => meta.next_cursor,
   });
   const changes = data?.pages.flatMap((page) => page.data).filter(isOfPeople) ?? [];
-  const people = usePeople(changes);
+  const people = new Map([...useKeyNames(), ...changes.flatMap(actorOf)]);
+  const runs = new Set([...(run ? [run] : []), ...changes.flatMap((change) => change.run ?? [])]);
   const is_filtered = params.size > 0;
   return (
     <Page title={t.history.title}>
@@ -73,7 +76,21 @@ export default function HistoryPage() {
           value={since ?? null}
           onChange={(value) => set('since', value)}
         />
+        {runs.size > 0 && (
+          <Select
+            label={t.history.run}
+            value={run ?? ALL}
+            onChange={(id) => set('run', id)}
+            options={[
+              { id: ALL, label: t.history.everything },
+              ...[...runs].map((id) => ({ id, label: id })),
+            ]}
+          />
+        )}
       </div>
+      {run && data && changes.length > 0 && (
+        <RunCard key={run} run={run} count={changes.length} hasMore={hasNextPage} />
+      )}
       {error ? (
         <ErrorState error={error} onRetry={refetch} />
       ) : !data ? (
@@ -96,7 +113,7 @@ export default function HistoryPage() {
         </Card>
       ) : (
         <Card>
-          <ChangeList changes={changes} canReturn />
+          <ChangeList changes={changes} canReturn ofRun={run} />
           {hasNextPage && <LoadMore onReach={() => !isFetching && fetchNextPage()} />}
         </Card>
       )}
@@ -104,16 +121,5 @@ export default function HistoryPage() {
   );
 }
 
-/** The names of the keys that may have changed something. A key that may not manage keys knows only those of the changes. */
-function usePeople(changes: readonly Change[]): ReadonlyMap<string, string> {
-  const { client, may } = useApi();
-  const { data: keys = [] } = useQuery({
-    queryKey: ['keys'],
-    enabled: may(...ALL_PERMISSIONS),
-    queryFn: () => client.keys.list().all(),
-  });
-  return new Map([
-    ...keys.filter(({ type }) => type === 'secret').map(({ id, name }) => [id, name] as const),
-    ...changes.flatMap(({ actor: { id, name } }) => (id && name ? [[id, name] as const] : [])),
-  ]);
-}
+/** The id and the name of the key that made a change. */
+const actorOf = ({ actor: { id, name } }: Change) => (id && name ? [[id, name] as const] : []);

@@ -14,7 +14,7 @@ export const productOf = ({ resource, resource_id, publication_id }: Change): st
 /** Reads what changes do not have: the names of variants and listings, and the currencies of products. */
 export function useNames(changes: readonly Change[]) {
   const { client } = useApi();
-  const ids = [...new Set(changes.flatMap((change) => productOf(change) ?? []))];
+  const ids = [...new Set(changes.flatMap((change) => productOf(change) || []))];
   const parts = Array.from({ length: Math.ceil(ids.length / IDS_MAX) }, (_, n) =>
     ids.slice(n * IDS_MAX, (n + 1) * IDS_MAX),
   );

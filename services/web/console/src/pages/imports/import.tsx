@@ -1,14 +1,15 @@
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Import } from 'catalog-client';
 import { useEffect, useRef, useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
 import { messageOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
 import { Button, IconButton, LinkButton } from '../../ui/button';
-import { Banner, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
+import { Banner, ErrorState, Loading, say, sayError } from '../../ui/feedback';
 import { Page } from '../../ui/layout';
 import { Confirm, Menu } from '../../ui/overlay';
+import { Kept } from '../history/undo-report';
 import { Reading, type Wanted } from './reading';
 import { Report } from './report';
 import { ImportState, StepProgress } from './state';
@@ -54,7 +55,7 @@ function useSteps(id: string) {
       return step === 'import' ? client.imports.start(id) : client.imports.undo(id);
     },
     onSuccess: (next) => keep(queries, next),
-    onError: (error) => sayFailed(messageOf(error, t)),
+    onError: (error) => sayError(error, t),
     onSettled: () => queries.invalidateQueries({ queryKey: ['imports'] }),
   });
 }
@@ -115,7 +116,7 @@ function Loaded({ found }: { readonly found: Import }) {
     },
     onError: (error) => {
       setDeleting(false);
-      sayFailed(messageOf(error, t));
+      sayError(error, t);
     },
   });
   const start = (step: Import['step']) => {
@@ -265,8 +266,8 @@ function StepState({ found, isPending, onStart }: ActionProps) {
   if (step === 'undo')
     return (
       <Banner tone="good" title={t.imports.undone}>
-        <p>{t.imports.undoneCounts(undone?.deleted ?? 0, undone?.reverted ?? 0)}</p>
-        {undone && undone.kept.length > 0 && <Kept kept={undone.kept} />}
+        <p>{t.history.undoneCounts(undone?.reverted ?? 0, undone?.deleted ?? 0)}</p>
+        {undone && <Kept kept={undone.kept} />}
       </Banner>
     );
   const { created = 0, updated = 0 } = report?.publications ?? {};
@@ -284,24 +285,4 @@ function StepState({ found, isPending, onStart }: ActionProps) {
       <Banner title={t.imports.doneNothing} />
     );
   return changesSomething(found) ? null : <Banner title={t.imports.nothing} />;
-}
-
-function Kept({ kept }: { readonly kept: NonNullable<Import['undone']>['kept'] }) {
-  const t = useTexts();
-  const reasons: Readonly<Record<string, string>> = t.imports.keptReasons;
-  return (
-    <>
-      <p>{t.imports.undoneKept(kept.length)}</p>
-      <ul className="list">
-        {kept.map(({ kind, id, title, reason }) => (
-          <li key={id} className="row">
-            <Link href={kind === 'listing' ? `/listings/${id}` : `/products/${id}`} dir="auto">
-              {title}
-            </Link>
-            <span className="muted small">{reasons[reason] ?? reason}</span>
-          </li>
-        ))}
-      </ul>
-    </>
-  );
 }

@@ -199,7 +199,7 @@ function Imports() {
 /** Such as `120 new · 4 changed · 2 problems`. */
 function resultOf({ step, status, report, undone }: Import, t: Texts): string {
   if (step === 'undo' && status === 'done')
-    return t.imports.undoneCounts(undone?.deleted ?? 0, undone?.reverted ?? 0);
+    return t.history.undoneCounts(undone?.reverted ?? 0, undone?.deleted ?? 0);
   if (!report) return '';
   const { created, updated } = report.publications;
   const { counts } = t.imports;

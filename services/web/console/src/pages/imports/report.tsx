@@ -3,11 +3,10 @@ import type { Import, ImportRow } from 'catalog-client';
 import { useSearchParams } from 'wouter';
 import { useApi } from '../../lib/api';
 import { csvOf, saveFile } from '../../lib/download';
-import { messageOf } from '../../lib/errors';
 import { formatAmount, formatMoney, formatNumber } from '../../lib/format';
 import { type Texts, useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
-import { Badge, Banner, EmptyState, ErrorState, Loading, sayFailed, type Tone } from '../../ui/feedback';
+import { Badge, Banner, EmptyState, ErrorState, Loading, sayError, type Tone } from '../../ui/feedback';
 import { Card, Facts, Tabs } from '../../ui/layout';
 import { LoadMore } from '../../ui/load-more';
 import { Table } from '../../ui/table';
@@ -277,7 +276,7 @@ function DownloadReport({ of, outcome }: Pick<RowsProps, 'of' | 'outcome'>) {
       const content = new Blob([csvOf([header, ...lines])], { type: 'text/csv' });
       saveFile(content, `${of.file.replace(/\.\w+$/, '')}-${outcome ?? 'report'}.csv`);
     },
-    onError: (error) => sayFailed(messageOf(error, t)),
+    onError: (error) => sayError(error, t),
   });
   return (
     <Button icon="download" isPending={isPending} onPress={() => mutate()}>

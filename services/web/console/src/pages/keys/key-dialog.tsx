@@ -2,12 +2,11 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Key, NewKey } from 'catalog-client';
 import { useState } from 'react';
 import { useApi } from '../../lib/api';
-import { messageOf } from '../../lib/errors';
 import { formatAgo, formatDate, formatTime } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, LinkButton } from '../../ui/button';
-import { Loading, say, sayFailed } from '../../ui/feedback';
-import { TextField } from '../../ui/fields';
+import { Loading, say, sayError } from '../../ui/feedback';
+import { Switch, TextField } from '../../ui/fields';
 import { Facts } from '../../ui/layout';
 import { Confirm, Dialog } from '../../ui/overlay';
 import { ChangeList } from '../history/change-list';
@@ -31,13 +30,14 @@ export function KeyDialog({ apiKey, onClose, onRotated }: KeyDialogProps) {
   const queries = useQueryClient();
   const [name, setName] = useState(apiKey.name);
   const [asked, setAsked] = useState<'rotate' | 'revoke'>();
-  const { id, is_own, status, permissions, created_at, expires_at, last_used_at } = apiKey;
+  const { id, is_own, status, type, needs_confirmation, permissions, created_at, expires_at, last_used_at } =
+    apiKey;
   const { data: changes } = useQuery({
     queryKey: ['changes', 'of-key', id],
     queryFn: () => recentChanges(client, CHANGES, { actor: id }),
   });
   const settle = {
-    onError: (error: unknown) => sayFailed(messageOf(error, t)),
+    onError: (error: unknown) => sayError(error, t),
     onSettled: () => queries.invalidateQueries({ queryKey: ['keys'] }),
   };
   const rename = useMutation({
@@ -45,6 +45,15 @@ export function KeyDialog({ apiKey, onClose, onRotated }: KeyDialogProps) {
     onSuccess: () =>
       say(t.keys.isRenamed, async () => {
         await client.keys.update(id, { name: apiKey.name });
+        await queries.invalidateQueries({ queryKey: ['keys'] });
+      }),
+    ...settle,
+  });
+  const confirmation = useMutation({
+    mutationFn: (is_on: boolean) => client.keys.update(id, { needs_confirmation: is_on }),
+    onSuccess: (_, is_on) =>
+      say(t.keys.confirmationIs(is_on), async () => {
+        await client.keys.update(id, { needs_confirmation: !is_on });
         await queries.invalidateQueries({ queryKey: ['keys'] });
       }),
     ...settle,
@@ -98,10 +107,21 @@ export function KeyDialog({ apiKey, onClose, onRotated }: KeyDialogProps) {
           </Button>
         </div>
       )}
+      {is_active && type === 'secret' && !is_own && (
+        <div className="stack tight">
+          <Switch
+            isSelected={confirmation.isPending ? confirmation.variables : needs_confirmation}
+            onChange={(is_on) => confirmation.mutate(is_on)}
+          >
+            {t.keys.needsConfirmation}
+          </Switch>
+          <p className="muted small">{t.keys.needsConfirmationHint}</p>
+        </div>
+      )}
       <Facts
         facts={[
           [t.keys.status, <KeyState key="state" apiKey={apiKey} />],
-          [t.keys.type, t.keys.types[apiKey.type]],
+          [t.keys.type, t.keys.types[type]],
           [t.keys.created, formatTime(created_at, locale)],
           [t.keys.lastUsed, last_used_at ? formatAgo(last_used_at, locale) : t.keys.neverUsed],
           [t.keys.expires, expires_at ? formatDate(expires_at, locale) : t.keys.neverExpires],

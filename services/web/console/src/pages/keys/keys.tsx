@@ -7,7 +7,7 @@ import { useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
 import { Badge, Banner, EmptyState, ErrorState, Loading } from '../../ui/feedback';
 import { Card, Page, Tabs } from '../../ui/layout';
-import { SecretDialog } from '../../ui/secret';
+import { CopyLine, SecretDialog } from '../../ui/secret';
 import { Table } from '../../ui/table';
 import { KeyDialog } from './key-dialog';
 import { NewKeyDialog } from './new-key-dialog';
@@ -20,8 +20,8 @@ const REFRESH_MS = 5_000;
 
 export default function KeysPage() {
   const t = useTexts();
-  const { client, may } = useApi();
-  const may_manage = may(...ALL_PERMISSIONS);
+  const { client, may, needs_confirmation } = useApi();
+  const may_manage = may(...ALL_PERMISSIONS) && !needs_confirmation;
   const [tab, setTab] = useState('active');
   const [is_new, setNew] = useState(false);
   const [created, setCreated] = useState<NewKey>();
@@ -91,7 +91,18 @@ export default function KeysPage() {
           note={t.keys.typeHints[created.type]}
           secret={created.secret}
           onClose={() => setCreated(undefined)}
-        />
+        >
+          {created.type === 'secret' && (
+            <details>
+              <summary>{t.keys.assistant}</summary>
+              <div className="stack tight">
+                <p>{t.keys.assistantNote}</p>
+                <CopyLine text={`${location.origin}/mcp`} />
+                <CopyLine text={`Authorization: Bearer ${created.secret}`} />
+              </div>
+            </details>
+          )}
+        </SecretDialog>
       )}
       {created && !created.secret && <Banner tone="bad">{t.keys.lostSecret(created.name)}</Banner>}
     </Page>
@@ -131,10 +142,11 @@ function KeyTable({
         {
           id: 'name',
           label: t.keys.name,
-          cell: ({ name, is_own }) => (
+          cell: ({ name, is_own, needs_confirmation }) => (
             <span className="row">
               <span dir="auto">{name}</span>
               {is_own && <Badge tone="info">{t.keys.own}</Badge>}
+              {needs_confirmation && <Badge tone="warn">{t.keys.proposes}</Badge>}
             </span>
           ),
         },

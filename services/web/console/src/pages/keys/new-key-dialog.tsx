@@ -6,7 +6,7 @@ import { fieldErrorsOf, messageOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
 import { Banner } from '../../ui/feedback';
-import { DateTimeField, Select, TextField } from '../../ui/fields';
+import { DateTimeField, Select, Switch, TextField } from '../../ui/fields';
 import { FieldRow } from '../../ui/layout';
 import { Dialog } from '../../ui/overlay';
 import { PermissionsField, permissionsOf } from './permissions';
@@ -27,11 +27,14 @@ export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
     is_all: true,
     permissions: permissionsOf('secret'),
     expires_at: null as string | null,
+    needs_confirmation: false,
   });
   const { name, type, is_all, expires_at } = draft.values;
+  const needs_confirmation = type === 'secret' && draft.values.needs_confirmation;
   const permissions = permissionsOf(type).filter((each) => draft.values.permissions.includes(each));
   const create = useMutation({
-    mutationFn: () => client.keys.create({ name, type, expires_at, ...(!is_all && { permissions }) }),
+    mutationFn: () =>
+      client.keys.create({ name, type, expires_at, needs_confirmation, ...(!is_all && { permissions }) }),
     onSuccess: (created) => {
       draft.discard();
       void queries.invalidateQueries({ queryKey: ['keys'] });
@@ -103,6 +106,17 @@ export function NewKeyDialog({ onClose, onCreated }: NewKeyDialogProps) {
           onChange={(value) => draft.change({ expires_at: value })}
         />
       </FieldRow>
+      {type === 'secret' && (
+        <div className="stack tight">
+          <Switch
+            isSelected={needs_confirmation}
+            onChange={(is_on) => draft.change({ needs_confirmation: is_on })}
+          >
+            {t.keys.needsConfirmation}
+          </Switch>
+          <p className="muted small">{t.keys.needsConfirmationHint}</p>
+        </div>
+      )}
       {!is_all && (
         <PermissionsField
           type={type}

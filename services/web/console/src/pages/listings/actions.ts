@@ -1,10 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Listing } from 'catalog-client';
 import { useApi } from '../../lib/api';
-import { messageOf } from '../../lib/errors';
 import { LISTINGS_KEY, type ListingNode, withDescendants } from '../../lib/listings';
 import { useTexts } from '../../texts/texts';
-import { say, sayFailed } from '../../ui/feedback';
+import { say, sayError } from '../../ui/feedback';
 
 /** Changes of the tree. Each shows at once what it does, and says it with an undo. */
 export function useListingActions() {
@@ -23,7 +22,7 @@ export function useListingActions() {
       await request();
       return true;
     } catch (error) {
-      sayFailed(messageOf(error, t));
+      sayError(error, t);
       return false;
     } finally {
       void queries.invalidateQueries({ queryKey: ['listings'] });

@@ -4,9 +4,9 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
 import { isSame, useDraft } from '../../lib/draft';
-import { fieldErrorsOf, messageOf } from '../../lib/errors';
+import { fieldErrorsOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
-import { say, sayFailed } from '../../ui/feedback';
+import { say, sayError, sayFailed } from '../../ui/feedback';
 import { type Fields, fieldsOf, patchOf } from './fields';
 
 export type SavedListing = Listing & { readonly media: MediaCollection };
@@ -57,7 +57,7 @@ export function useEditor(listing: SavedListing | undefined, parent_id: string |
     } catch (error) {
       const refused = fieldErrorsOf(error, t);
       setFaults(refused);
-      if (Object.keys(refused).length === 0) sayFailed(messageOf(error, t));
+      if (Object.keys(refused).length === 0) sayError(error, t);
     }
     setPending(false);
   }

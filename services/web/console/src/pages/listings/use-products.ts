@@ -2,9 +2,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Publication, PublicationPatch } from 'catalog-client';
 import { useRef } from 'react';
 import { useApi } from '../../lib/api';
-import { messageOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
-import { say, sayFailed } from '../../ui/feedback';
+import { say, sayError } from '../../ui/feedback';
 
 /** Returns the featured products of a listing (undefined until they are read), and functions that change their order. */
 export function useFeatured(listing_id: string) {
@@ -38,7 +37,7 @@ export function useFeatured(listing_id: string) {
       await sent;
       say(t.listings.featuredChanged, () => arrange(before), 'featured');
     } catch (error) {
-      sayFailed(messageOf(error, t));
+      sayError(error, t);
     }
     if (last.current === own) await queries.invalidateQueries({ queryKey: ['publications'] });
   }
@@ -65,7 +64,7 @@ export function useMembership(listing_id: string) {
       await write(product, patch);
       say(text, () => write(product, before));
     } catch (error) {
-      sayFailed(messageOf(error, t));
+      sayError(error, t);
     }
   }
 

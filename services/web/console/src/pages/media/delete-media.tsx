@@ -2,9 +2,8 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import type { Media } from 'catalog-client';
 import { useState } from 'react';
 import { useApi } from '../../lib/api';
-import { messageOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
-import { ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
+import { ErrorState, Loading, say, sayError } from '../../ui/feedback';
 import { Confirm } from '../../ui/overlay';
 
 const NAMED_MAX = 10;
@@ -42,7 +41,7 @@ export function DeleteMedia({ media, onClose, onDeleted }: DeleteMediaProps) {
       say(t.media.deleted(ids.length));
       onDeleted();
     } catch (error) {
-      sayFailed(messageOf(error, t));
+      sayError(error, t);
     }
     void queries.invalidateQueries({ queryKey: ['media'] });
     onClose();

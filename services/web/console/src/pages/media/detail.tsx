@@ -5,12 +5,12 @@ import { Link } from 'wouter';
 import { useApi } from '../../lib/api';
 import { shortened } from '../../lib/change-words';
 import { useDraft } from '../../lib/draft';
-import { fieldErrorsOf, messageOf } from '../../lib/errors';
+import { fieldErrorsOf } from '../../lib/errors';
 import { formatBytes, formatNumber, formatTime } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, LinkButton } from '../../ui/button';
 import { ConflictBanner } from '../../ui/conflicts';
-import { Badge, Loading, say, sayFailed } from '../../ui/feedback';
+import { Badge, Loading, say, sayError, sayFailed } from '../../ui/feedback';
 import { TextField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
 import { Facts } from '../../ui/layout';
@@ -65,7 +65,7 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
       await saveChanged();
     } catch (error) {
       setFaults(fieldErrorsOf(error, t));
-      sayFailed(messageOf(error, t));
+      sayError(error, t);
     }
     setPending(false);
   };

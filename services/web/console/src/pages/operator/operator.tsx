@@ -6,7 +6,7 @@ import { messageOf } from '../../lib/errors';
 import { Frame, type NavigationItem } from '../../shell/frame';
 import { CredentialForm } from '../../shell/sign-in';
 import { type Texts, useTexts } from '../../texts/texts';
-import { EmptyState, ErrorState, Loading, sayFailed } from '../../ui/feedback';
+import { EmptyState, ErrorState, Loading, sayError } from '../../ui/feedback';
 import { Page } from '../../ui/layout';
 import { Dialog } from '../../ui/overlay';
 import { session, signIn, signOut, start } from './api';
@@ -69,7 +69,7 @@ export default function OperatorPages() {
       <Frame
         name={t.operator.title}
         groups={sectionsOf(t)}
-        onSignOut={() => void signOut().catch((error: unknown) => sayFailed(messageOf(error, t)))}
+        onSignOut={() => void signOut().catch((error: unknown) => sayError(error, t))}
       >
         <Switch>
           <Route path={HOME} component={HealthPage} />

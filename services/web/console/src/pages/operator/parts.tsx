@@ -1,10 +1,10 @@
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
-import { fieldErrorsOf, messageOf } from '../../lib/errors';
+import { fieldErrorsOf } from '../../lib/errors';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
-import { Badge, say, sayFailed } from '../../ui/feedback';
+import { Badge, say, sayError, sayFailed } from '../../ui/feedback';
 import { Dialog, Menu, type MenuAction } from '../../ui/overlay';
 
 /** Such as `14:03:22`, as in the log of the service. */
@@ -74,7 +74,7 @@ export function useWrite<Input, Result>(
     networkMode: 'always',
     onSuccess: (result, input) => onDone(result, input),
     onError: (error) => {
-      if (Object.keys(fieldErrorsOf(error, t)).length === 0) sayFailed(messageOf(error, t));
+      if (Object.keys(fieldErrorsOf(error, t)).length === 0) sayError(error, t);
     },
   });
 }

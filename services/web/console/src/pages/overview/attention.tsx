@@ -6,6 +6,7 @@ import { useLocale, useTexts } from '../../texts/texts';
 import { Badge, type Tone } from '../../ui/feedback';
 import { Icon, type IconName } from '../../ui/icon';
 import { Card } from '../../ui/layout';
+import { useWaiting } from '../proposals/use-waiting';
 import { isStopped } from '../webhooks/state';
 import type { Counts } from './use-counts';
 
@@ -28,10 +29,15 @@ export function Attention({ counts }: { readonly counts: Counts }) {
   const t = useTexts();
   const locale = useLocale();
   const others = useOthers();
+  const proposals = useWaiting();
   const products = (count: number, label: string, query: string): Matter => ({
     ...{ count, label, href: `/products?${query}`, icon: 'product', tone: 'warn' },
   });
   const matters: Matter[] = [
+    {
+      ...{ count: proposals, label: t.overview.proposals, href: '/proposals' },
+      ...{ icon: 'proposal', tone: 'warn' },
+    },
     {
       ...{ count: others.webhooks, label: t.overview.webhooks, href: '/webhooks' },
       ...{ icon: 'webhook', tone: 'bad' },

@@ -4,13 +4,13 @@ import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } f
 import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
 import { useDraft } from '../../lib/draft';
-import { fieldErrorsOf, messageOf } from '../../lib/errors';
+import { fieldErrorsOf } from '../../lib/errors';
 import { formatTime } from '../../lib/format';
 import { storedKeys } from '../../lib/stored';
 import { useUploads } from '../../lib/uploads';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
-import { Badge, EmptyState, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
+import { Badge, EmptyState, ErrorState, Loading, say, sayError } from '../../ui/feedback';
 import { Card, Columns, Page } from '../../ui/layout';
 import { Menu } from '../../ui/overlay';
 import { SaveBar } from '../../ui/save-bar';
@@ -72,7 +72,7 @@ export default function ProductPage({ id }: { readonly id: string }) {
   const restore = useMutation({
     mutationFn: () => client.publications.restore(id),
     onSuccess: () => refetch(),
-    onError: (failed) => sayFailed(messageOf(failed, t)),
+    onError: (failed) => sayError(failed, t),
   });
   const empty = useMemo(() => store && newProduct(store.currency ?? 'USD'), [store]);
   const product = id === NEW ? empty : data;
@@ -205,12 +205,12 @@ function Editor({ id, product, onDelete }: EditorProps) {
       if (is_new) navigate(`/products/${saved_id}`, { replace: true });
     },
     onError: (error) => {
-      if (Object.keys(fieldErrorsOf(error, t)).length === 0) sayFailed(messageOf(error, t));
+      if (Object.keys(fieldErrorsOf(error, t)).length === 0) sayError(error, t);
     },
   });
   const act = useMutation({
     mutationFn: (action: () => Promise<unknown>) => action(),
-    onError: (error) => sayFailed(messageOf(error, t)),
+    onError: (error) => sayError(error, t),
   });
   const discard = () => {
     const undo = draft.discard();

@@ -1,6 +1,6 @@
-import type { ErrorInfo, Publication, Variant } from 'catalog-client';
+import { CatalogProposedError, type ErrorInfo, type Publication, type Variant } from 'catalog-client';
 import { isSame } from '../../lib/draft';
-import { wordFault } from '../../lib/errors';
+import { messageOf, wordFault } from '../../lib/errors';
 import { formatAmount, parseMoney } from '../../lib/format';
 import type { Texts } from '../../texts/texts';
 
@@ -176,7 +176,7 @@ export function withAllVariants(product: Publication, body: Body): Body {
   return { ...body, variants: variantsOf(product).map(({ id }) => named.get(id) ?? { id }) };
 }
 
-type Refusal = Pick<ErrorInfo, 'message' | 'details'>;
+export type Refusal = Pick<ErrorInfo, 'message' | 'details'>;
 type Fault = NonNullable<ErrorInfo['details']>['errors'][number];
 
 /** Returns why the value of the field was refused, if the error is about it. */
@@ -185,8 +185,10 @@ export function faultOf({ details }: Refusal, field: Field, t: Texts): string | 
   return fault && wordProductFault(fault, t);
 }
 
-/** Returns why a product was refused. */
-export function reasonOf({ message, details }: Refusal, t: Texts): string {
+/** Returns why a product was refused, or that its change was proposed. */
+export function reasonOf(refusal: Refusal, t: Texts): string {
+  if (refusal instanceof CatalogProposedError) return messageOf(refusal, t);
+  const { message, details } = refusal;
   const fault = details?.errors[0];
   return fault ? wordProductFault(fault, t) : message;
 }

@@ -1,4 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
+import { CatalogProposedError } from 'catalog-client';
 import { useEffect } from 'react';
 import { messageOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
@@ -34,7 +35,13 @@ export function JobBanner() {
       </Banner>
     );
   const { writes, failed, left } = outcome;
-  const tone = error || failed.length > 0 ? 'bad' : left.length > 0 || state === 'stopped' ? 'warn' : 'good';
+  const refused = failed.filter((each) => !(each.error instanceof CatalogProposedError));
+  const tone =
+    error || refused.length > 0
+      ? 'bad'
+      : left.length + failed.length > 0 || state === 'stopped'
+        ? 'warn'
+        : 'good';
   return (
     <Banner
       tone={tone}

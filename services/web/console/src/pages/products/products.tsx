@@ -10,13 +10,13 @@ import { useStored } from '../../lib/stored';
 import { useTyping } from '../../lib/typing';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton, LinkButton } from '../../ui/button';
-import { Banner, EmptyState, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
+import { Banner, EmptyState, ErrorState, Loading, say, sayError, sayFailed } from '../../ui/feedback';
 import { Checkbox, SearchField, Select } from '../../ui/fields';
 import { Page } from '../../ui/layout';
 import { Menu, type MenuAction } from '../../ui/overlay';
 import { ACTIONS, type ActionKind, BulkDialog } from './bulk';
 import { CARD_COLUMNS, COLUMN_IDS, COLUMNS_SHOWN, type ColumnId, SORTS, useColumns } from './columns';
-import { type Body, bodyOf, changesOf, type Field, faultOf, parseField } from './fields';
+import { type Body, bodyOf, changesOf, type Field, faultOf, parseField, reasonOf } from './fields';
 import { ActiveFilters, FilterButton, ownFiltersOf, useListingChoices } from './filters';
 import { type CellEdit, type CellText, cellKey, Grid } from './grid';
 import { JobBanner } from './job-banner';
@@ -113,7 +113,7 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
           await refresh();
         });
       } catch (failure) {
-        sayFailed(messageOf(failure, t));
+        sayError(failure, t);
       }
     },
     [client, refresh, t],
@@ -319,7 +319,7 @@ function useInlineEdits(refresh: () => Promise<unknown>) {
         );
         if (failed[0]) {
           const { error } = failed[0];
-          return show(key, { text, state: 'refused', fault: faultOf(error, field, t) ?? error.message });
+          return show(key, { text, state: 'refused', fault: faultOf(error, field, t) ?? reasonOf(error, t) });
         }
         await refresh();
         show(key, undefined);

@@ -2,14 +2,13 @@ import type { Publication } from 'catalog-client';
 import { useMemo, useRef, useState } from 'react';
 import { useApi } from '../../lib/api';
 import { isSame } from '../../lib/draft';
-import { messageOf } from '../../lib/errors';
 import { readStored, useStored } from '../../lib/stored';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
-import { ErrorState, ProgressBar, say, sayFailed } from '../../ui/feedback';
+import { ErrorState, ProgressBar, say, sayError } from '../../ui/feedback';
 import { Page } from '../../ui/layout';
 import { useSheetColumns } from './columns';
-import { bodyOf, changesOf, type Field, faultOf, fieldValue, parseField, textOf } from './fields';
+import { bodyOf, changesOf, type Field, faultOf, fieldValue, parseField, reasonOf, textOf } from './fields';
 import { type CellEdits, type CellText, cellKey, Grid } from './grid';
 import { JobBanner } from './job-banner';
 import { type Target, useTarget } from './selection';
@@ -134,7 +133,8 @@ export function Sheet({ target, onClose }: { readonly target: Target; readonly o
           found[key] = t.products.changedElsewhere(textOf(product, field, t, locale));
         } else if (failure && text === cells[key]?.text) {
           const has_place = fields.some((each) => faultOf(failure.error, each, t));
-          const fault = faultOf(failure.error, field, t) ?? (has_place ? undefined : failure.error.message);
+          const fault =
+            faultOf(failure.error, field, t) ?? (has_place ? undefined : reasonOf(failure.error, t));
           if (fault) found[key] = fault;
         }
       }
@@ -166,7 +166,7 @@ export function Sheet({ target, onClose }: { readonly target: Target; readonly o
             kind="primary"
             isDisabled={count === 0 || !products}
             isPending={is_running}
-            onPress={() => void save().catch((reason) => sayFailed(messageOf(reason, t)))}
+            onPress={() => void save().catch((reason) => sayError(reason, t))}
           >
             {t.common.save}
           </Button>

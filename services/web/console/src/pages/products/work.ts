@@ -1,7 +1,7 @@
-import { CatalogApiError, type CatalogClient, type ErrorInfo, type Publication } from 'catalog-client';
+import { CatalogApiError, type CatalogClient, CatalogProposedError, type Publication } from 'catalog-client';
 import { useSyncExternalStore } from 'react';
 import { type Api, useApi } from '../../lib/api';
-import { type Body, hasValues, valuesBefore, withAllVariants } from './fields';
+import { type Body, hasValues, type Refusal, valuesBefore, withAllVariants } from './fields';
 
 /** Products that one batch writes. Small enough that the progress moves and a stop is quick; the service takes 500. */
 const PORTION = 200;
@@ -20,7 +20,8 @@ interface Write extends Named {
   readonly after: Body | 'delete';
 }
 export interface Failure extends Named {
-  readonly error: Pick<ErrorInfo, 'message' | 'details'>;
+  /** A `CatalogProposedError` if the change was proposed. */
+  readonly error: Refusal;
 }
 export interface Outcome {
   readonly writes: Write[];
@@ -135,6 +136,10 @@ async function writeTogether(
       outcome,
     );
   } catch (error) {
+    if (error instanceof CatalogProposedError) {
+      outcome.failed.push(...writes.map((write) => ({ ...write, error })));
+      return;
+    }
     const is_too_long = error instanceof CatalogApiError && error.status === 413;
     if (!is_too_long || writes.length === 1) throw error;
     await inHalves(client, writes, outcome);
@@ -145,6 +150,11 @@ async function inHalves(client: CatalogClient, writes: readonly Write[], outcome
   for (const half of chunksOf(writes, Math.ceil(writes.length / 2) || 1))
     await writeTogether(client, half, outcome);
 }
+
+/** Whether the error is about the product only, so that the others can go on. A proposal of its change is one. */
+const isOfProduct = (error: unknown): error is CatalogApiError | CatalogProposedError =>
+  error instanceof CatalogProposedError ||
+  (error instanceof CatalogApiError && error.status < 500 && error.status !== 429);
 
 /** Writes a product with its variants. The list of variants is replaced, so nobody else may write at the same moment. */
 async function writeVariants(
@@ -167,13 +177,9 @@ async function writeVariants(
       outcome.writes.push(writeOf(full, after));
       return;
     } catch (error) {
-      if (!(error instanceof CatalogApiError) || error.status >= 500 || error.status === 429) throw error;
-      if (error.status === 412 && --attempts_left > 0) continue;
-      outcome.failed.push({
-        id,
-        title,
-        error: { message: error.message, ...(error.details && { details: error.details }) },
-      });
+      if (!isOfProduct(error)) throw error;
+      if (error instanceof CatalogApiError && error.status === 412 && --attempts_left > 0) continue;
+      outcome.failed.push({ id, title, error });
       return;
     }
   }
@@ -200,7 +206,7 @@ export async function takeBack(
       await client.publications.restore(write.id, { respondAsync: true });
       outcome.writes.push(write);
     } catch (error) {
-      if (!(error instanceof CatalogApiError) || error.status >= 500 || error.status === 429) throw error;
+      if (!isOfProduct(error)) throw error;
       outcome.failed.push({ ...write, error });
     }
     following.onProgress?.(++done);

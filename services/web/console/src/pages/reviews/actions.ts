@@ -2,9 +2,8 @@ import { type InfiniteData, useQueryClient } from '@tanstack/react-query';
 import type { Review } from 'catalog-client';
 import { useRef } from 'react';
 import { useApi } from '../../lib/api';
-import { messageOf } from '../../lib/errors';
 import { useTexts } from '../../texts/texts';
-import { say, sayFailed } from '../../ui/feedback';
+import { say, sayError } from '../../ui/feedback';
 
 export type Status = NonNullable<Review['status']>;
 export interface ReviewPage {
@@ -47,7 +46,7 @@ export function useReviewActions() {
     try {
       await sent;
     } catch (error) {
-      sayFailed(messageOf(error, t));
+      sayError(error, t);
     }
     running.current--;
     if (running.current === 0) void queries.invalidateQueries({ queryKey: ['reviews'] });

@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { useApi } from '../../lib/api';
 import { shortened } from '../../lib/change-words';
 import { useDraft } from '../../lib/draft';
-import { fieldErrorsOf, messageOf } from '../../lib/errors';
+import { fieldErrorsOf } from '../../lib/errors';
 import { useLocale, useTexts } from '../../texts/texts';
 import { ConflictBanner } from '../../ui/conflicts';
-import { Badge, Banner, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
+import { Badge, Banner, ErrorState, Loading, say, sayError } from '../../ui/feedback';
 import { Select, Switch, TextField } from '../../ui/fields';
 import { Card, Columns, Facts, Page } from '../../ui/layout';
 import { SaveBar } from '../../ui/save-bar';
@@ -89,7 +89,7 @@ function Editor({ store }: { readonly store: Store }) {
     onError: (error) => {
       const found = fieldErrorsOf(error, t);
       setFaults(found);
-      if (Object.keys(found).length === 0) sayFailed(messageOf(error, t));
+      if (Object.keys(found).length === 0) sayError(error, t);
     },
   });
   const is_disabled = !may('write:stores');

@@ -3,11 +3,10 @@ import type { Delivery, Webhook } from 'catalog-client';
 import { useState } from 'react';
 import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
-import { messageOf } from '../../lib/errors';
 import { formatAgo, formatNumber, formatTime } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
-import { Banner, EmptyState, ErrorState, Loading, say, sayFailed } from '../../ui/feedback';
+import { Banner, EmptyState, ErrorState, Loading, say, sayError } from '../../ui/feedback';
 import { Card, Columns, Facts, Page } from '../../ui/layout';
 import { Confirm, Menu } from '../../ui/overlay';
 import { SecretDialog } from '../../ui/secret';
@@ -47,7 +46,7 @@ function Content({ webhook }: { readonly webhook: Webhook }) {
   const { id, url, description, events, status, status_reason, pending_count, created_at } = webhook;
   const close = () => setOpen(undefined);
   const refresh = () => queries.invalidateQueries({ queryKey: ['webhooks'] });
-  const onError = (error: unknown) => sayFailed(messageOf(error, t));
+  const onError = (error: unknown) => sayError(error, t);
   const ping = useMutation({
     mutationFn: () => client.webhooks.ping(id),
     onSuccess: () => say(t.webhooks.pinged),
