@@ -1,4 +1,5 @@
 import { describeRejection, errorCatalogue } from '../../shared/api/error-catalogue';
+import { UNDO_PREFIX } from '../../shared/api/headers';
 import { type ChangedCategory, changingAggregate } from '../../shared/catalog/changes';
 import { ABSENT, type State } from '../../shared/catalog/events/aggregate';
 import {
@@ -124,7 +125,7 @@ export async function undoRun(
   return { ...undoing.report(), complete: done === changed.length };
 }
 
-const undoOf = (run: string): string => `undo-${run}`;
+const undoOf = (run: string): string => UNDO_PREFIX + run;
 
 /** Reads the log backwards. Returns undefined if the store has no event of the run. */
 async function findChanged(

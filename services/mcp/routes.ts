@@ -156,6 +156,7 @@ function newRun({ params }: JsonObject, { now, random }: System): string {
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
     .slice(0, SLUG_LENGTH_MAX)
-    .replace(/^-|-$/g, '');
+    .replace(/^-|-$/g, '')
+    .replace(/^(undo(-|$))+/, '');
   return `${slug || 'assistant'}-${generateId(now(), random)}`;
 }

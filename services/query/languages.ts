@@ -4,7 +4,7 @@ import { listingTexts } from '../../shared/catalog/listing/fields';
 import { mediaTexts } from '../../shared/catalog/media/fields';
 import { publicationTexts } from '../../shared/catalog/publication/fields';
 import { storeTexts } from '../../shared/catalog/store/fields';
-import { partOf, untranslatedIn } from '../../shared/catalog/translations';
+import { LOCALE_LENGTH_MAX, partOf, untranslatedIn } from '../../shared/catalog/translations';
 import type { ApiRequest } from '../../shared/http/route';
 import type { StoreId } from '../../shared/kernel/ids';
 import { type ReadDeps, type ReadHandler, requestedStore, storeLocales } from './read';
@@ -65,7 +65,7 @@ export function localeOf(locales: readonly string[], { query, header }: Asked): 
 /** The most language ranges of a header that are looked at. Browsers send a few. */
 const RANGES_MAX = 20;
 
-/** Returns the language ranges of `Accept-Language`, the preferred one first (RFC 9110 §12.5.4). */
+/** Returns the language ranges of `Accept-Language`, the preferred one first (RFC 9110 §12.5.4). Ignores longer ranges than tags. */
 function rangesOf(header: string): string[] {
   const ranges = header.split(',', RANGES_MAX).map((entry) => {
     const [range = '', ...parameters] = entry.split(';').map((part) => part.trim());
@@ -73,7 +73,7 @@ function rangesOf(header: string): string[] {
     return { range, q: quality === undefined ? 1 : Number(quality.slice(2)) };
   });
   return ranges
-    .filter(({ q }) => q > 0)
+    .filter(({ range, q }) => q > 0 && range.length <= LOCALE_LENGTH_MAX)
     .sort((a, b) => b.q - a.q)
     .map(({ range }) => range);
 }

@@ -2,6 +2,8 @@ import type { JsonObject } from '../catalog/events/envelope';
 
 /** The name of a run. */
 export const RUN_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
+/** How the names of runs begin that undo another run. */
+export const UNDO_PREFIX = 'undo-';
 
 interface HeaderInfo {
   readonly schema: JsonObject & {
@@ -151,7 +153,7 @@ export const requestHeaders = {
     { minLength: 1, maxLength: 255 },
   ),
   'X-Catalog-Run': header(
-    'Name of the run that the write belongs to. Its changes carry the name, and `POST /api/runs/:run/undo` undoes them together.',
+    'Name of the run that the write belongs to. Its changes carry the name, and `POST /api/runs/:run/undo` undoes them together. It must not begin with `undo-`.',
     'assistant-2026-02-01',
     { pattern: RUN_NAME.source },
   ),

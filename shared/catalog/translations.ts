@@ -12,7 +12,7 @@ import { fewNames } from './input-rules';
 
 export const LOCALES_MAX = 20;
 /** The longest tag that RFC 5646 asks for room for. */
-const LOCALE_LENGTH_MAX = 35;
+export const LOCALE_LENGTH_MAX = 35;
 /** Maximum size of all translations of a resource as JSON, so that one event can contain them. */
 const TRANSLATIONS_BYTES_MAX = 400_000;
 

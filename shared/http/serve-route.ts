@@ -1,4 +1,4 @@
-import { RUN_NAME } from '../api/headers';
+import { RUN_NAME, UNDO_PREFIX } from '../api/headers';
 import type { JsonObject } from '../catalog/events/envelope';
 import { CatalogError } from '../kernel/errors';
 import { parseId } from '../kernel/ids';
@@ -93,12 +93,15 @@ async function bodyOf({ exchange: { req }, route, principal }: RouteCall): Promi
   return receiveUpload(req, route.upload, principal, assertField);
 }
 
-/** Returns the run of a write. Throws `malformed_request` if the value of `X-Catalog-Run` is no name of a run. */
+/** Returns the run of a write. Throws `malformed_request` if the value of `X-Catalog-Run` is no name that a client may give. */
 function runOf(header: string | undefined): string | undefined {
-  if (header === undefined || RUN_NAME.test(header)) return header;
-  throw new CatalogError('malformed_request', {
-    message: 'X-Catalog-Run must be a letter or digit, then up to 99 of A–Z a–z 0–9 . _ -',
-  });
+  if (header === undefined) return undefined;
+  const message = header.startsWith(UNDO_PREFIX)
+    ? `X-Catalog-Run must not begin with ${UNDO_PREFIX}: the service gives such names to the undo of a run`
+    : 'X-Catalog-Run must be a letter or digit, then up to 99 of A–Z a–z 0–9 . _ -';
+  if (header.startsWith(UNDO_PREFIX) || !RUN_NAME.test(header))
+    throw new CatalogError('malformed_request', { message });
+  return header;
 }
 
 function requestOf(

@@ -148,7 +148,7 @@ test('an import in a run is undone with it, and a review that the run has writte
 });
 
 test('a run has a name that is safe to show, and belongs to one store', async () => {
-  for (const name of ['', '-x', 'a b', 'x'.repeat(101)])
+  for (const name of ['', '-x', 'a b', 'x'.repeat(101), 'undo-x'])
     expectError(
       await send('POST', '/api/publication', { body: TEA, headers: { 'x-catalog-run': name } }),
       400,
