@@ -169,7 +169,10 @@ class Proposals {
         ...{ type: 'Confirm', decided_by, now_ms: this.deps.system.now() },
       });
       if (confirmed.value.result) return this.answer(request, confirmed);
-      const result = await this.carryOut(route, request, confirmed.value);
+      const result = await this.carryOut(route, request, confirmed.value).catch(async (error: unknown) => {
+        if (isPassing(error)) await this.write(request, { type: 'Reopen' });
+        throw error;
+      });
       return this.answer(request, await this.write(request, { type: 'RecordResult', result }));
     });
   }
@@ -199,13 +202,13 @@ class Proposals {
       streamIn(deps, request.principal.environment, proposalAggregate, id),
     );
     if (state.tag !== 'present') throw new CatalogError('proposal_not_found');
-    const { store_id, operation: name, status, api_key_id } = state.resource;
+    const { store_id, operation: name, status, result, api_key_id } = state.resource;
     await guard({ store_id });
     const operation = Object.values<ApiOperation>(writes).find((one) => one.id === name);
     const route = operation && this.by_name.get(nameOf(operation));
     if (!route) throw new CatalogError('proposal_refused', { message: `Unknown operation ${name}` });
     requirePermissions(request, permissionsFor(operation));
-    if (!needs_working_key || status !== 'waiting') return route;
+    if (!needs_working_key || result || status === 'rejected') return route;
     const is_working = keyStatus(await readApiKey(deps, api_key_id), deps.system.now()) === 'active';
     if (!is_working)
       throw new CatalogError('proposal_refused', {
@@ -243,7 +246,7 @@ class Proposals {
     } catch (error) {
       if (!(error instanceof CatalogError)) throw error;
       const { status } = errorCatalogue[error.condition];
-      if (status >= 500 || REPEATABLE.has(status) || error.condition === 'lost_race') throw error;
+      if (status >= 500 || isPassing(error) || error.condition === 'lost_race') throw error;
       return { status, error: errorBody(error).error as JsonObject };
     }
   }
@@ -261,8 +264,13 @@ class Proposals {
   }
 }
 
-/** Statuses of errors after which the proposal can be confirmed again: another person, or a later request, may succeed. */
-const REPEATABLE: ReadonlySet<number> = new Set([401, 403, 429]);
+/** Statuses of refusals that come before a write has changed anything: another person, or a later request, may succeed. */
+const PASSING: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** Returns whether the proposal waits again after the error. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof CatalogError &&
+  (error.condition === 'import_refused' || PASSING.has(errorCatalogue[error.condition].status));
 
 const bytesOf = (value: object): number => Buffer.byteLength(JSON.stringify(value));
 

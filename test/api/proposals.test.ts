@@ -1,5 +1,6 @@
 import type { Proposal } from '../../shared/client';
 import { CatalogProposedError } from '../../shared/client';
+import { CatalogError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
 import { type Reply, type RequestOptions, startHarness, type TestKey } from '../support/harness';
 import { waitFor } from '../support/wait-for';
@@ -186,6 +187,23 @@ test('only keys of the store that could make the write decide, and only secret k
   expect((await send('POST', `/api/proposal/${id}/reject`)).body.data.status).toBe('rejected');
 });
 
+test('a write that is refused for a reason that may pass waits again, to be confirmed or rejected', async () => {
+  await send('PATCH', '/api/store', { body: { description: 'Fine' }, headers: RUN });
+  const { id } = await propose('POST', '/api/runs/session-1/undo');
+  const few = await here.harness.newKey('secret', [here.shop.store_id], ['write:publications']);
+  expectError(await confirm(id, { token: few.token }), 403, 'INSUFFICIENT_PERMISSIONS');
+  expect(await waiting()).toMatchObject([{ id }]);
+  expect((await confirm(id)).body.data.result).toMatchObject({ status: 200, data: { reverted: 1 } });
+
+  const form = new FormData();
+  form.set('file', new File(['Handle,Title,Variant Price\nmate,Mate,9\n'], 'catalog.csv'));
+  const found = (await ask('POST', '/api/imports', { body: form })).body.data;
+  const undo = await propose('POST', `/api/import/${found.id}/undo`);
+  expectError(await confirm(undo.id), 409, 'CONFLICT');
+  expect(await waiting()).toMatchObject([{ id: undo.id }]);
+  expect((await send('POST', `/api/proposal/${undo.id}/reject`)).body.data.status).toBe('rejected');
+});
+
 test('a public key writes nothing, so that it cannot need confirmation', async () => {
   const body = { name: 'Window', type: 'public', needs_confirmation: true };
   expectError(await send('POST', '/api/key', { body }), 400, 'FIELD_INVALID', 'needs_confirmation');
@@ -217,6 +235,17 @@ test('a proposal that nobody has decided in 7 days is expired', async () => {
     const robot = await harness.token(made.body.data.secret);
     const proposed = await harness.request('POST', '/api/publication', { token: robot, body: TEA });
     const { id } = proposed.body.data;
+    const lost = await harness.request('POST', '/api/publication', { token: robot, body: TEA });
+    const { live } = harness.service.runtime.events;
+    const append = live.append.bind(live);
+    const spy = jest.spyOn(live, 'append').mockImplementation((stream, ...rest) => {
+      if (stream.startsWith('live.publication-')) throw new CatalogError('unavailable');
+      return append(stream, ...rest);
+    });
+    const confirmLost = (token: string) =>
+      harness.request('POST', `/api/proposal/${lost.body.data.id}/confirm`, { token });
+    expect((await confirmLost(secret.token)).status).toBe(503);
+    spy.mockRestore();
     ahead_ms = 7 * 24 * 3_600_000 + 1_000;
     const token = await harness.token(secret.key);
     const listed = async (status: string) =>
@@ -225,6 +254,7 @@ test('a proposal that nobody has decided in 7 days is expired', async () => {
     expect(await listed('expired')).toMatchObject([{ id, status: 'expired' }]);
     expect((await harness.request('GET', `/api/proposal/${id}`, { token })).body.data.status).toBe('expired');
     expectError(await harness.request('POST', `/api/proposal/${id}/confirm`, { token }), 409, 'CONFLICT');
+    expectError(await confirmLost(token), 409, 'CONFLICT');
   } finally {
     await harness.close();
   }
