@@ -31,8 +31,10 @@ const STORED_BYTES_MAX = 262_144;
 
 export type ProposalDeps = Parameters<typeof commandRoutes>[0];
 
-/** Returns the store of the import that a request names. Throws `import_not_found`. */
-export type StoreOfImport = (request: ApiRequest) => Promise<StoreId>;
+/** Returns the store of the import that a request names, and the body of a proposed step. Throws `import_not_found`. */
+export type ProposedImport = (
+  request: ApiRequest,
+) => Promise<{ readonly store_id: StoreId; readonly body: JsonObject }>;
 
 /**
  * Returns the routes of writes with those of proposals. With a key that needs confirmation, a write of these routes is stored
@@ -41,9 +43,9 @@ export type StoreOfImport = (request: ApiRequest) => Promise<StoreId>;
 export function withProposals(
   deps: ProposalDeps,
   routes: readonly Route[],
-  storeOfImport: StoreOfImport,
+  proposedImport: ProposedImport,
 ): Route[] {
-  const proposals = new Proposals(deps, routes, storeOfImport);
+  const proposals = new Proposals(deps, routes, proposedImport);
   return [...routes, ...proposals.routes()].map((route) => proposals.inFrontOf(route));
 }
 
@@ -59,7 +61,7 @@ class Proposals {
   constructor(
     private readonly options: ProposalDeps,
     routes: readonly Route[],
-    private readonly storeOfImport: StoreOfImport,
+    private readonly proposedImport: ProposedImport,
   ) {
     this.deps = { ...options, stores: new ActiveStores(options) };
     this.by_name = new Map(routes.map((route) => [nameOf(route), route]));
@@ -100,13 +102,13 @@ class Proposals {
    * instead.
    */
   private async propose(route: Route, operation: ApiOperation, request: ApiRequest): Promise<Answer> {
-    const { principal, params, query, body, run = null } = request;
+    const { principal, params, query, run = null } = request;
     const { environment, api_key_id } = principal;
-    if (bytesOf(body) > STORED_BYTES_MAX)
+    if (bytesOf(request.body) > STORED_BYTES_MAX)
       throw new CatalogError('too_large', {
         message: `A write that needs confirmation has at most ${STORED_BYTES_MAX} bytes; send smaller batches`,
       });
-    const { answer, store_id } = await this.check(route, operation, request);
+    const { answer, store_id, body = request.body } = await this.check(route, operation, request);
     if (store_id === undefined) return answer;
     const parameters = Object.fromEntries(
       Object.entries(query).map(([name, values]) => [name, [...(values ?? [])]]),
@@ -129,14 +131,21 @@ class Proposals {
     return { status: 202, data, headers: { ...headers, Location: `/api/proposal/${id}` } };
   }
 
-  /** Returns the answer to a write in a dry run, and the store that it would change, undefined if it would change none. */
+  /**
+   * Returns the answer to a write in a dry run, and the store that it would change, undefined if it would change none. `body`
+   * replaces the body of the request.
+   */
   private async check(
     route: Route,
     { id, tag }: ApiOperation,
     { operation: _, ...request }: ApiRequest,
-  ): Promise<{ readonly answer: Answer; readonly store_id: StoreId | undefined }> {
+  ): Promise<{
+    readonly answer: Answer;
+    readonly store_id: StoreId | undefined;
+    readonly body?: JsonObject;
+  }> {
     // The steps of an import have no dry run but its preview.
-    if (tag === 'Imports') return { answer: { data: {} }, store_id: await this.storeOfImport(request) };
+    if (tag === 'Imports') return { answer: { data: {} }, ...(await this.proposedImport(request)) };
     const header: ApiRequest['header'] = (name) =>
       name === 'prefer' ? 'respond-async' : request.header(name);
     const checked: ApiRequest = { ...request, header, onNames: () => {} };

@@ -139,8 +139,20 @@ test('an import is uploaded and previewed at once, and started when it is confir
     });
   expect(await ended()).toBe('preview');
   const started = await propose('POST', `/api/import/${id}/start`);
+  const body = { overwrite: true };
+  await ask('POST', `/api/import/${id}/preview`, { body });
+  expect(await ended()).toBe('preview');
+  expectError(await confirm(started.id), 409, 'CONFLICT');
+
+  await ask('POST', `/api/import/${id}/preview`, { body: { overwrite: false } });
+  expect(await ended()).toBe('preview');
+  expect(started.body).toMatchObject({ settings: { overwrite: false } });
   expect((await confirm(started.id)).body.data.result).toMatchObject({ status: 202, data: { id } });
   expect(await ended()).toBe('import');
+  assistant = await newAssistant();
+  const refused = await ask('POST', `/api/import/${id}/preview`, { body });
+  expectError(refused, 409, 'CONFLICT');
+  expect(refused.body.error.message).toMatch(/only files that it has uploaded/);
 });
 
 test('the key cannot free itself, confirm, or upload', async () => {
