@@ -36,7 +36,7 @@ import type { ImportReport, PublicationPreview } from './report';
 import { ImportFileError, readLines } from './text-file';
 import { DEFAULT_CURRENCY } from './writer';
 
-/** How long a file is kept, and how many of a store. */
+/** How long a file is kept, and how many of a store: of each key that needs confirmation, and of all other keys together. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 const FILES_MAX = 20;
 /** The most rows of a file. A preview keeps what it would write in memory: about 6 kB for each product. */
@@ -421,10 +421,10 @@ export class ImportJobs {
   private async removeOld(store_id: StoreId): Promise<void> {
     const oldest_ms = this.deps.system.now() - KEPT_MS;
     const jobs = await this.list(store_id);
-    const kept = jobs.filter(
-      ({ status, created_at }, index) =>
-        status === 'running' || (index < FILES_MAX && Date.parse(created_at) > oldest_ms),
-    );
+    const kept = jobs.filter(({ status, created_at, uploaded_by }, index) => {
+      const newer = jobs.slice(0, index).filter((other) => other.uploaded_by === uploaded_by);
+      return status === 'running' || (newer.length < FILES_MAX && Date.parse(created_at) > oldest_ms);
+    });
     const removed = jobs.filter((job) => !kept.includes(job)).map(({ run }) => run);
     for (const run of removed) await this.remove(store_id, run);
     const runs = new Set(jobs.map(({ run }) => run));
