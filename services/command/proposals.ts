@@ -22,12 +22,22 @@ import { readApiKey } from './api-key';
 import { dryRun, storesWrittenIn } from './dry-run';
 import { execute, executeOn, idForNew, type Written, withResource } from './execute';
 import type { KeyDeps } from './keys';
-import { ActiveStores, answerTo, guardFor, type RouteDeps, storeForNew, writeContextOf } from './request';
+import {
+  ActiveStores,
+  answerTo,
+  guardFor,
+  type RouteDeps,
+  readView,
+  storeForNew,
+  writeContextOf,
+} from './request';
 import { commandRoutes } from './routes';
 import { serialiseByStream } from './write-queue';
 
 /** The most bytes of a body that is stored, and of a result. An event with it fits into one append. */
 const STORED_BYTES_MAX = 262_144;
+/** The most proposals of a key that wait in a store. Requests at the same time may exceed it. */
+const WAITING_MAX = 100;
 
 export type ProposalDeps = Parameters<typeof commandRoutes>[0];
 
@@ -110,6 +120,12 @@ class Proposals {
       });
     const { answer, store_id, body = request.body } = await this.check(route, operation, request);
     if (store_id === undefined) return answer;
+    const where = { store_id, api_key_id, status: 'waiting', expires_ms: { gte: this.deps.system.now() } };
+    const count = await readView(this.deps, environment, (version) => version.count('proposals', where));
+    if ((count ?? 0) >= WAITING_MAX)
+      throw new CatalogError('proposal_refused', {
+        message: `${WAITING_MAX} writes of the key wait for confirmation. Confirm or reject some first.`,
+      });
     const parameters = Object.fromEntries(
       Object.entries(query).map(([name, values]) => [name, [...(values ?? [])]]),
     );

@@ -121,6 +121,19 @@ test('a batch is previewed at once, proposed as a whole, and limited in size', a
   expectError(await ask('POST', '/api/publications/batch', { body: { items: many } }), 413, 'LIMIT_EXCEEDED');
 });
 
+test('at most 100 proposals of a key wait', async () => {
+  const made: Proposal[] = [];
+  for (let n = 0; n < 100; n++)
+    made.push(await propose('PATCH', `/api/publication/${tea}`, { price_amount: n }));
+  const refused = await ask('DELETE', `/api/publication/${tea}`);
+  expectError(refused, 409, 'CONFLICT');
+  expect(refused.body.error.message).toMatch(/Confirm or reject some first/);
+  const { token } = await newAssistant();
+  expect((await send('DELETE', `/api/publication/${tea}`, { token })).status).toBe(202);
+  await send('POST', `/api/proposal/${made[0]!.id}/reject`);
+  await propose('DELETE', `/api/publication/${tea}`);
+});
+
 test('a retried proposal is one proposal', async () => {
   const headers = { 'idempotency-key': 'once' };
   const one = await propose('PATCH', `/api/publication/${tea}`, { price_amount: 900 }, headers);
