@@ -97,6 +97,11 @@ test('what a run has created is deleted, what it has deleted is restored, and li
   // An undo is a run, too.
   expect((await undo({}, `undo-${run}`)).body.data).toMatchObject({ kept: [], complete: true });
   expect(await get(`/api/publication/${fresh}`)).toMatchObject({ title: 'New' });
+  expect((await undo()).body.data).toMatchObject(report);
+  expect(await get(`/api/publication/${gone}`)).toMatchObject({ title: 'Gone' });
+  expect((await undo()).body.data).toMatchObject({ deleted: 0, reverted: 0, restored: 0, kept: [] });
+  expect((await undo({}, `undo-${run}`)).body.data).toMatchObject({ kept: [], complete: true });
+  expect(await get(`/api/publication/${fresh}`)).toMatchObject({ title: 'New' });
 });
 
 test('translations that a run has added, changed or removed are as they were before it', async () => {
