@@ -115,8 +115,11 @@ export async function undoRun(
     done++;
     undo.on_progress?.(done, changed.length);
   };
+  // The translations of other resources need the locales of the store.
+  const of_store = changed.filter(({ kind }) => kind === 'store');
+  await runPool(of_store, 1, undoOne, signal);
   const of_listings = changed.filter(({ kind }) => kind === 'listing');
-  const others = changed.filter(({ kind }) => kind !== 'listing');
+  const others = changed.filter(({ kind }) => kind !== 'listing' && kind !== 'store');
   await runPool(others, CONCURRENCY, undoOne, signal);
   // A listing can be deleted when it is empty, and one below another listing was mostly created after that.
   of_listings.sort((a, b) => (a.first.position < b.first.position ? 1 : -1));
