@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -441,7 +441,7 @@ export class ImportJobs {
   }
 
   private async remove(store_id: StoreId, run: string): Promise<void> {
-    for (const pathOf of [this.stateOf, this.pathOf, this.rowsOf])
+    for (const pathOf of [this.pathOf, this.rowsOf, this.stateOf])
       await rm(pathOf(store_id, run), { force: true });
   }
 
@@ -454,8 +454,10 @@ export class ImportJobs {
     }
   }
 
-  private write(store_id: StoreId, job: ImportJob): Promise<void> {
-    return replaceJsonFile(this.stateOf(store_id, job.run), job);
+  private async write(store_id: StoreId, job: ImportJob): Promise<void> {
+    await replaceJsonFile(this.stateOf(store_id, job.run), job);
+    // `remove` deletes the file before the state, so an import that was removed meanwhile leaves no state.
+    if (!existsSync(this.pathOf(store_id, job.run))) await this.remove(store_id, job.run);
   }
 
   private readonly pathOf = (store_id: StoreId, run: string): string =>
