@@ -17,9 +17,9 @@ export const proposalView: View<ProposalDocument, ProposalEvent> = {
     const after = proposalAggregate.evolve(stateOf(before?.state.proposal), event, id, occurred_at);
     if (after.tag !== 'present') return before;
     const proposal = after.resource;
-    const { store_id, status } = proposal;
+    const { store_id, api_key_id, status } = proposal;
     return {
-      keys: { store_id, status, expires_ms: Date.parse(expiryOf(proposal)) },
+      keys: { store_id, api_key_id, status, expires_ms: Date.parse(expiryOf(proposal)) },
       body: proposalItem(proposal),
       state: { proposal },
       expansions: {},

@@ -120,7 +120,7 @@ export function buildCommandApp(
     ...{ config, system, events, views, log, blobs, mediaTasks },
     onCache: metrics.onCache,
   };
-  const { writes, storeOfImport } = importRoutes(runtime, imports);
+  const { writes, proposedImport } = importRoutes(runtime, imports);
   const confirmed = (route: Route): Route => ({ ...route, handler: confirmNotFound(route.handler, runtime) });
   // A proposed write calls the inner handlers.
   const routes = [...commandRoutes(deps), ...writes].map(confirmed);
@@ -137,7 +137,7 @@ export function buildCommandApp(
     ...options,
     auth: authEndpoints(auth_options),
     idempotency_store: runtime.idempotency,
-    routes: withProposals(deps, routes, storeOfImport).map(confirmed),
+    routes: withProposals(deps, routes, proposedImport).map(confirmed),
     public_routes: [...docsRoutes(), startRoute(), ...(mcp ? [mcp] : [])],
   });
 }

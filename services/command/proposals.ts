@@ -22,17 +22,29 @@ import { readApiKey } from './api-key';
 import { dryRun, storesWrittenIn } from './dry-run';
 import { execute, executeOn, idForNew, type Written, withResource } from './execute';
 import type { KeyDeps } from './keys';
-import { ActiveStores, answerTo, guardFor, type RouteDeps, storeForNew, writeContextOf } from './request';
+import {
+  ActiveStores,
+  answerTo,
+  guardFor,
+  type RouteDeps,
+  readView,
+  storeForNew,
+  writeContextOf,
+} from './request';
 import { commandRoutes } from './routes';
 import { serialiseByStream } from './write-queue';
 
 /** The most bytes of a body that is stored, and of a result. An event with it fits into one append. */
 const STORED_BYTES_MAX = 262_144;
+/** The most proposals of a key that wait in a store. Requests at the same time may exceed it. */
+const WAITING_MAX = 100;
 
 export type ProposalDeps = Parameters<typeof commandRoutes>[0];
 
-/** Returns the store of the import that a request names. Throws `import_not_found`. */
-export type StoreOfImport = (request: ApiRequest) => Promise<StoreId>;
+/** Returns the store of the import that a request names, and the body of a proposed step. Throws `import_not_found`. */
+export type ProposedImport = (
+  request: ApiRequest,
+) => Promise<{ readonly store_id: StoreId; readonly body: JsonObject }>;
 
 /**
  * Returns the routes of writes with those of proposals. With a key that needs confirmation, a write of these routes is stored
@@ -41,9 +53,9 @@ export type StoreOfImport = (request: ApiRequest) => Promise<StoreId>;
 export function withProposals(
   deps: ProposalDeps,
   routes: readonly Route[],
-  storeOfImport: StoreOfImport,
+  proposedImport: ProposedImport,
 ): Route[] {
-  const proposals = new Proposals(deps, routes, storeOfImport);
+  const proposals = new Proposals(deps, routes, proposedImport);
   return [...routes, ...proposals.routes()].map((route) => proposals.inFrontOf(route));
 }
 
@@ -59,7 +71,7 @@ class Proposals {
   constructor(
     private readonly options: ProposalDeps,
     routes: readonly Route[],
-    private readonly storeOfImport: StoreOfImport,
+    private readonly proposedImport: ProposedImport,
   ) {
     this.deps = { ...options, stores: new ActiveStores(options) };
     this.by_name = new Map(routes.map((route) => [nameOf(route), route]));
@@ -100,14 +112,20 @@ class Proposals {
    * instead.
    */
   private async propose(route: Route, operation: ApiOperation, request: ApiRequest): Promise<Answer> {
-    const { principal, params, query, body, run = null } = request;
+    const { principal, params, query, run = null } = request;
     const { environment, api_key_id } = principal;
-    if (bytesOf(body) > STORED_BYTES_MAX)
+    if (bytesOf(request.body) > STORED_BYTES_MAX)
       throw new CatalogError('too_large', {
         message: `A write that needs confirmation has at most ${STORED_BYTES_MAX} bytes; send smaller batches`,
       });
-    const { answer, store_id } = await this.check(route, operation, request);
+    const { answer, store_id, body = request.body } = await this.check(route, operation, request);
     if (store_id === undefined) return answer;
+    const where = { store_id, api_key_id, status: 'waiting', expires_ms: { gte: this.deps.system.now() } };
+    const count = await readView(this.deps, environment, (version) => version.count('proposals', where));
+    if ((count ?? 0) >= WAITING_MAX)
+      throw new CatalogError('proposal_refused', {
+        message: `${WAITING_MAX} writes of the key wait for confirmation. Confirm or reject some first.`,
+      });
     const parameters = Object.fromEntries(
       Object.entries(query).map(([name, values]) => [name, [...(values ?? [])]]),
     );
@@ -129,14 +147,21 @@ class Proposals {
     return { status: 202, data, headers: { ...headers, Location: `/api/proposal/${id}` } };
   }
 
-  /** Returns the answer to a write in a dry run, and the store that it would change, undefined if it would change none. */
+  /**
+   * Returns the answer to a write in a dry run, and the store that it would change, undefined if it would change none. `body`
+   * replaces the body of the request.
+   */
   private async check(
     route: Route,
     { id, tag }: ApiOperation,
     { operation: _, ...request }: ApiRequest,
-  ): Promise<{ readonly answer: Answer; readonly store_id: StoreId | undefined }> {
+  ): Promise<{
+    readonly answer: Answer;
+    readonly store_id: StoreId | undefined;
+    readonly body?: JsonObject;
+  }> {
     // The steps of an import have no dry run but its preview.
-    if (tag === 'Imports') return { answer: { data: {} }, store_id: await this.storeOfImport(request) };
+    if (tag === 'Imports') return { answer: { data: {} }, ...(await this.proposedImport(request)) };
     const header: ApiRequest['header'] = (name) =>
       name === 'prefer' ? 'respond-async' : request.header(name);
     const checked: ApiRequest = { ...request, header, onNames: () => {} };
@@ -169,7 +194,10 @@ class Proposals {
         ...{ type: 'Confirm', decided_by, now_ms: this.deps.system.now() },
       });
       if (confirmed.value.result) return this.answer(request, confirmed);
-      const result = await this.carryOut(route, request, confirmed.value);
+      const result = await this.carryOut(route, request, confirmed.value).catch(async (error: unknown) => {
+        if (isPassing(error)) await this.write(request, { type: 'Reopen' });
+        throw error;
+      });
       return this.answer(request, await this.write(request, { type: 'RecordResult', result }));
     });
   }
@@ -199,13 +227,13 @@ class Proposals {
       streamIn(deps, request.principal.environment, proposalAggregate, id),
     );
     if (state.tag !== 'present') throw new CatalogError('proposal_not_found');
-    const { store_id, operation: name, status, api_key_id } = state.resource;
+    const { store_id, operation: name, status, result, api_key_id } = state.resource;
     await guard({ store_id });
     const operation = Object.values<ApiOperation>(writes).find((one) => one.id === name);
     const route = operation && this.by_name.get(nameOf(operation));
     if (!route) throw new CatalogError('proposal_refused', { message: `Unknown operation ${name}` });
     requirePermissions(request, permissionsFor(operation));
-    if (!needs_working_key || status !== 'waiting') return route;
+    if (!needs_working_key || result || status === 'rejected') return route;
     const is_working = keyStatus(await readApiKey(deps, api_key_id), deps.system.now()) === 'active';
     if (!is_working)
       throw new CatalogError('proposal_refused', {
@@ -243,7 +271,7 @@ class Proposals {
     } catch (error) {
       if (!(error instanceof CatalogError)) throw error;
       const { status } = errorCatalogue[error.condition];
-      if (status >= 500 || REPEATABLE.has(status) || error.condition === 'lost_race') throw error;
+      if (status >= 500 || isPassing(error) || error.condition === 'lost_race') throw error;
       return { status, error: errorBody(error).error as JsonObject };
     }
   }
@@ -261,8 +289,13 @@ class Proposals {
   }
 }
 
-/** Statuses of errors after which the proposal can be confirmed again: another person, or a later request, may succeed. */
-const REPEATABLE: ReadonlySet<number> = new Set([401, 403, 429]);
+/** Statuses of refusals that come before a write has changed anything: another person, or a later request, may succeed. */
+const PASSING: ReadonlySet<number> = new Set([401, 403, 429]);
+
+/** Returns whether the proposal waits again after the error. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof CatalogError &&
+  (error.condition === 'import_refused' || PASSING.has(errorCatalogue[error.condition].status));
 
 const bytesOf = (value: object): number => Buffer.byteLength(JSON.stringify(value));
 

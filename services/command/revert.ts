@@ -7,7 +7,7 @@ import { publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
 import { storeAggregate } from '../../shared/catalog/store/store';
-import { patchTo, type Translations } from '../../shared/catalog/translations';
+import { patchTo } from '../../shared/catalog/translations';
 import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/http/route';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError, invalidField } from '../../shared/kernel/errors';
@@ -82,14 +82,12 @@ export async function revertTo(
       const prices = patchToPrices(variant.prices, now?.prices ?? { ...before.prices, ...fields.prices });
       return { ...restored, prices };
     });
-    // Translations in a locale that the store no longer has stay as they are.
-    const ofStore = (is_wanted: boolean, translations: Translations) =>
-      Object.entries(translations ?? {}).filter(([locale]) => locales.includes(locale) === is_wanted);
-    const wanted = Object.fromEntries([
-      ...ofStore(true, fields.translations),
-      ...ofStore(false, before.translations),
-    ]);
-    const translations = patchTo(wanted, before.translations);
+    // Translations in a locale that the store no longer has stay as they are, if the earlier state has this locale, too.
+    const wanted = Object.entries(fields.translations ?? {}).flatMap(([locale, earlier]) => {
+      const translation = locales.includes(locale) ? earlier : before.translations?.[locale];
+      return translation ? [[locale, translation]] : [];
+    });
+    const translations = patchTo(Object.fromEntries(wanted), before.translations);
     return { ...fields, variants, translations, prices: patchToPrices(fields.prices, before.prices) };
   };
   const written = await publications.update(deps, context, target, patchOf);

@@ -3,7 +3,7 @@ import { UNDO_PREFIX } from '../../shared/api/headers';
 import { type ChangedCategory, changingAggregate } from '../../shared/catalog/changes';
 import { ABSENT, type State } from '../../shared/catalog/events/aggregate';
 import {
-  isOfRun,
+  type EventMetadata,
   type Position,
   parseStreamName,
   type RecordedEvent,
@@ -116,8 +116,11 @@ export async function undoRun(
     done++;
     undo.on_progress?.(done, changed.length);
   };
+  // The translations of other resources need the locales of the store.
+  const of_store = changed.filter(({ kind }) => kind === 'store');
+  await runPool(of_store, 1, undoOne, signal);
   const of_listings = changed.filter(({ kind }) => kind === 'listing');
-  const others = changed.filter(({ kind }) => kind !== 'listing');
+  const others = changed.filter(({ kind }) => kind !== 'listing' && kind !== 'store');
   await runPool(others, CONCURRENCY, undoOne, signal);
   // A listing can be deleted when it is empty, and one below another listing was mostly created after that.
   of_listings.sort((a, b) => (a.first.position < b.first.position ? 1 : -1));
@@ -127,6 +130,17 @@ export async function undoRun(
 
 const undoOf = (run: string): string => UNDO_PREFIX + run;
 
+/** Returns 0 for an event of the run, 1 for one of its undo, 2 for one of the undo of that, and so on, -1 for others. */
+function undosOf({ source, run: name, request_id }: EventMetadata, run: string): number {
+  const names = [name, source === 'import' ? request_id : undefined];
+  const undos = names.map((each) => {
+    const before = each?.endsWith(run) ? each.slice(0, -run.length) : '-';
+    const count = before.length / UNDO_PREFIX.length;
+    return before === UNDO_PREFIX.repeat(Math.floor(count)) ? count : -1;
+  });
+  return Math.max(...undos);
+}
+
 /** Reads the log backwards. Returns undefined if the store has no event of the run. */
 async function findChanged(
   { events }: StoreDeps,
@@ -134,18 +148,22 @@ async function findChanged(
 ): Promise<ChangedResource[] | undefined> {
   const log = events[environment];
   const not_before_ms = startOf(run) - SKEW_MS;
-  const undone = new Set<StreamName>();
+  /** Whether the last undo of the run, or of its undo, has undone the changes of the run. */
+  const is_undone = new Map<StreamName, boolean>();
   const first = new Map<StreamName, RecordedEvent>();
   let is_known = false;
   const add = (event: RecordedEvent): void => {
     const { metadata, stream, type } = event;
     if (metadata.partition_key !== store_id) return;
-    // A resource is restored before it is set back. If a crash came between them, the undo does the rest.
-    if (isOfRun(metadata, undoOf(run))) {
-      if (!type.endsWith('Restored')) undone.add(stream);
-    } else if (isOfRun(metadata, run)) {
+    const undos = undosOf(metadata, run);
+    const is_undo = undos % 2 === 1;
+    if (undos > 0) {
+      // A resource is restored before it is set back. If a crash came between them, the undo does the rest.
+      const is_part = is_undo && type.endsWith('Restored');
+      if (!is_part && !is_undone.has(stream)) is_undone.set(stream, is_undo);
+    } else if (undos === 0) {
       is_known = true;
-      if (!undone.has(stream)) first.set(stream, event);
+      if (!is_undone.get(stream)) first.set(stream, event);
     }
   };
   let before: Position | undefined;
@@ -305,8 +323,7 @@ class Undoing {
 
   private isForeign(event: RecordedEvent): boolean {
     const { metadata, type } = event;
-    const { run } = this.context;
-    const is_own = isOfRun(metadata, this.run) || isOfRun(metadata, run!);
+    const is_own = undosOf(metadata, this.run) >= 0;
     return !is_own && metadata.source !== 'system' && !NO_CHANGES.includes(type) && !isIdle(event);
   }
 

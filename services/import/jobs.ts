@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -22,6 +22,7 @@ import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import { readJsonFile, replaceJsonFile } from '../../shared/kernel/json-file';
 import type { Logger } from '../../shared/kernel/log';
+import { isSameValue } from '../../shared/kernel/same-value';
 import type { System } from '../../shared/kernel/system';
 import { shortenText } from '../../shared/kernel/text';
 import type { ViewStore } from '../../shared/ports/view-store';
@@ -35,7 +36,7 @@ import type { ImportReport, PublicationPreview } from './report';
 import { ImportFileError, readLines } from './text-file';
 import { DEFAULT_CURRENCY } from './writer';
 
-/** How long a file is kept, and how many of a store. */
+/** How long a file is kept, and how many of a store: of each key that needs confirmation, and of all other keys together. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 const FILES_MAX = 20;
 /** The most rows of a file. A preview keeps what it would write in memory: about 6 kB for each product. */
@@ -60,6 +61,8 @@ const jobSchema = z.object({
   /** Names the import. Its events have it as the id of their request. */
   run: z.uuid(),
   file: z.string(),
+  /** The key that has uploaded the file, if it needs confirmation. */
+  uploaded_by: z.string().optional(),
   /** Detected from the content if missing. */
   format: z.enum(IMPORT_FORMATS).optional(),
   currency: z.string().optional(),
@@ -90,7 +93,8 @@ export type ImportJob = z.infer<typeof jobSchema>;
 export type ImportSettings = Pick<ImportJob, 'format' | 'currency' | 'overwrite' | 'images' | 'columns'>;
 
 /** Who imports, and into which store. */
-export interface ImportOwner extends Pick<Principal, 'environment' | 'account_id' | 'api_key_id'> {
+export interface ImportOwner
+  extends Pick<Principal, 'environment' | 'account_id' | 'api_key_id' | 'needs_confirmation'> {
   readonly store_id: StoreId;
   /** The run that the request belongs to. */
   readonly run?: string | undefined;
@@ -184,7 +188,8 @@ export class ImportJobs {
     await mkdir(join(this.folder, store_id), { recursive: true, mode: 0o700 });
     const created_at = new Date(this.deps.system.now()).toISOString();
     const state = { step: 'preview', status: 'stopped', was_imported: false, done: 0, total: 0 } as const;
-    const job: ImportJob = { run, file: file.name, created_at, ...settings, ...state };
+    const uploader = owner.needs_confirmation && { uploaded_by: owner.api_key_id };
+    const job: ImportJob = { run, file: file.name, ...uploader, created_at, ...settings, ...state };
     try {
       await rename(this.uploads.get(file)!, this.pathOf(store_id, run));
       await this.write(store_id, job);
@@ -205,13 +210,14 @@ export class ImportJobs {
   /**
    * Starts a step, also one that was stopped. A preview can change the settings. Throws `import_not_found`, and
    * `import_refused` if another step of the store runs or if the step has nothing to do: an import needs a preview, and an
-   * undo an import.
+   * undo an import. A key that needs confirmation previews only what it has uploaded. `proposed`: the settings that
+   * `settingsOf` returned when the step was proposed. Throws `import_refused` if they have changed since.
    */
   async startStep(
     owner: ImportOwner,
     run: string,
     step: ImportStep,
-    settings: Partial<ImportSettings> = {},
+    { proposed, ...settings }: Partial<ImportSettings> & { readonly proposed?: unknown } = {},
   ): Promise<ImportJob> {
     if (this.closing.signal.aborted) throw new CatalogError('unavailable');
     const { store_id } = owner;
@@ -220,6 +226,10 @@ export class ImportJobs {
       const before = await this.get(store_id, run);
       if (!before) throw new CatalogError('import_not_found');
       assertStart(step, before);
+      if (owner.needs_confirmation && before.uploaded_by !== owner.api_key_id)
+        throw refused('A key that needs confirmation can preview only files that it has uploaded');
+      if (step === 'import' && proposed && !isSameValue(proposed, settingsOf(before)))
+        throw refused('The settings of the import have changed since the start was proposed');
       const { error: _error, undone: _undone, report, detected, listed, ...kept } = before;
       const was_imported = before.was_imported || step === 'import';
       const job: ImportJob = {
@@ -411,10 +421,10 @@ export class ImportJobs {
   private async removeOld(store_id: StoreId): Promise<void> {
     const oldest_ms = this.deps.system.now() - KEPT_MS;
     const jobs = await this.list(store_id);
-    const kept = jobs.filter(
-      ({ status, created_at }, index) =>
-        status === 'running' || (index < FILES_MAX && Date.parse(created_at) > oldest_ms),
-    );
+    const kept = jobs.filter(({ status, created_at, uploaded_by }, index) => {
+      const newer = jobs.slice(0, index).filter((other) => other.uploaded_by === uploaded_by);
+      return status === 'running' || (newer.length < FILES_MAX && Date.parse(created_at) > oldest_ms);
+    });
     const removed = jobs.filter((job) => !kept.includes(job)).map(({ run }) => run);
     for (const run of removed) await this.remove(store_id, run);
     const runs = new Set(jobs.map(({ run }) => run));
@@ -431,7 +441,7 @@ export class ImportJobs {
   }
 
   private async remove(store_id: StoreId, run: string): Promise<void> {
-    for (const pathOf of [this.stateOf, this.pathOf, this.rowsOf])
+    for (const pathOf of [this.pathOf, this.rowsOf, this.stateOf])
       await rm(pathOf(store_id, run), { force: true });
   }
 
@@ -444,8 +454,10 @@ export class ImportJobs {
     }
   }
 
-  private write(store_id: StoreId, job: ImportJob): Promise<void> {
-    return replaceJsonFile(this.stateOf(store_id, job.run), job);
+  private async write(store_id: StoreId, job: ImportJob): Promise<void> {
+    await replaceJsonFile(this.stateOf(store_id, job.run), job);
+    // `remove` deletes the file before the state, so an import that was removed meanwhile leaves no state.
+    if (!existsSync(this.pathOf(store_id, job.run))) await this.remove(store_id, job.run);
   }
 
   private readonly pathOf = (store_id: StoreId, run: string): string =>
@@ -454,6 +466,11 @@ export class ImportJobs {
     join(this.folder, store_id, `${run}.json`);
   private readonly rowsOf = (store_id: StoreId, run: string): string =>
     join(this.folder, store_id, `${run}.rows`);
+}
+
+/** Returns the settings of an import, as the interface shows them. */
+export function settingsOf({ format, currency, overwrite, images, columns = {} }: ImportSettings) {
+  return { ...(format && { format }), ...(currency && { currency }), overwrite, images, columns };
 }
 
 const refused = (message: string): CatalogError => new CatalogError('import_refused', { message });

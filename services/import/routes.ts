@@ -13,12 +13,19 @@ import { type Answer, type ApiRequest, type Route, routeOf } from '../../shared/
 import type { Upload } from '../../shared/http/upload';
 import { pageMeta, parseBody, parseQuery } from '../../shared/http/validation';
 import { CatalogError, invalidField } from '../../shared/kernel/errors';
-import type { StoreId } from '../../shared/kernel/ids';
 import type { StoreDeps } from '../command/execute';
+import type { ProposedImport } from '../command/proposals';
 import { ActiveStores, storeForNew } from '../command/request';
 import { requestedStore } from '../query/read';
 import { knownColumnsOf } from './format';
-import type { ImportJob, ImportJobs, ImportOwner, ImportSettings, UploadedFile } from './jobs';
+import {
+  type ImportJob,
+  type ImportJobs,
+  type ImportOwner,
+  type ImportSettings,
+  settingsOf,
+  type UploadedFile,
+} from './jobs';
 
 /** Returns the routes of imports (docs/interface/imports.md): those that read, and those that write. */
 export function importRoutes(
@@ -27,7 +34,7 @@ export function importRoutes(
 ): {
   readonly reads: Route[];
   readonly writes: Route[];
-  readonly storeOfImport: (request: ApiRequest) => Promise<StoreId>;
+  readonly proposedImport: ProposedImport;
 } {
   const stores = new ActiveStores(deps);
 
@@ -55,7 +62,7 @@ export function importRoutes(
       ...(overwrite !== undefined && { overwrite: overwrite === 'true' }),
       ...(columns !== undefined && { columns: parseColumns(columns) }),
     };
-    const settings = { overwrite: false, images: 'public', ...settingsOf(sent) } as const;
+    const settings = { overwrite: false, images: 'public', ...sentSettings(sent) } as const;
     const file = body.file as UploadedFile;
     // A write that is repeated after a crash finds the import by the id of its operation.
     const job = await jobs.create({ ...principal, store_id }, file, settings, operation?.id);
@@ -87,7 +94,8 @@ export function importRoutes(
     (step: ImportStep): Route['handler'] =>
     async (request) => {
       const { owner, job } = await find(request);
-      const settings = step === 'preview' ? settingsOf(parseBody(importSettingsBody, request.body)) : {};
+      // The body of a proposal has the settings that the import had.
+      const settings = step === 'preview' ? sentSettings(request.body) : { proposed: request.body.settings };
       return accepted(await jobs.startStep(owner, job.run, step, settings));
     };
 
@@ -108,7 +116,10 @@ export function importRoutes(
     discard: (file) => jobs.discard(file as unknown as UploadedFile),
   };
   return {
-    storeOfImport: async (request) => (await find(request)).owner.store_id,
+    proposedImport: async (request) => {
+      const { owner, job } = await find(request);
+      return { store_id: owner.store_id, body: { settings: settingsOf(job) } };
+    },
     reads: [
       routeOf(reads.listImports, list),
       routeOf(reads.getImport, get),
@@ -140,19 +151,19 @@ function parseColumns(text: string): unknown {
 }
 
 /** Returns the settings that a request changes. Null becomes undefined: the default. Throws for invalid ones. */
-function settingsOf(sent: object): Partial<ImportSettings> {
+function sentSettings(sent: object): Partial<ImportSettings> {
   const settings = Object.entries(parseBody(importSettingsBody, sent));
   return Object.fromEntries(settings.map(([name, value]) => [name, value ?? undefined]));
 }
 
 function importResource(job: ImportJob): JsonObject {
   const { run, file, created_at, step, status, was_imported, done, total, error, report, undone } = job;
-  const { format, currency, overwrite, images, columns = {}, detected, listed } = job;
+  const { detected, listed } = job;
   const resource = {
     ...{ id: run, object: 'import', file, created_at, step, status, was_imported },
     progress: { done, total },
     ...(error !== undefined && { error }),
-    settings: { ...(format && { format }), ...(currency && { currency }), overwrite, images, columns },
+    settings: settingsOf(job),
     ...(detected && { detected, known_columns: knownColumnsOf(detected) }),
     ...(report && { report: { ...report, rows: { ...NO_ROWS, ...listed } } }),
     ...(undone && { undone }),

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { type Entry, openPromise, type ZipFile } from 'yauzl';
-import type { FileRecord } from './columns';
+import type { BrokenRow, FileRecord } from './columns';
 import { ImportFileError } from './text-file';
 import { xmlParser } from './xml';
 
@@ -41,7 +41,7 @@ export async function packedFault(path: string): Promise<ImportFileError> {
  * it, and rows without a value, are left out. Throws `ImportFileError` if the file is no workbook, is damaged, is too large
  * unpacked or has no rows.
  */
-export async function* readWorkbook(path: string): AsyncGenerator<FileRecord> {
+export async function* readWorkbook(path: string): AsyncGenerator<FileRecord | BrokenRow> {
   let zip: ZipFile | undefined;
   try {
     zip = await openPromise(path, { autoClose: false });
@@ -56,9 +56,11 @@ export async function* readWorkbook(path: string): AsyncGenerator<FileRecord> {
     for (const width of [2, 1])
       for (const sheet of book.sheets) {
         let has_header = false;
-        for await (const row of readSheet(book, sheet)) {
-          has_header ||= row.record.filter((cell) => cell !== '').length >= width;
-          if (has_header) yield row;
+        for await (const { record, line, broken } of readSheet(book, sheet)) {
+          const fault = has_header ? broken : undefined;
+          has_header ||= record.filter((cell) => cell !== '').length >= width;
+          if (fault) yield { line, broken: fault, to_line: line };
+          else if (has_header) yield { record, line };
         }
         if (has_header) return;
       }
@@ -214,6 +216,8 @@ function readTexts(parts: Parts, kinds: ReadonlyMap<string, string>): Promise<st
   });
 }
 
+/** As long as the longest error of Excel, such as `#EXTERNAL!`. */
+const ERROR_LENGTH_MAX = 20;
 /** The most characters of a format in Excel. */
 const FORMAT_LENGTH_MAX = 255;
 /** The formats of dates and times that Excel has without a text (ECMA-376, 18.8.30). */
@@ -248,33 +252,44 @@ async function readStyles(parts: Parts, kinds: ReadonlyMap<string, string>): Pro
   return styles;
 }
 
-/** Yields the rows of a sheet that have a value. */
-function readSheet({ parts, texts, styles, epoch }: Book, sheet: string): AsyncGenerator<FileRecord> {
+/** A row of a sheet. `broken`: why a cell has no value, for the report. */
+interface SheetRow extends FileRecord {
+  readonly broken: string | undefined;
+}
+
+/** Yields the rows of a sheet that have a value, or a cell that should have one. */
+function readSheet({ parts, texts, styles, epoch }: Book, sheet: string): AsyncGenerator<SheetRow> {
   let line = 0;
   let column = -1;
   let cell: Readonly<Record<string, string>> = {};
   let value = '';
+  let has_formula = false;
+  let broken: string | undefined;
   let record: string[] = [];
   return parts.read(sheet, {
     open: (name, attributes) => {
       if (name === 'row') {
         line = Number(attributes.r) || line + 1;
         column = -1;
+        broken = undefined;
         record = [];
       } else if (name === 'c') {
         cell = attributes;
         value = '';
+        has_formula = false;
         column = columnOf(attributes.r) ?? column + 1;
-      }
+      } else if (name === 'f') has_formula = true;
     },
     close: (name, text) => {
       if (name === 'v') value = text;
       if (name === 't') value = `${value}${text}`.slice(0, CELL_LENGTH_MAX);
+      if (name === 'c') broken ??= faultOf(cell, value, has_formula);
       if (name === 'c' && value !== '' && column < CELLS_MAX) {
         while (record.length < column) record.push('');
         record[column] = textOf(value, cell.t, styles[Number(cell.s)]);
       }
-      return name === 'row' && record.some((each) => each.trim() !== '') ? { record, line } : undefined;
+      const has_content = broken !== undefined || record.some((each) => each.trim() !== '');
+      return name === 'row' && has_content ? { record, line, broken } : undefined;
     },
   });
 
@@ -283,6 +298,13 @@ function readSheet({ parts, texts, styles, epoch }: Book, sheet: string): AsyncG
     if (type === 'b') return content === '1' ? 'TRUE' : 'FALSE';
     return type === 'n' ? numberText(content, style, epoch) : unescaped(content);
   }
+}
+
+/** Returns why a cell has no value although it should have one, undefined otherwise. An empty text of a formula is a value. */
+function faultOf({ r, t = 'n' }: Readonly<Record<string, string>>, value: string, has_formula: boolean) {
+  if (t === 'e') return `the cell ${r} has the error ${value.slice(0, ERROR_LENGTH_MAX)}`;
+  if (!has_formula || t !== 'n' || value !== '') return undefined;
+  return `the cell ${r} has a formula without a result: open and save the file in Excel`;
 }
 
 /** Returns a text with the characters that XML cannot have, such as `_x000D_` (ECMA-376, 22.9.2.19). */

@@ -56,5 +56,7 @@ async function receive(response: IncomingMessage): Promise<ServiceAnswer> {
   const text = Buffer.concat(chunks).toString();
   if (is_json) return { status, headers, text, body: JSON.parse(text) as JsonObject, is_cut: false };
   if (size <= TEXT_BYTES_MAX) return { status, headers, text, is_cut: false };
-  return { status, headers, text: text.slice(0, text.lastIndexOf('\n', TEXT_BYTES_MAX) + 1), is_cut: true };
+  // A first line that is longer is cut, too.
+  const end = text.lastIndexOf('\n', TEXT_BYTES_MAX) + 1 || TEXT_BYTES_MAX;
+  return { status, headers, text: text.slice(0, end), is_cut: true };
 }

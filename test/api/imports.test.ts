@@ -483,14 +483,19 @@ test('an import that was stopped or killed goes on when it is started again, or 
   await jobs.close();
 });
 
-test('of many files that are uploaded at once, the last 20 are kept', async () => {
-  await Promise.all(Array.from({ length: 30 }, () => merchant.imports.create(fileOf(PRODUCTS))));
+test('of many files that an assistant uploads at once, the last 20 are kept, and those of the merchant', async () => {
+  const options = { name: 'Assistant', type: 'secret', needs_confirmation: true } as const;
+  const { id, secret } = await merchant.keys.create(options);
+  const assistant = harness.client({ id, key: secret!, token: '' });
+  const of_merchant = await previewed(PRODUCTS);
+  await Promise.all(Array.from({ length: 30 }, () => assistant.imports.create(fileOf(PRODUCTS))));
   // The preview of an earlier file may still run.
   const all = await waitFor(async () => {
     const listed = await merchant.imports.list({ limit: 50 }).all();
     return listed.every(({ status }) => status !== 'running') && listed;
   });
-  expect([20, 21]).toContain(all.length);
+  expect([21, 22]).toContain(all.length);
+  expect(all.some((one) => one.id === of_merchant.id)).toBe(true);
   const files = readdirSync(join(harness.data_dir, 'imports', shop.store_id));
   for (const end of ['.data', '.json'])
     expect(files.filter((name) => name.endsWith(end))).toHaveLength(all.length);

@@ -474,6 +474,8 @@ describe('with the interface at another address', () => {
   let interface_: Server;
   let received: { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }[];
   let own: Service;
+  /** Of the texts that the interface answers. */
+  let line = '{"line":1}\n';
 
   beforeAll(async () => {
     interface_ = createServer(async (request, response) => {
@@ -483,7 +485,9 @@ describe('with the interface at another address', () => {
         body: await text(request),
       });
       const is_write = request.method !== 'GET';
-      const answer = is_write ? { data: { id: 'p1', status: 'waiting' } } : `{"line":1}\n`.repeat(30_000);
+      const answer = is_write
+        ? { data: { id: 'p1', status: 'waiting' } }
+        : line.repeat(400_000 / line.length);
       response.writeHead(is_write ? 202 : 200, {
         'Content-Type': is_write ? 'application/json' : 'text/csv',
       });
@@ -520,6 +524,9 @@ describe('with the interface at another address', () => {
     expect(content[0].text.endsWith('}\n')).toBe(true);
     expect(content[1].text).toContain('only the beginning');
     expect(received[0]!.headers['x-catalog-run']).toBeUndefined();
+    line = `${'x'.repeat(300_000)}\n`;
+    const { content: of_long_line } = await assistant.result('export_store', { format: 'shopify' });
+    expect(of_long_line[0].text).toBe('x'.repeat(200_000));
   });
 
   test('a call says so if nobody answers', async () => {

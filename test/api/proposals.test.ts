@@ -1,5 +1,6 @@
 import type { Proposal } from '../../shared/client';
 import { CatalogProposedError } from '../../shared/client';
+import { CatalogError } from '../../shared/kernel/errors';
 import { realSystem } from '../../shared/kernel/system';
 import { type Reply, type RequestOptions, startHarness, type TestKey } from '../support/harness';
 import { waitFor } from '../support/wait-for';
@@ -120,6 +121,19 @@ test('a batch is previewed at once, proposed as a whole, and limited in size', a
   expectError(await ask('POST', '/api/publications/batch', { body: { items: many } }), 413, 'LIMIT_EXCEEDED');
 });
 
+test('at most 100 proposals of a key wait', async () => {
+  const made: Proposal[] = [];
+  for (let n = 0; n < 100; n++)
+    made.push(await propose('PATCH', `/api/publication/${tea}`, { price_amount: n }));
+  const refused = await ask('DELETE', `/api/publication/${tea}`);
+  expectError(refused, 409, 'CONFLICT');
+  expect(refused.body.error.message).toMatch(/Confirm or reject some first/);
+  const { token } = await newAssistant();
+  expect((await send('DELETE', `/api/publication/${tea}`, { token })).status).toBe(202);
+  await send('POST', `/api/proposal/${made[0]!.id}/reject`);
+  await propose('DELETE', `/api/publication/${tea}`);
+});
+
 test('a retried proposal is one proposal', async () => {
   const headers = { 'idempotency-key': 'once' };
   const one = await propose('PATCH', `/api/publication/${tea}`, { price_amount: 900 }, headers);
@@ -138,8 +152,20 @@ test('an import is uploaded and previewed at once, and started when it is confir
     });
   expect(await ended()).toBe('preview');
   const started = await propose('POST', `/api/import/${id}/start`);
+  const body = { overwrite: true };
+  await ask('POST', `/api/import/${id}/preview`, { body });
+  expect(await ended()).toBe('preview');
+  expectError(await confirm(started.id), 409, 'CONFLICT');
+
+  await ask('POST', `/api/import/${id}/preview`, { body: { overwrite: false } });
+  expect(await ended()).toBe('preview');
+  expect(started.body).toMatchObject({ settings: { overwrite: false } });
   expect((await confirm(started.id)).body.data.result).toMatchObject({ status: 202, data: { id } });
   expect(await ended()).toBe('import');
+  assistant = await newAssistant();
+  const refused = await ask('POST', `/api/import/${id}/preview`, { body });
+  expectError(refused, 409, 'CONFLICT');
+  expect(refused.body.error.message).toMatch(/only files that it has uploaded/);
 });
 
 test('the key cannot free itself, confirm, or upload', async () => {
@@ -186,6 +212,23 @@ test('only keys of the store that could make the write decide, and only secret k
   expect((await send('POST', `/api/proposal/${id}/reject`)).body.data.status).toBe('rejected');
 });
 
+test('a write that is refused for a reason that may pass waits again, to be confirmed or rejected', async () => {
+  await send('PATCH', '/api/store', { body: { description: 'Fine' }, headers: RUN });
+  const { id } = await propose('POST', '/api/runs/session-1/undo');
+  const few = await here.harness.newKey('secret', [here.shop.store_id], ['write:publications']);
+  expectError(await confirm(id, { token: few.token }), 403, 'INSUFFICIENT_PERMISSIONS');
+  expect(await waiting()).toMatchObject([{ id }]);
+  expect((await confirm(id)).body.data.result).toMatchObject({ status: 200, data: { reverted: 1 } });
+
+  const form = new FormData();
+  form.set('file', new File(['Handle,Title,Variant Price\nmate,Mate,9\n'], 'catalog.csv'));
+  const found = (await ask('POST', '/api/imports', { body: form })).body.data;
+  const undo = await propose('POST', `/api/import/${found.id}/undo`);
+  expectError(await confirm(undo.id), 409, 'CONFLICT');
+  expect(await waiting()).toMatchObject([{ id: undo.id }]);
+  expect((await send('POST', `/api/proposal/${undo.id}/reject`)).body.data.status).toBe('rejected');
+});
+
 test('a public key writes nothing, so that it cannot need confirmation', async () => {
   const body = { name: 'Window', type: 'public', needs_confirmation: true };
   expectError(await send('POST', '/api/key', { body }), 400, 'FIELD_INVALID', 'needs_confirmation');
@@ -217,6 +260,17 @@ test('a proposal that nobody has decided in 7 days is expired', async () => {
     const robot = await harness.token(made.body.data.secret);
     const proposed = await harness.request('POST', '/api/publication', { token: robot, body: TEA });
     const { id } = proposed.body.data;
+    const lost = await harness.request('POST', '/api/publication', { token: robot, body: TEA });
+    const { live } = harness.service.runtime.events;
+    const append = live.append.bind(live);
+    const spy = jest.spyOn(live, 'append').mockImplementation((stream, ...rest) => {
+      if (stream.startsWith('live.publication-')) throw new CatalogError('unavailable');
+      return append(stream, ...rest);
+    });
+    const confirmLost = (token: string) =>
+      harness.request('POST', `/api/proposal/${lost.body.data.id}/confirm`, { token });
+    expect((await confirmLost(secret.token)).status).toBe(503);
+    spy.mockRestore();
     ahead_ms = 7 * 24 * 3_600_000 + 1_000;
     const token = await harness.token(secret.key);
     const listed = async (status: string) =>
@@ -225,6 +279,7 @@ test('a proposal that nobody has decided in 7 days is expired', async () => {
     expect(await listed('expired')).toMatchObject([{ id, status: 'expired' }]);
     expect((await harness.request('GET', `/api/proposal/${id}`, { token })).body.data.status).toBe('expired');
     expectError(await harness.request('POST', `/api/proposal/${id}/confirm`, { token }), 409, 'CONFLICT');
+    expectError(await confirmLost(token), 409, 'CONFLICT');
   } finally {
     await harness.close();
   }

@@ -97,6 +97,11 @@ test('what a run has created is deleted, what it has deleted is restored, and li
   // An undo is a run, too.
   expect((await undo({}, `undo-${run}`)).body.data).toMatchObject({ kept: [], complete: true });
   expect(await get(`/api/publication/${fresh}`)).toMatchObject({ title: 'New' });
+  expect((await undo()).body.data).toMatchObject(report);
+  expect(await get(`/api/publication/${gone}`)).toMatchObject({ title: 'Gone' });
+  expect((await undo()).body.data).toMatchObject({ deleted: 0, reverted: 0, restored: 0, kept: [] });
+  expect((await undo({}, `undo-${run}`)).body.data).toMatchObject({ kept: [], complete: true });
+  expect(await get(`/api/publication/${fresh}`)).toMatchObject({ title: 'New' });
 });
 
 test('translations that a run has added, changed or removed are as they were before it', async () => {
@@ -106,12 +111,29 @@ test('translations that a run has added, changed or removed are as they were bef
   const [german, french] = [{ de: { name: 'Tee' } }, { de: null, fr: { name: 'Thé' } }];
   const listing = await created('/api/listing', { name: 'Té', translations: german });
   const plain = await created('/api/listing', { name: 'Café' });
+  const tea = await created('/api/publication', { ...TEA, translations: { de: { title: 'Tee' } } });
   for (const path of ['/api/store', `/api/listing/${listing}`, `/api/listing/${plain}`])
     expect((await write('PATCH', path, { translations: french })).status).toBe(200);
   expect((await undo()).body.data).toMatchObject({ reverted: 3, kept: [] });
   expect((await get('/api/store')).translations).toEqual({ de: { name: 'Laden' } });
   expect((await get(`/api/listing/${listing}`)).translations).toEqual(german);
   expect((await get(`/api/listing/${plain}`)).translations).toBeUndefined();
+
+  // With the locales themselves.
+  run = `${run}-2`;
+  const paths = ['/api/store', `/api/listing/${listing}`, `/api/publication/${tea}`];
+  const before = await Promise.all(paths.map(get));
+  for (const path of paths) await write('PATCH', path, { translations: { de: null } });
+  await write('PATCH', '/api/store', { locales: ['es', 'fr', 'pt'] });
+  for (const path of paths) {
+    const translations = { pt: path.includes('publication') ? { title: 'Chá' } : { name: 'Chá' } };
+    expect((await write('PATCH', path, { translations })).status).toBe(200);
+  }
+  expect((await undo()).body.data).toMatchObject({ reverted: 3, kept: [] });
+  for (const [n, path] of paths.entries()) {
+    const { locales, translations } = await get(path);
+    expect([locales, translations]).toEqual([before[n].locales, before[n].translations]);
+  }
 });
 
 test('a new listing stays if somebody else uses it, and so does a new review', async () => {

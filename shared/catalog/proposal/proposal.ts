@@ -39,6 +39,8 @@ export const proposalEvents = [
   defineEvent('ProposalMade', z.object({ store_id: z.string(), api_key_id: z.string(), ...proposedWrite })),
   /** `decided_by`: the key of the person. The write is carried out after this event. */
   defineEvent('ProposalConfirmed', z.object({ decided_by: z.string() })),
+  /** The write was refused before it changed anything, for a reason that may pass. The proposal waits again. */
+  defineEvent('ProposalReopened', z.object({})),
   defineEvent('ProposalRejected', z.object({ decided_by: z.string(), reason: z.string().nullable() })),
   defineEvent('ProposalCarriedOut', z.object({ result: resultSchema })),
 ] as const;
@@ -91,6 +93,8 @@ function evolve(
   switch (event.type) {
     case 'ProposalConfirmed':
       return changed({ status: 'confirmed', decided_at: occurred_at, ...event.data });
+    case 'ProposalReopened':
+      return changed({ status: 'waiting', decided_by: null, decided_at: null });
     case 'ProposalRejected':
       return changed({ status: 'rejected', decided_at: occurred_at, ...event.data });
     case 'ProposalCarriedOut':
@@ -104,6 +108,8 @@ export type ProposalCommand =
   | { readonly type: 'Make'; readonly proposal: ProposalFields }
   /** Changes nothing if the proposal is confirmed already. */
   | { readonly type: 'Confirm'; readonly decided_by: string; readonly now_ms: number }
+  /** Ignored unless the proposal is confirmed and has no result. */
+  | { readonly type: 'Reopen' }
   /** Changes nothing if the proposal is rejected already. */
   | {
       readonly type: 'Reject';
@@ -124,9 +130,17 @@ function decide(state: State<Proposal>, command: ProposalCommand): Decision<Prop
   switch (command.type) {
     case 'Confirm': {
       const { decided_by, now_ms } = command;
-      if (before.status === 'confirmed') return accept();
+      if (before.status === 'confirmed') {
+        const is_over = !before.result && Date.parse(expiryOf(before)) <= now_ms;
+        return is_over
+          ? reject('proposal_refused', 'The proposal is expired; its write has no result')
+          : accept();
+      }
       return refusalOf(before, now_ms) ?? accept({ type: 'ProposalConfirmed', data: { decided_by } });
     }
+    case 'Reopen':
+      if (before.status !== 'confirmed' || before.result) return accept();
+      return accept({ type: 'ProposalReopened', data: {} });
     case 'Reject': {
       const { decided_by, reason, now_ms } = command;
       if (before.status === 'rejected') return accept();

@@ -33,7 +33,6 @@ test.each([
   ['a date', number('46353', 2), '2026-11-27'],
   ['a date with a time', number('46353.75', 4), '2026-11-27T18:00:00'],
   ['a truth value', { xml: '<c t="b"><v>1</v></c>' }, 'TRUE'],
-  ['an error', { xml: '<c t="e"><v>#N/A</v></c>' }, '#N/A'],
   ['the result of a formula', { xml: '<c t="str"><f>A1&amp;"x"</f><v>ax</v></c>' }, 'ax'],
   ['a text in its cell', { xml: '<c t="inlineStr"><is><r><t>a</t></r><r><t> b</t></r></is></c>' }, 'a b'],
   ['a text with leading zeros', '007', '007'],
@@ -44,6 +43,20 @@ test.each([
     [1, 'A', 'B'],
     [2, text],
   ]);
+});
+
+test.each([
+  ['an error', '<c t="e"><f>1/0</f><v>#DIV/0!</v></c>', /the cell B2 has the error #DIV\/0!/],
+  ['a formula without a result', '<c><f>A1</f><v></v></c>', /the cell B2 has a formula without a result/],
+])('a row with %s fails, and the others are imported', async (_, xml, reason) => {
+  const header = ['Handle', 'Vendor', 'Title', 'Variant Price'];
+  const empty = { xml: '<c t="str"><f>A1</f><v></v></c>' };
+  const book = workbookOf([
+    [header, ['tea', { xml }, 'Tea', '5'], ['mate', 'A', 'Mate', '5'], ['cup', empty, 'Cup', '5']],
+  ]);
+  const { items } = await itemsIn(book);
+  expect(publicationsIn(items).map(({ fields }) => fields.title)).toEqual(['Mate', 'Cup']);
+  expect(notesIn(items)).toEqual([expect.stringMatching(reason)]);
 });
 
 test('the first visible sheet with a header is read, without what is above it', async () => {

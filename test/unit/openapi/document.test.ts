@@ -85,7 +85,7 @@ describe('the OpenAPI document', () => {
     // Routes use their dependencies only when a request arrives.
     const deps = { views: {}, events: {}, system: {}, log: {} } as never;
     const imports = importRoutes(deps, {} as never);
-    const writes = withProposals(deps, [...commandRoutes(deps), ...imports.writes], imports.storeOfImport);
+    const writes = withProposals(deps, [...commandRoutes(deps), ...imports.writes], imports.proposedImport);
     const routes = [...queryRoutes(deps), feedIssuesRoute(deps), ...imports.reads, ...writes];
     const named = (list: readonly { method: string; path: string }[]): string[] =>
       list.map(({ method, path }) => `${method} ${path}`).sort();
