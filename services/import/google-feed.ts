@@ -64,7 +64,13 @@ interface OpenItem {
 export async function* readFeed(path: string): AsyncGenerator<FileRecord | BrokenRow> {
   const header: string[] = [...NAMES];
   const items: FileRecord[] = [];
-  const parser = feedParser(header, (item) => items.push(item));
+  // A row is found by its line. The items of a line that has several get a number each, as if each had a line.
+  let next_line = 1;
+  const parser = feedParser(header, (item) => {
+    const line = Math.max(item.line, next_line);
+    items.push({ ...item, line });
+    next_line = line + 1;
+  });
   let has_items = false;
   let fault: string | undefined;
   const parse = (text: string | null): void => {
@@ -82,7 +88,8 @@ export async function* readFeed(path: string): AsyncGenerator<FileRecord | Broke
     yield* items.splice(0);
     if (fault !== undefined) break;
   }
-  const { line } = parser;
+  const has_several = next_line > parser.line + 1;
+  const line = has_several ? next_line : parser.line;
   if (fault === undefined) parse(null);
   if (fault !== undefined) {
     const broken = `${fault}; nothing was read from this line on`;

@@ -113,6 +113,9 @@ test('a part that is no XML is reported with its line, and the items before it a
   expect(items.at(-1)).toMatchObject({ line: 2, unread: { from_line: 2, to_line: null } });
   const cut = await itemsIn(`${rss(item(''))}`);
   expect(notesIn(cut.items)).toEqual(['1: Unclosed root tag; nothing was read from this line on']);
+  const line = ['b', 'c'].map((id) => item('').replace('>a<', `>${id}<`)).join('');
+  const { items: of_line } = await itemsIn(rss(line));
+  expect(notesIn(of_line)).toEqual(['3: Unclosed root tag; nothing was read from this line on']);
 });
 
 test('a group of thousands of values is compared in a moment', async () => {
