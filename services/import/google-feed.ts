@@ -64,7 +64,13 @@ interface OpenItem {
 export async function* readFeed(path: string): AsyncGenerator<FileRecord | BrokenRow> {
   const header: string[] = [...NAMES];
   const items: FileRecord[] = [];
-  const parser = feedParser(header, (item) => items.push(item));
+  // A row is found by its line. The items of a line that has several get a number each, as if each had a line.
+  let next_line = 1;
+  const parser = feedParser(header, (item) => {
+    const line = Math.max(item.line, next_line);
+    items.push({ ...item, line });
+    next_line = line + 1;
+  });
   let has_items = false;
   let fault: string | undefined;
   const parse = (text: string | null): void => {
@@ -82,7 +88,8 @@ export async function* readFeed(path: string): AsyncGenerator<FileRecord | Broke
     yield* items.splice(0);
     if (fault !== undefined) break;
   }
-  const { line } = parser;
+  const has_several = next_line > parser.line + 1;
+  const line = has_several ? next_line : parser.line;
   if (fault === undefined) parse(null);
   if (fault !== undefined) {
     const broken = `${fault}; nothing was read from this line on`;
@@ -96,27 +103,32 @@ export async function* readFeed(path: string): AsyncGenerator<FileRecord | Broke
 function feedParser(header: string[], add: (item: FileRecord) => void): XmlParser {
   let item: OpenItem | undefined;
   let text = '';
-  let length = 0;
+  /** Where the item begins. Outside an item: where the last tag ends. */
+  let start = 0;
+  const assertLength = (): void => {
+    if (parser.position - start > ROW_LENGTH_MAX)
+      throw new Error(`an item is longer than ${ROW_LENGTH_MAX / 1e6} MB, or does not end`);
+  };
   const parser = xmlParser({
     open: (name, { href }, depth) => {
-      if (name === 'item' || name === 'entry') {
+      if (!item) start = parser.position;
+      assertLength();
+      if (name === 'item' || name === 'entry')
         item ??= { line: parser.line, depth, values: new Map(), plain: new Map() };
-        length = 0;
-      } else if (item && name === 'link' && href !== undefined && !item.plain.has('link'))
+      else if (item && name === 'link' && href !== undefined && !item.plain.has('link'))
         item.plain.set('link', href);
       // The texts of nested elements are a value of the element around them.
       if (item === undefined || depth <= item.depth + 1) text = '';
     },
     text: (part) => {
-      length += part.length;
-      if (length > ROW_LENGTH_MAX)
-        throw new Error(`an item is longer than ${ROW_LENGTH_MAX / 1e6} MB, or does not end`);
+      assertLength();
       text += part;
     },
     close: (name, depth) => {
       if (item && depth === item.depth) {
         add({ record: recordOf(item, header), line: item.line });
         item = undefined;
+        start = parser.position;
       } else if (item && depth === item.depth + 1) setValue(item, name, text);
       else if (!item) text = '';
     },

@@ -11,6 +11,11 @@ import { xmlParser } from './xml';
 
 /** The most bytes that are unpacked in a reading. A sheet of 50,000 rows and 100 columns has about 200 MB. */
 const UNPACKED_BYTES_MAX = 500_000_000;
+/** The most unpacked bytes for each byte of a file whose parts have more than 10 MB. A sheet of short rows has 15. */
+const UNPACKED_RATIO_MAX = 100;
+const SMALL_BYTES = 10_000_000;
+/** The most rows of a sheet in Excel. */
+const ROWS_MAX = 1_048_576;
 /** The most bytes of a part that stays in memory, such as the list of sheets. */
 const KEPT_BYTES_MAX = 20_000_000;
 const PARTS_MAX = 10_000;
@@ -95,6 +100,10 @@ class Parts {
     // Several entries of a zip file may have the same bytes, and a sheet may be read twice.
     this.unpacked_bytes += entry.uncompressedSize;
     if (this.unpacked_bytes > UNPACKED_BYTES_MAX) throw this.tooLarge('the file', UNPACKED_BYTES_MAX);
+    if (this.unpacked_bytes > Math.max(SMALL_BYTES, UNPACKED_RATIO_MAX * this.zip.fileSize))
+      throw new ImportFileError(
+        `The file ${this.path} is not a workbook that a program has written: it has more than ${UNPACKED_RATIO_MAX} times its size unpacked.`,
+      );
     const items: Item[] = [];
     let text = '';
     const parser = xmlParser({
@@ -260,6 +269,7 @@ interface SheetRow extends FileRecord {
 /** Yields the rows of a sheet that have a value, or a cell that should have one. */
 function readSheet({ parts, texts, styles, epoch }: Book, sheet: string): AsyncGenerator<SheetRow> {
   let line = 0;
+  let rows = 0;
   let column = -1;
   let cell: Readonly<Record<string, string>> = {};
   let value = '';
@@ -270,6 +280,8 @@ function readSheet({ parts, texts, styles, epoch }: Book, sheet: string): AsyncG
     open: (name, attributes) => {
       if (name === 'row') {
         line = Number(attributes.r) || line + 1;
+        if (Math.max(++rows, line) > ROWS_MAX)
+          throw new ImportFileError(`The file ${parts.path} has a sheet of more than 1,048,576 rows.`);
         column = -1;
         broken = undefined;
         record = [];

@@ -2,6 +2,8 @@ import sax from 'sax';
 
 /** More levels than any format has that an import reads. */
 const DEPTH_MAX = 32;
+/** More characters than a tag with its attributes has in any format that an import reads. */
+const TAG_LENGTH_MAX = 100_000;
 
 interface XmlHandlers {
   /** `name` has its prefix. */
@@ -14,6 +16,8 @@ interface XmlHandlers {
 export interface XmlParser {
   /** The line, counted from 1, that is being parsed. */
   readonly line: number;
+  /** The number of characters that were parsed. */
+  readonly position: number;
   write(text: string): void;
   /** Checks that the text is complete. */
   close(): void;
@@ -27,10 +31,18 @@ export function xmlParser({ open, text, close }: XmlHandlers): XmlParser {
   const parser = sax.parser(true, {});
   let depth = 0;
   parser.onerror = (error) => {
-    throw new Error(error.message.split('\n')[0]);
+    const [fault] = error.message.split('\n');
+    throw new Error(
+      fault!.replace(/^Max buffer .*/, 'a value, a name or a comment of its XML is longer than 64 kB'),
+    );
   };
   parser.ondoctype = (doctype) => {
     if (/\[|<!/.test(doctype)) throw new Error('a document type with declarations is not read');
+  };
+  // The attributes of a tag are in memory until the tag ends.
+  parser.onattribute = () => {
+    if (parser.position - parser.startTagPosition > TAG_LENGTH_MAX)
+      throw new Error(`a tag with its attributes is longer than ${TAG_LENGTH_MAX / 1e3} kB`);
   };
   parser.ontext = text;
   parser.oncdata = text;
@@ -42,6 +54,9 @@ export function xmlParser({ open, text, close }: XmlHandlers): XmlParser {
   return {
     get line() {
       return parser.line + 1;
+    },
+    get position() {
+      return parser.position;
     },
     write: (piece) => void parser.write(piece),
     close: () => void parser.close(),

@@ -187,6 +187,21 @@ test('a workbook is recognised, and its products are those of its rows', async (
   });
 });
 
+test('the items of a feed without line breaks are a row each', async () => {
+  const items = [1, 2, 3].map(
+    (n) => `<item><g:id>t${n}</g:id><title>Tea ${n}</title><g:price>${n} PEN</g:price></item>`,
+  );
+  const text = `<rss xmlns:g="http://base.google.com/ns/1.0"><channel>${items.join('')}<item/></channel></rss>`;
+  const preview = await previewed(text);
+  expect(preview.report).toMatchObject({ publications: { created: 3 }, rows: { created: 3, failed: 1 } });
+  expect(await rowsOf(preview)).toMatchObject([
+    { line: 1, title: 'Tea 1' },
+    { line: 2, title: 'Tea 2' },
+    { line: 3, title: 'Tea 3' },
+    { line: 4, outcome: 'failed' },
+  ]);
+});
+
 test('a price list is recognised, and says which rows it cannot use', async () => {
   const tea = { title: 'Tea', price_currency: 'USD', price_amount: 100, external_id: 'tea' };
   await merchant.publications.create(tea);

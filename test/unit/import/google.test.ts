@@ -113,6 +113,9 @@ test('a part that is no XML is reported with its line, and the items before it a
   expect(items.at(-1)).toMatchObject({ line: 2, unread: { from_line: 2, to_line: null } });
   const cut = await itemsIn(`${rss(item(''))}`);
   expect(notesIn(cut.items)).toEqual(['1: Unclosed root tag; nothing was read from this line on']);
+  const line = ['b', 'c'].map((id) => item('').replace('>a<', `>${id}<`)).join('');
+  const { items: of_line } = await itemsIn(rss(line));
+  expect(notesIn(of_line)).toEqual(['3: Unclosed root tag; nothing was read from this line on']);
 });
 
 test('a group of thousands of values is compared in a moment', async () => {
@@ -130,6 +133,8 @@ test('a group of thousands of values is compared in a moment', async () => {
   expect(performance.now() - start_ms).toBeLessThan(5_000);
 });
 
+const attributes = Array.from({ length: 20_000 }, (_, n) => `a${n}=""`).join(' ');
+
 test.each([
   [
     'an entity bomb',
@@ -138,6 +143,8 @@ test.each([
   ],
   ['an unknown entity', rss(item('<g:brand>&bomb;</g:brand>')), /Invalid character entity/],
   ['an item without end', rss(`<item><title>${'x'.repeat(5_000_000)}`), /longer than 4 MB/],
+  ['an item of many elements', rss(item(`<a${'/><a'.repeat(1_200_000)}/>`)), /longer than 4 MB/],
+  ['many attributes', rss(`<item ${attributes}/>`), /a tag with its attributes is longer than 100 kB/],
   ['elements inside each other', rss('<a>'.repeat(100_000)), /inside each other/],
   ['a page', '<html><body>Not found</body></html>', /is no feed/],
 ])('%s is refused', (_, text, reason) => expect(itemsIn(text)).rejects.toThrow(reason));

@@ -140,6 +140,9 @@ test('the type of a file and its columns are detected', () =>
     });
   }));
 
+/** Makes a workbook with empty rows after its first row. */
+const withRows = (rows: number): Buffer =>
+  workbookOf([[['Title', 'Variant Price', { xml: `<c/></row>${'<row/>'.repeat(rows)}<row>` }]]]);
 const COMPOUND = Buffer.from('d0cf11e0a1b11ae1', 'hex');
 test.each([
   [
@@ -152,6 +155,13 @@ test.each([
   ['a part of a workbook', workbookOf([[['A', 'B']]]).subarray(0, 400), /damaged workbook/],
   ['a workbook without rows', workbookOf([[[]]]), /no rows in its sheets/],
   ['a workbook of a header', workbookOf([[['Title', 'Variant Price']]]), /no rows after the header/],
+  ['a sheet of too many rows', withRows(1_048_576), /a sheet of more than 1,048,576 rows/],
+  ['a sheet of nothing else', withRows(2_000_000), /not a workbook that a program has written/],
+  [
+    'too long a value',
+    workbookOf([[[{ xml: `<c a="${'x'.repeat(200_000)}"/>` }]]]),
+    /a value, .* than 64 kB/,
+  ],
   ['too long a cell', workbookOf([[['Title', 'x'.repeat(40_000)]]]), /more than 32,767 characters/],
 ])('%s is refused', (_, content, reason) => expect(itemsIn(content)).rejects.toThrow(reason));
 
