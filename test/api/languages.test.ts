@@ -321,6 +321,34 @@ describe('a read', () => {
     expect(visitors).not.toHaveProperty('untranslated');
   });
 
+  test('shows no translation in the locale that is the default now', async () => {
+    await shopWith('en', 'de', 'de-AT');
+    const options = (name: string, value: string) => ({
+      options: { Color: { name, values: { Rot: value } } },
+    });
+    const { id } = await create('/api/publication', {
+      ...{ ...TEA, title: 'Shirt', variants: [{ option_values: { Color: 'Rot' } }] },
+      translations: { de: { title: 'Hemd', ...options('Farbe', 'Röte') }, 'de-AT': { title: 'Leiberl' } },
+    });
+    await shopWith('de', 'en', 'de-AT');
+    await patch(`/api/publication/${id}`, { title: 'Neues Hemd', description: 'Rot' });
+    const shown = async (locale: string) => {
+      const path = `/api/publication/${id}?locale=${locale}`;
+      const { title, options, untranslated } = (await get(path, {}, here.shop.secret)).body.data;
+      return [title, options[0].name, untranslated];
+    };
+    expect(await shown('de')).toEqual(['Neues Hemd', 'Color', undefined]);
+    expect(await shown('fr')).toEqual(['Neues Hemd', 'Color', undefined]);
+    expect(await shown('en')).toEqual(['Neues Hemd', 'Color', ['title', 'description', 'options']]);
+    expect(await shown('de-AT')).toEqual(['Leiberl', 'Color', ['description', 'options']]);
+    const { facets } = (await get('/api/publications?facets=option.Color&locale=en')).body.meta;
+    expect([facets[0].label, facets[0].values[0].label]).toEqual([undefined, undefined]);
+    // Texts in the default locale count more than those in a less specific one.
+    await shopWith('de-AT', 'de');
+    expect(await shown('de-AT')).toEqual(['Neues Hemd', 'Color', undefined]);
+    expect((await shown('de'))[0]).toBe('Hemd');
+  });
+
   test('shows the language in lists, expansions, paths, variants, search and the store', async () => {
     await shopWith('es', 'de');
     await patch('/api/store', { translations: { de: { name: 'Laden', policies: { returns: 'Nie' } } } });
