@@ -92,6 +92,7 @@ describe('translations', () => {
   test.each([
     [{ de: { title: 'x'.repeat(201) } }, 'FIELD_TOO_LONG', 'translations.de.title'],
     [{ de: { price_amount: 1 } }, 'FIELD_INVALID', 'translations.de.price_amount'],
+    [{ de: { title: '' } }, 'FIELD_TOO_SHORT', 'translations.de.title'],
     [{ de: 'Tee' }, 'FIELD_INVALID', 'translations.de'],
     [{ DE: { title: 'Tee' } }, 'FIELD_INVALID', 'translations.DE'],
     [{ fr: { title: 'Thé' } }, 'FIELD_INVALID', 'translations.fr'],
