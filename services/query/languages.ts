@@ -4,8 +4,9 @@ import { listingTexts } from '../../shared/catalog/listing/fields';
 import { mediaTexts } from '../../shared/catalog/media/fields';
 import { publicationTexts } from '../../shared/catalog/publication/fields';
 import { storeTexts } from '../../shared/catalog/store/fields';
-import { partOf, untranslatedIn } from '../../shared/catalog/translations';
+import { canonicalLocale, partOf, untranslatedIn } from '../../shared/catalog/translations';
 import type { ApiRequest } from '../../shared/http/route';
+import { LRUCache } from '../../shared/kernel/cache';
 import type { StoreId } from '../../shared/kernel/ids';
 import { type ReadDeps, type ReadHandler, requestedStore, storeLocales } from './read';
 
@@ -78,9 +79,18 @@ function rangesOf(header: string): string[] {
     .map(({ range }) => range);
 }
 
+/**
+ * Language ranges in the spelling that stores have, but in lower case: `he` for `iw`. `canonicalLocale` takes 3 µs, which is too
+ * much for each range of each read.
+ */
+const canonical_ranges = new LRUCache<string, string>({
+  max: 1_000,
+  memoMethod: (range) => (canonicalLocale(range) ?? range).toLowerCase(),
+});
+
 /** Returns the locale for a language range, undefined if there is none (RFC 4647 §3.4, Lookup). */
 function lookUp(locales: readonly string[], range: string): string | undefined {
-  for (const tag of formsOf(range.toLowerCase())) {
+  for (const tag of formsOf(canonical_ranges.memo(range))) {
     const found = locales.find((locale) => locale.toLowerCase() === tag);
     if (found !== undefined) return found;
   }

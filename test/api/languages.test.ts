@@ -261,7 +261,7 @@ describe('a read', () => {
   };
 
   test('has the best language for locale and for Accept-Language, for public keys', async () => {
-    await shopWith('es', 'de', 'de-AT', 'zh-Hant');
+    await shopWith('es', 'de', 'de-AT', 'zh-Hant', 'he');
     const translations = { de: { title: 'Tee', description: 'Grün' }, 'de-AT': { title: 'Tee, bitte' } };
     const { id } = await create('/api/publication', { ...TEA, description: 'Verde', translations });
     const path = `/api/publication/${id}`;
@@ -285,6 +285,8 @@ describe('a read', () => {
     expect(await texts('', 'fr, de-AT;q=0.8, de;q=0.9')).toEqual(de);
     expect(await texts('', 'de;q=0, *')).toEqual(es);
     expect(await texts('', 'zh-Hant-TW')).toEqual(['zh-Hant', 'Té', 'Verde']);
+    for (const [query, accepted] of [['?locale=iw'], ['?locale=IW-IL'], ['', 'fr, *, iw-IL']] as const)
+      expect((await texts(query, accepted))[0]).toBe('he');
     expect(await texts('', `${'x, '.repeat(500)}de`)).toEqual(es);
     expectError(await get(`${path}?locale=de_DE`), 400, 'VALIDATION_ERROR', 'locale');
   });
