@@ -22,6 +22,7 @@ import { patchTo, type Translated } from '../../shared/catalog/translations';
 import { endLongTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import { isUuid, type ListingId, type StoreId, timeOfId } from '../../shared/kernel/ids';
+import { isSameValue } from '../../shared/kernel/same-value';
 import { load, loadUpTo, type StreamRef, streamIn, streamNameOf } from '../../shared/ports/stream-state';
 import { dryRun } from './dry-run';
 import { executeOn, type StoreDeps, type WriteContext, type Written } from './execute';
@@ -48,7 +49,7 @@ export interface UndoReport {
   readonly reverted: number;
   /** Resources that the run deleted, and that exist again. */
   readonly restored: number;
-  /** Resources that stay as they are, each with the reason. */
+  /** Resources that stay as they are, or of which a part does, each with the reason. */
   readonly kept: readonly KeptResource[];
 }
 
@@ -272,15 +273,16 @@ class Undoing {
         before,
         now,
       );
-      if (reason !== undefined) return keep(reason);
-      if (now.tag === 'present') this.leave(now.resource);
+      if (reason !== undefined) keep(reason);
+      const is_undone = reason === undefined || reason === TRANSLATIONS_STAY;
+      if (is_undone && now.tag === 'present') this.leave(now.resource);
     } catch (error) {
       if (!(error instanceof CatalogError) || errorCatalogue[error.condition].status >= 500) throw error;
       keep(error.condition === 'lost_race' ? CHANGED : describeRejection(error));
     }
   }
 
-  /** Gives the resource the state from before the run. Returns why it cannot, undefined if it has. */
+  /** Gives the resource the state from before the run. Returns why it has not, or not in all, undefined if it has. */
   private async setBack(
     kind: ChangedCategory,
     context: WriteContext,
@@ -292,18 +294,22 @@ class Undoing {
     const way: Way = WAYS[kind];
     if (before.tag === 'present') {
       const resource = now.tag === 'absent' ? before.resource : now.resource;
-      const setBack = (to: Target) =>
-        way.setBack(deps, context, to, before.resource as never, resource as never);
+      const setBack = async (to: Target) =>
+        this.note(await way.setBack(deps, context, to, before.resource as never, resource as never));
+      const whatStays = ({ value }: { readonly value: Stored }) =>
+        isSameValue(value.translations ?? {}, before.resource.translations ?? {})
+          ? undefined
+          : TRANSLATIONS_STAY;
       if (now.tag === 'present') {
-        const { changed } = this.note(await setBack(target));
-        if (changed) this.reverted++;
-        return undefined;
+        const written = await setBack(target);
+        if (written.changed) this.reverted++;
+        return whatStays(written);
       }
       if (!way.restore) return NO_WAY;
       this.note(await way.restore(deps, context, target));
-      this.note(await setBack({ ...target, guard: () => {} }));
+      const written = await setBack({ ...target, guard: () => {} });
       this.restored++;
-      return undefined;
+      return whatStays(written);
     }
     if (now.tag !== 'present') return undefined;
     // Pictures and reviews of an import stay. They are too many to list.
@@ -339,9 +345,10 @@ class Undoing {
 const CHANGED = 'changed since';
 const NO_WAY = 'it cannot be undone';
 const STAYS = 'it stays: delete it with a request of its own';
+const TRANSLATIONS_STAY = 'translations in a language that the store no longer has stay as they are';
 
 /** What an undo looks at in a resource of any kind. */
-interface Stored {
+interface Stored extends Translated {
   readonly version: number;
   readonly title?: string | null;
   readonly name?: string;
@@ -362,11 +369,11 @@ interface Target {
   readonly guard: (before: object) => void;
 }
 
-type Writing = Promise<Pick<Written<unknown>, 'position' | 'changed'>>;
+type Writing<Value = unknown> = Promise<Pick<Written<Value>, 'value' | 'position' | 'changed'>>;
 
 /** How the changes of a kind of resource are undone. `before`: its state from before the run. `now`: its last known state. */
 interface Way {
-  setBack(deps: StoreDeps, context: WriteContext, target: Target, before: never, now: never): Writing;
+  setBack(deps: StoreDeps, context: WriteContext, target: Target, before: never, now: never): Writing<Stored>;
   readonly remove?: (deps: StoreDeps, context: WriteContext, target: Target) => Writing;
   readonly restore?: (deps: StoreDeps, context: WriteContext, target: Target) => Writing;
 }

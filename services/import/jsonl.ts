@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { newListingBody } from '../../shared/api/requests/writes';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import { OTHER_LISTINGS_MAX, publicationFields } from '../../shared/catalog/publication/fields';
-import { assertParsable } from '../../shared/http/body';
+import { assertNoProto, assertParsable } from '../../shared/http/body';
 import { parseBody } from '../../shared/http/validation';
 import { isUuid } from '../../shared/kernel/ids';
 import { newPublicationSchema } from '../command/publication';
@@ -115,6 +115,7 @@ export function parseJsonLine(text: string, line: number, currency?: string): Im
   const about = is_listing ? 'listing' : row && 'rating' in row ? 'review' : 'publication';
   try {
     if (!row) throw new RowError('expected a JSON object');
+    assertNoProto(text, row);
     if (about === 'listing') {
       const { parent, key, ...fields } = parseBody(listingRow, row).listing;
       const place = { ...(parent !== undefined && { parent }), ...(key !== undefined && { key }) };

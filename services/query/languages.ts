@@ -4,8 +4,14 @@ import { listingTexts } from '../../shared/catalog/listing/fields';
 import { mediaTexts } from '../../shared/catalog/media/fields';
 import { publicationTexts } from '../../shared/catalog/publication/fields';
 import { storeTexts } from '../../shared/catalog/store/fields';
-import { LOCALE_LENGTH_MAX, partOf, untranslatedIn } from '../../shared/catalog/translations';
+import {
+  canonicalLocale,
+  LOCALE_LENGTH_MAX,
+  partOf,
+  untranslatedIn,
+} from '../../shared/catalog/translations';
 import type { ApiRequest } from '../../shared/http/route';
+import { LRUCache } from '../../shared/kernel/cache';
 import type { StoreId } from '../../shared/kernel/ids';
 import { type ReadDeps, type ReadHandler, requestedStore, storeLocales } from './read';
 
@@ -40,7 +46,7 @@ export const inLanguage =
     if (is_for_editing) return { ...answer, data: translated(answer.data, undefined) };
     const locale = localeOf(locales, request);
     const is_checked = request.principal.key_type === 'secret';
-    const language = { locales: fallbacksOf(locales, locale), is_checked, default_locale: locales[0]! };
+    const language = { locales: fallbacksOf(locales, locale), is_checked };
     const data = translated(answer.data, language, answer.translations);
     if (locales.length === 1) return { ...answer, data, locales };
     const { Vary = 'Authorization, Accept-Encoding' } = answer.headers ?? {};
@@ -78,9 +84,18 @@ function rangesOf(header: string): string[] {
     .map(({ range }) => range);
 }
 
+/**
+ * Language ranges in the spelling that stores have, but in lower case: `he` for `iw`. `canonicalLocale` takes 3 µs, which is too
+ * much for each range of each read.
+ */
+const canonical_ranges = new LRUCache<string, string>({
+  max: 1_000,
+  memoMethod: (range) => (canonicalLocale(range) ?? range).toLowerCase(),
+});
+
 /** Returns the locale for a language range, undefined if there is none (RFC 4647 §3.4, Lookup). */
 function lookUp(locales: readonly string[], range: string): string | undefined {
-  for (const tag of formsOf(range.toLowerCase())) {
+  for (const tag of formsOf(canonical_ranges.memo(range))) {
     const found = locales.find((locale) => locale.toLowerCase() === tag);
     if (found !== undefined) return found;
   }
@@ -94,10 +109,14 @@ function formsOf(tag: string): string[] {
   return forms.filter((form) => form.at(-1)!.length > 1).map((form) => form.join('-'));
 }
 
-/** Returns the locales in which texts are looked for, the best one first. The default locale is always among them. */
+/**
+ * Returns the locales in which translations are looked for, the best one first. They end before the default locale: the texts
+ * of a resource itself are in it, and count more than a translation that was written when the store had another default locale.
+ */
 function fallbacksOf(locales: readonly string[], locale: string): string[] {
   const forms = formsOf(locale).filter((form) => locales.includes(form));
-  return [...new Set([...forms, locales[0]!])];
+  const end = forms.indexOf(locales[0]!);
+  return end < 0 ? forms : forms.slice(0, end);
 }
 
 /** Returns the locales in which facets look for the texts of options, the best one first. None for the default locale. */
@@ -115,9 +134,8 @@ export async function labelLocales(
 // --- The texts of an answer ---
 
 interface Language {
-  /** Where to look for a text, the best locale first. */
+  /** Where to look for a translation, the best locale first. None: the texts are those of the resource itself. */
   readonly locales: readonly string[];
-  readonly default_locale: string;
   /** Whether resources name their texts that are not translated. */
   readonly is_checked: boolean;
 }
@@ -147,12 +165,8 @@ function translated(
       shown[name] = CONTAINERS.has(name) ? translated(field, language, inner) : field;
   if (!language) return shown;
   const texts = isObject(all) ? textsIn(all as JsonObject, language.locales) : {};
-  if (language.is_checked) {
-    const own = language.locales.filter((locale) => locale !== language.default_locale);
-    const missing =
-      own.length === 0
-        ? []
-        : untranslatedIn(TEXTS[String(value.object)] ?? [], value, textsIn((all ?? {}) as JsonObject, own));
+  if (language.is_checked && language.locales.length > 0) {
+    const missing = untranslatedIn(TEXTS[String(value.object)] ?? [], value, texts);
     if (missing.length > 0) shown.untranslated = missing;
   }
   return Object.assign(shown, textsFor(shown as JsonObject, texts));

@@ -17,7 +17,7 @@ export const LOCALE_LENGTH_MAX = 35;
 const TRANSLATIONS_BYTES_MAX = 400_000;
 
 /** Returns the canonical spelling of a BCP 47 language tag, undefined for any other text. */
-function canonicalLocale(tag: string): string | undefined {
+export function canonicalLocale(tag: string): string | undefined {
   try {
     return tag.length <= LOCALE_LENGTH_MAX ? Intl.getCanonicalLocales(tag)[0] : undefined;
   } catch {

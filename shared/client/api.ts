@@ -1244,7 +1244,7 @@ export interface Import {
     reverted: number;
     /** Number of resources that the run had deleted, and that exist again. */
     restored: number;
-    /** Resources that stay as they are. */
+    /** Resources that stay as they are, in all or in part. */
     kept: {
       /** Type of the resource. */
       kind: string;
@@ -2099,7 +2099,7 @@ export interface UndoneRun {
   reverted: number;
   /** Number of resources that the run had deleted, and that exist again. */
   restored: number;
-  /** Resources that stay as they are. */
+  /** Resources that stay as they are, in all or in part. */
   kept: {
     /** Type of the resource. */
     kind: string;

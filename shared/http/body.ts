@@ -65,10 +65,7 @@ function parseJson({ method }: HttpRequest, bytes: Buffer): JsonValue {
   const text = bytes.toString('utf8');
   try {
     const value = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text) as JsonValue;
-    // Schemas leave out this name silently.
-    const field = text.includes(PROTO) ? pathOf(value, PROTO) : undefined;
-    if (field !== undefined)
-      throw CatalogError.ofFaults([{ condition: 'field_invalid', field, constraint: UNKNOWN_FIELD }]);
+    assertNoProto(text, value);
     return value;
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause;
@@ -77,6 +74,15 @@ function parseJson({ method }: HttpRequest, bytes: Buffer): JsonValue {
 }
 
 const PROTO = '__proto__';
+/** The name itself, or the escape of a character that it may have: an underscore or a lower-case letter. */
+const PERHAPS_PROTO = /__proto__|\\u00[567]/i;
+
+/** Throws `field_invalid` for a field named `__proto__` in the value of a JSON text. Schemas leave out this name silently. */
+export function assertNoProto(text: string, value: JsonValue): void {
+  const field = PERHAPS_PROTO.test(text) ? pathOf(value, PROTO) : undefined;
+  if (field !== undefined)
+    throw CatalogError.ofFaults([{ condition: 'field_invalid', field, constraint: UNKNOWN_FIELD }]);
+}
 
 /** Returns the path of a field with this name, undefined if there is none. The value is nested at most `DEPTH_MAX` deep. */
 function pathOf(value: JsonValue, name: string): string | undefined {

@@ -92,6 +92,7 @@ describe('translations', () => {
   test.each([
     [{ de: { title: 'x'.repeat(201) } }, 'FIELD_TOO_LONG', 'translations.de.title'],
     [{ de: { price_amount: 1 } }, 'FIELD_INVALID', 'translations.de.price_amount'],
+    [{ de: { title: '' } }, 'FIELD_TOO_SHORT', 'translations.de.title'],
     [{ de: 'Tee' }, 'FIELD_INVALID', 'translations.de'],
     [{ DE: { title: 'Tee' } }, 'FIELD_INVALID', 'translations.DE'],
     [{ fr: { title: 'Thé' } }, 'FIELD_INVALID', 'translations.fr'],
@@ -260,7 +261,7 @@ describe('a read', () => {
   };
 
   test('has the best language for locale and for Accept-Language, for public keys', async () => {
-    await shopWith('es', 'de', 'de-AT', 'zh-Hant');
+    await shopWith('es', 'de', 'de-AT', 'zh-Hant', 'he');
     const translations = { de: { title: 'Tee', description: 'Grün' }, 'de-AT': { title: 'Tee, bitte' } };
     const { id } = await create('/api/publication', { ...TEA, description: 'Verde', translations });
     const path = `/api/publication/${id}`;
@@ -284,6 +285,8 @@ describe('a read', () => {
     expect(await texts('', 'fr, de-AT;q=0.8, de;q=0.9')).toEqual(de);
     expect(await texts('', 'de;q=0, *')).toEqual(es);
     expect(await texts('', 'zh-Hant-TW')).toEqual(['zh-Hant', 'Té', 'Verde']);
+    for (const [query, accepted] of [['?locale=iw'], ['?locale=IW-IL'], ['', 'fr, *, iw-IL']] as const)
+      expect((await texts(query, accepted))[0]).toBe('he');
     expect(await texts('', `${'x, '.repeat(500)}de`)).toEqual(es);
     // Its forms would take half a second.
     expect(await texts('', `de${'-aa'.repeat(5_000)}`)).toEqual(es);
@@ -321,6 +324,34 @@ describe('a read', () => {
     expect(spanish.body.data).not.toHaveProperty('untranslated');
     const visitors = await inLocale(`/api/publication/${id}?`, 'de');
     expect(visitors).not.toHaveProperty('untranslated');
+  });
+
+  test('shows no translation in the locale that is the default now', async () => {
+    await shopWith('en', 'de', 'de-AT');
+    const options = (name: string, value: string) => ({
+      options: { Color: { name, values: { Rot: value } } },
+    });
+    const { id } = await create('/api/publication', {
+      ...{ ...TEA, title: 'Shirt', variants: [{ option_values: { Color: 'Rot' } }] },
+      translations: { de: { title: 'Hemd', ...options('Farbe', 'Röte') }, 'de-AT': { title: 'Leiberl' } },
+    });
+    await shopWith('de', 'en', 'de-AT');
+    await patch(`/api/publication/${id}`, { title: 'Neues Hemd', description: 'Rot' });
+    const shown = async (locale: string) => {
+      const path = `/api/publication/${id}?locale=${locale}`;
+      const { title, options, untranslated } = (await get(path, {}, here.shop.secret)).body.data;
+      return [title, options[0].name, untranslated];
+    };
+    expect(await shown('de')).toEqual(['Neues Hemd', 'Color', undefined]);
+    expect(await shown('fr')).toEqual(['Neues Hemd', 'Color', undefined]);
+    expect(await shown('en')).toEqual(['Neues Hemd', 'Color', ['title', 'description', 'options']]);
+    expect(await shown('de-AT')).toEqual(['Leiberl', 'Color', ['description', 'options']]);
+    const { facets } = (await get('/api/publications?facets=option.Color&locale=en')).body.meta;
+    expect([facets[0].label, facets[0].values[0].label]).toEqual([undefined, undefined]);
+    // Texts in the default locale count more than those in a less specific one.
+    await shopWith('de-AT', 'de');
+    expect(await shown('de-AT')).toEqual(['Neues Hemd', 'Color', undefined]);
+    expect((await shown('de'))[0]).toBe('Hemd');
   });
 
   test('shows the language in lists, expansions, paths, variants, search and the store', async () => {

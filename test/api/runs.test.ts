@@ -136,6 +136,31 @@ test('translations that a run has added, changed or removed are as they were bef
   }
 });
 
+test('translations in a language that the store no longer has are kept and reported', async () => {
+  const setLocales = (...locales: string[]) => send('PATCH', '/api/store', { body: { locales } });
+  await setLocales('es', 'de');
+  const add = (title: string) =>
+    created('/api/publication', { ...TEA, title, translations: { de: { title } } });
+  const [both, only, other] = [await add('Both'), await add('Only'), await add('Other')];
+  const translations = { de: { title: 'Tee' } };
+  await write('PATCH', `/api/publication/${both}`, { title: 'Té', translations });
+  await write('PATCH', `/api/publication/${only}`, { translations });
+  await write('PATCH', `/api/publication/${other}`, { title: 'Té' });
+  await setLocales('es');
+  const reason = 'translations in a language that the store no longer has stay as they are';
+  const kept = [both, only].map((id) => ({ kind: 'publication', id, reason }));
+  for (const dry_run of [true, false]) {
+    const { data } = (await undo({ dry_run })).body;
+    expect(data).toMatchObject({ reverted: 2, kept: expect.any(Array), complete: true });
+    expect(data.kept).toHaveLength(2);
+    expect(data.kept).toEqual(expect.arrayContaining(kept.map((each) => expect.objectContaining(each))));
+  }
+  expect(await get(`/api/publication/${both}`)).toMatchObject({ title: 'Both', translations });
+  await setLocales('es', 'de');
+  expect((await undo()).body.data).toMatchObject({ reverted: 1, kept: [] });
+  expect((await get(`/api/publication/${only}`)).translations).toEqual({ de: { title: 'Only' } });
+});
+
 test('a new listing stays if somebody else uses it, and so does a new review', async () => {
   const listing = (await write('POST', '/api/listing', { name: 'New' })).body.data.id;
   const tea = await created('/api/publication', { ...TEA, listing_id: listing });

@@ -709,7 +709,7 @@ const undoReportShape = {
         reason: z.string().meta({ description: 'Why it stays.', example: 'changed since' }),
       }),
     )
-    .describe('Resources that stay as they are.'),
+    .describe('Resources that stay as they are, in all or in part.'),
 };
 
 /** `POST /api/runs/:run/undo`. */

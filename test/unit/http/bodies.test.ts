@@ -173,6 +173,7 @@ describe('bodies', () => {
     for (const [body, field] of [
       ['{"__proto__":{"admin":true}}', '__proto__'],
       ['{"attributes":[{"__proto__":"x"}]}', 'attributes.0.__proto__'],
+      [String.raw`{"attributes":{"\u005f_\u0070roto__":"x"}}`, 'attributes.__proto__'],
     ] as const) {
       const error = { code: 'FIELD_INVALID', details: { field, constraint: 'not a known field' } };
       expect(await post(body)).toMatchObject({ status: 400, body: { error } });

@@ -91,6 +91,11 @@ test.each([
     { ...shirt, images: [{ url: 'https://x', width: 3 }] },
     'images.0.width: unknown field',
   ],
+  [
+    'a field that schemas would leave out',
+    { ...shirt, translations: JSON.parse('{"__proto__":{"title":"x"}}') },
+    'translations.__proto__: unknown field',
+  ],
   ['images that are not an array', { ...shirt, images: 'x' }, 'images: must be an array'],
 ])('reports %s', (_what, row, reason) => {
   expect(reasons(parse(row))).toEqual([reason]);
