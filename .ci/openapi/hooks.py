@@ -68,12 +68,17 @@ def before_call(context, case, kwargs):
                     fields.pop("ids", None)
                 refer_to_existing(fields)
                 allow_backorders(fields)
+                name_locales(fields)
                 if case.path == "/api/media":
                     detach(fields)
                 if "/api/webhook" in case.path and "url" in fields:
                     fields["url"] = "https://erp.example/catalog"
                 if str(fields.get("in_use")).lower() == "false":
                     fields["visibility"] = "all"
+        if isinstance(case.query, dict):
+            sort_by_base_currency(case.query)
+        if isinstance(case.body, dict):
+            leave_out_other_markets(case.body)
         if case.path == "/api/publications/batch":
             complete_items(case)
         if "/by-external-id/" in case.path and isinstance(case.body, dict):
@@ -134,6 +139,34 @@ def bound_depth(fields):
     """With a price filter and an order other than by price, `page` x `limit` is at most 1,000."""
     if "min_price" in fields or "max_price" in fields:
         fields["page"] = "1"
+
+
+def name_locales(fields):
+    """A pattern cannot name the language tags that exist. The store has one language."""
+    fields.pop("untranslated", None)
+    if "locale" in fields:
+        fields["locale"] = "de"
+
+
+def sort_by_base_currency(query):
+    """In another currency, lists are not sorted, filtered or counted by price."""
+    if "currency" not in query:
+        query.pop("priced", None)
+        return
+    for name in ("min_price", "max_price", "has_price", "has_discount", "sort", "facets"):
+        query.pop(name, None)
+
+
+def leave_out_other_markets(value):
+    """Which translations and prices are valid depends on the locales and currencies of the store."""
+    if isinstance(value, list):
+        for each in value:
+            leave_out_other_markets(each)
+    if isinstance(value, dict):
+        for name in ("locales", "translations", "currencies", "prices"):
+            value.pop(name, None)
+        for each in value.values():
+            leave_out_other_markets(each)
 
 
 def refer_to_existing(fields):
