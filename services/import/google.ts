@@ -4,7 +4,7 @@ import { isUuid } from '../../shared/kernel/ids';
 import { keyOfTexts } from '../../shared/kernel/same-value';
 import { shortenText } from '../../shared/kernel/text';
 import { CategoryTree, pathIn } from './categories';
-import type { BrokenRow, ColumnMapping, FileRow } from './columns';
+import type { ColumnMapping, FileRow } from './columns';
 import { GOOGLE_COLUMNS } from './google-feed';
 import { handleOf } from './identity';
 import { type ImageAddress, type ImportFile, type ImportItem, type OptionValues, RowError } from './item';
@@ -51,19 +51,15 @@ export const openGoogleFile = (
   currency?: string,
   rows_max?: number,
   mapping?: ColumnMapping,
-): Promise<ImportFile> => openProductFile(path, new FeedReader(path, mapping), currency, rows_max);
+): Promise<ImportFile> => {
+  const reader = new FeedReader((unused) => readRows(path, FEED, mapping, unused));
+  return openProductFile(path, reader, currency, rows_max);
+};
 
 class FeedReader implements ProductReader<Row> {
   private readonly tree = new CategoryTree();
 
-  constructor(
-    private readonly path: string,
-    private readonly mapping: ColumnMapping | undefined,
-  ) {}
-
-  read(unused?: Map<string, number>): AsyncGenerator<Row | BrokenRow> {
-    return readRows(this.path, FEED, this.mapping, unused);
-  }
+  constructor(readonly read: ProductReader<Row>['read']) {}
 
   note(row: Row): void {
     this.tree.note(categoriesOf(row));

@@ -4,7 +4,7 @@ import { HTML_MAX } from '../../shared/catalog/publication/fields';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { shortenText } from '../../shared/kernel/text';
 import { CategoryTree, pathIn } from './categories';
-import type { BrokenRow, ColumnMapping, FileRow } from './columns';
+import type { ColumnMapping, FileRow } from './columns';
 import { htmlToText } from './html-text';
 import { type ImageAddress, type ImportFile, type ImportItem, RowError } from './item';
 import {
@@ -79,7 +79,10 @@ export const openWooCommerceFile = (
   currency?: string,
   rows_max?: number,
   mapping?: ColumnMapping,
-): Promise<ImportFile> => openProductFile(path, new WooCommerceReader(path, mapping), currency, rows_max);
+): Promise<ImportFile> => {
+  const reader = new WooCommerceReader((unused) => readRows(path, WOOCOMMERCE_FILE, mapping, unused));
+  return openProductFile(path, reader, currency, rows_max);
+};
 
 const isVariation = ({ type }: Pick<Row, 'type'>): boolean => type.toLowerCase().startsWith('variation');
 const isVariable = ({ type }: Row): boolean => type.toLowerCase().startsWith('variable');
@@ -89,14 +92,7 @@ class WooCommerceReader implements ProductReader<Row> {
   private readonly by_sku = new Map<string, string>();
   private readonly tree = new CategoryTree();
 
-  constructor(
-    private readonly path: string,
-    private readonly mapping: ColumnMapping | undefined,
-  ) {}
-
-  read(unused?: Map<string, number>): AsyncGenerator<Row | BrokenRow> {
-    return readRows(this.path, WOOCOMMERCE_FILE, this.mapping, unused);
-  }
+  constructor(readonly read: ProductReader<Row>['read']) {}
 
   note(row: Row): void {
     this.tree.note(categoriesOf(row));
