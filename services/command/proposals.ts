@@ -47,8 +47,8 @@ export type ProposedImport = (
 ) => Promise<{ readonly store_id: StoreId; readonly body: JsonObject }>;
 
 /**
- * Returns the routes of writes with those of proposals. With a key that needs confirmation, a write of these routes is stored
- * as a proposal, or refused if `proposalRule` says so. A dry run and a preview are carried out.
+ * Returns the routes of writes and the routes of proposals. A write with a key that needs confirmation is stored as a proposal
+ * or, if `proposalRule` says so, refused. A dry run and a preview are carried out.
  */
 export function withProposals(
   deps: ProposalDeps,

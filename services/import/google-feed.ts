@@ -52,7 +52,7 @@ interface OpenItem {
   readonly line: number;
   readonly depth: number;
   readonly values: Map<string, string>;
-  /** The values of elements of RSS and Atom, which those of Google replace. */
+  /** The values of the elements of RSS and Atom. An element of Google with the same name replaces the value. */
   readonly plain: Map<string, string>;
 }
 

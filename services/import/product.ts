@@ -365,7 +365,7 @@ export const wordsIn = (texts: readonly string[]): string[] => [
 /** Returns the addresses in a list. A comma within an address does not end it. */
 export const addressesIn = (cell: string): string[] => wordsIn(cell.split(/,(?=\s*(?:https?:|\/\/))|[\n|]/i));
 
-/** Returns attributes as a publication stores them, null if there are none. Warns about those that are too long or too many. */
+/** Returns attributes as a publication stores them, null if there are none. Warns about attributes that are too long or too many. */
 export function attributesOf(
   values: readonly (readonly [name: string, value: string | readonly string[]])[],
   warn: Warn,

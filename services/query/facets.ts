@@ -17,7 +17,7 @@ import type { PageSource } from './page-items';
 
 /** The most values of one facet in an answer: those that most publications have. */
 const VALUES_MAX = 100;
-/** The most translations of an option that are looked at in a locale: those that most publications have. */
+/** The most translations of one option that a facet reads in a locale. It reads the translations that most publications have. */
 const LABELS_MAX = 500;
 /** How many publications are counted for a facet with many values: about 0.35 s of CPU with SQLite. */
 const COUNTED_MAX = 50_000;

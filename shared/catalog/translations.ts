@@ -173,7 +173,10 @@ const areTranslated = (options: readonly Option[], texts: JsonValue | undefined)
     return partOf(option, 'name') !== undefined && values.every(isKnown);
   });
 
-/** Returns a field of an object. Undefined if there is none: names of options can be those of inherited properties. */
+/**
+ * Returns a field of an object, undefined if the object has no own field of this name. An option may be named `constructor`,
+ * as an inherited property is.
+ */
 export const partOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 

@@ -94,7 +94,7 @@ describeWithProgram('chromium', 'the media of a merchant', () => {
     await client.media.update(used, { alt: 'Leaves' });
     await page.getByRole('button', { name: 'Theirs: Leaves' }).waitFor();
     await page.getByRole('button', { name: 'Mine: 緑茶の葉' }).click();
-    // What is typed during the save is kept.
+    // The field keeps the text that the person types during the save.
     const saving = page.waitForRequest((request) => request.method() === 'PATCH');
     await page.route(`**/api/media/${used}*`, async (route) => {
       if (route.request().method() === 'PATCH') await typed;

@@ -187,7 +187,7 @@ export type ListQuery = z.infer<typeof listSchema>;
 /** Parameters of `GET /api/payment-methods`. */
 export const paymentMethodsSchema = listSchema.omit({ locale: true });
 
-/** Parameters of the lists of what has prices. */
+/** Parameters of lists of publications or variants, which have prices. */
 export const pricedListSchema = listSchema.extend({ currency });
 
 /** Value of `parent_id` for the listings at the top. */

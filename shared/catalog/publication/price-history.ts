@@ -183,7 +183,7 @@ function addPricesAt(publication: Priced, at_ms: number, set: (id: string, price
   add(OWN, publication, lowest);
 }
 
-/** Whether the price is below the one outside of the sale, or below the one to compare with. */
+/** Whether the price is below the price outside of the sale, or below the price to compare with. */
 const isReduced = ({ price_amount, compare_at_amount }: ItemAmounts, amount: number | null) =>
   amount !== null && amount < Math.max(price_amount, compare_at_amount ?? 0);
 

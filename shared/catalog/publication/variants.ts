@@ -199,7 +199,10 @@ const VALUES_DOC = {
   example: { M: 'Mittel' },
 };
 
-/** The rule of the options in `translations`: names and values by those of the options. The variants have no translations. */
+/**
+ * The rule of `options` in `translations`: the translated name of each option and its translated values, by the option's own
+ * name and values. Variants have no translations of their own.
+ */
 export const optionsTranslation = {
   input: namedValuesField(
     z
@@ -361,7 +364,7 @@ export function arrangeVariants(
   return { options, variants: inOrder(variants) };
 }
 
-/** Returns the prices of a publication as those of a new variant. */
+/** Returns the prices that a new variant takes from its publication: the amount in each currency, without sales. */
 const amountsOf = (prices: Prices): Prices =>
   Object.fromEntries(
     Object.entries(prices).map(([currency, { price_amount }]) => [currency, { price_amount }]),

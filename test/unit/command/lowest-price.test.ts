@@ -214,7 +214,7 @@ function naivePrices(
 
 function naiveLowest(steps: readonly Step[], one: string): number | undefined {
   const states = steps.map((_, index) => fold(steps.slice(0, index + 1)));
-  /** Every time at which something may change, and what applies from then on. */
+  /** Each moment at which a price may change, with the prices from that moment on. */
   const timeline: { time: number; kind: string; price?: number; reduced: boolean }[] = [];
   steps.forEach(({ day }, index) => {
     const state = states[index]!;
