@@ -5,8 +5,9 @@ import { DropZone, FileTrigger, isFileDropItem } from 'react-aria-components';
 import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
 import { messageOf } from '../../lib/errors';
-import { formatAgo, formatBytes, formatTime } from '../../lib/format';
+import { formatBytes } from '../../lib/format';
 import { type Texts, useLocale, useTexts } from '../../texts/texts';
+import { Ago } from '../../ui/ago';
 import { Button } from '../../ui/button';
 import { Banner, EmptyState, ErrorState, Loading, ProgressBar, sayFailed } from '../../ui/feedback';
 import { Icon } from '../../ui/icon';
@@ -147,7 +148,6 @@ function UploadZone({ children }: { readonly children: ReactNode }) {
 
 function Imports() {
   const t = useTexts();
-  const locale = useLocale();
   const { client } = useApi();
   const { data, error, refetch } = useQuery({
     queryKey: ['imports', 'list'],
@@ -179,11 +179,7 @@ function Imports() {
             id: 'when',
             label: t.imports.when,
             isNumber: true,
-            cell: ({ created_at }) => (
-              <time dateTime={created_at} title={formatTime(created_at, locale)}>
-                {formatAgo(created_at, locale)}
-              </time>
-            ),
+            cell: ({ created_at }) => <Ago at={created_at} />,
           },
         ]}
         empty={

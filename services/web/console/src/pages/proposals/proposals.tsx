@@ -2,8 +2,8 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import type { Proposal } from 'catalog-client';
 import { useState } from 'react';
 import { useApi } from '../../lib/api';
-import { formatAgo, formatTime } from '../../lib/format';
-import { useLocale, useTexts } from '../../texts/texts';
+import { useTexts } from '../../texts/texts';
+import { Ago } from '../../ui/ago';
 import { EmptyState, ErrorState, Loading } from '../../ui/feedback';
 import { Card, Page, Tabs } from '../../ui/layout';
 import { LoadMore } from '../../ui/load-more';
@@ -41,7 +41,6 @@ export default function ProposalsPage() {
 
 function Proposals({ isWaiting }: { readonly isWaiting: boolean }) {
   const t = useTexts();
-  const locale = useLocale();
   const { client } = useApi();
   const names = useKeyNames();
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetching } = useInfiniteQuery({
@@ -89,11 +88,7 @@ function Proposals({ isWaiting }: { readonly isWaiting: boolean }) {
             id: 'when',
             label: t.proposals.when,
             isNumber: true,
-            cell: ({ created_at }) => (
-              <time dateTime={created_at} title={formatTime(created_at, locale)}>
-                {formatAgo(created_at, locale)}
-              </time>
-            ),
+            cell: ({ created_at }) => <Ago at={created_at} />,
           },
         ]}
         empty={

@@ -3,8 +3,9 @@ import type { Publication, Review } from 'catalog-client';
 import { useEffect, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { useApi } from '../../lib/api';
-import { formatAgo, formatNumber, formatTime } from '../../lib/format';
+import { formatNumber } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
+import { Ago } from '../../ui/ago';
 import { Button, IconButton, LinkButton } from '../../ui/button';
 import { Badge, EmptyState, ErrorState, Loading } from '../../ui/feedback';
 import { Checkbox } from '../../ui/fields';
@@ -308,9 +309,7 @@ function ReviewItem(props: ReviewItemProps) {
         </p>
         <p className="muted small row">
           <bdi>{author_name}</bdi>
-          <time dateTime={created_at} title={formatTime(created_at, locale)}>
-            {formatAgo(created_at, locale)}
-          </time>
+          <Ago at={created_at} />
           {verified && <span>✓ {t.reviews.verified}</span>}
         </p>
       </div>
