@@ -250,15 +250,33 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
 }
 
 function dueAtOf(publication: Publication, at: string): number | null {
-  const { publish_at, unpublish_at, sale_from, sale_to } = publication;
-  const sale_changes = [sale_from, sale_to].filter(
-    (time) => time !== null && time > at && hasOtherPrice(publication, time, at),
+  const { publish_at, unpublish_at } = publication;
+  const sale_changes = inEachCurrency(publication).flatMap((one) =>
+    [one.sale_from, one.sale_to].filter((time) => time !== null && time > at && hasOtherPrice(one, time, at)),
   );
   const times = [publish_at, unpublish_at, ...sale_changes].flatMap((time) =>
     time === null ? [] : Date.parse(time),
   );
   return times.length > 0 ? Math.min(...times) : null;
 }
+
+/** Returns the publication with its own prices, and then with those in each other currency. */
+const inEachCurrency = (publication: Publication): Publication[] => [
+  publication,
+  ...Object.entries(publication.prices ?? {}).map(([currency, price]) => ({
+    ...publication,
+    price_amount: price.price_amount,
+    sale_price_amount: price.sale_price_amount ?? null,
+    sale_from: price.sale_from ?? null,
+    sale_to: price.sale_to ?? null,
+    variants: publication.variants.flatMap((variant) => {
+      const of_variant = variant.prices?.[currency];
+      if (!of_variant) return [];
+      const { price_amount, sale_price_amount = null } = of_variant;
+      return [{ ...variant, price_amount, sale_price_amount }];
+    }),
+  })),
+];
 
 /** Whether something costs less during the sale than without it. */
 const hasOtherPrice = (publication: Publication, ...times: string[]): boolean =>
@@ -285,7 +303,7 @@ function unitsOf(publication: Publication, at: string): string[] {
 
 /** Returns the terms by which lists are filtered. */
 function labelsOf(publication: Publication): string[] {
-  const { vendor, product_type, tags, attributes, options, variants } = publication;
+  const { vendor, product_type, tags, attributes, options, variants, prices, price_active } = publication;
   const labels: string[] = [];
   if (vendor !== null) labels.push(labelTerm('vendor', vendor));
   if (product_type !== null) labels.push(labelTerm('product_type', product_type));
@@ -303,6 +321,8 @@ function labelsOf(publication: Publication): string[] {
   for (const id of all) if (positions[id]) labels.push(labelTerm('featured_in', id));
   for (const id of all) if (!positions[id]) labels.push(labelTerm('listed_in', id));
   for (const id of former_listings ?? []) labels.push(labelTerm('formerly_in', id));
+  if (price_active)
+    for (const currency of Object.keys(prices ?? {})) labels.push(labelTerm('priced_in', currency));
   return [...new Set(labels)];
 }
 
