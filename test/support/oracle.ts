@@ -10,6 +10,7 @@ import {
 import { type Media, type MediaEvent, mediaAggregate, mediaResource } from '../../shared/catalog/media/media';
 import type { NameEvent } from '../../shared/catalog/name/name';
 import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
+import { shownVariants } from '../../shared/catalog/publication/price-history';
 import {
   type Publication,
   type PublicationEvent,
@@ -215,7 +216,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         body: publicationBody(product),
         labels: labelsOf(product),
         media: shownMedia(product),
-        variants: product.variants.slice(0, 50),
+        variants: shownVariants(product).slice(0, 50),
         listing_id: product.listing_id,
         listings: product.listing_ids.filter((id) => listings.has(id)),
         due_at: dueAtOf(product, times.get(product.id)!),
