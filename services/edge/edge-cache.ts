@@ -78,10 +78,9 @@ export class EdgeCache {
     const answer = await route.handler(request);
     if (!found?.reading || !isStorable(answer)) return answer;
     const reply = await encode(request.header('accept-encoding'), await render(answer));
-    const { made_from, locales } = answer;
-    const stored = { data: null, reply, ...(made_from && { made_from }), ...(locales && { locales }) };
+    const stored = { data: null, reply };
     // An answer that cannot be stored is made again next time.
-    this.store(key, stored, found.reading, request).catch(() => undefined);
+    this.store(key, stored, found.reading, answer, request).catch(() => undefined);
     return stored;
   }
 
@@ -127,14 +126,14 @@ export class EdgeCache {
     key: string,
     answer: EncodedAnswer,
     reading: Reading,
+    made: Answer,
     request: ApiRequest,
   ): Promise<void> {
-    const basis = await this.options.validity.end(reading, answer);
+    const basis = await this.options.validity.end(reading, made);
     if (!basis) return;
-    const { locales = [] } = answer;
-    const differs = locales.length > 1;
-    if (differs) this.entries.set(key, { locales });
-    this.entries.set(differs ? keyIn(key, locales, request) : key, { answer, basis });
+    const { locales } = made;
+    if (locales) this.entries.set(key, { locales });
+    this.entries.set(locales ? keyIn(key, locales, request) : key, { answer, basis });
   }
 
   private isWorthStoring(key: string, entry: StoredAnswer | undefined): boolean {

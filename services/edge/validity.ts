@@ -1,10 +1,11 @@
 import type { Environment } from '../../shared/catalog/realm';
+import type { ActiveStore } from '../../shared/catalog/store/document';
 import type { Answer, ApiRequest, DocumentVersion } from '../../shared/http/route';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { StoreId } from '../../shared/kernel/ids';
 import { isSameValue } from '../../shared/kernel/same-value';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
-import { type ActiveStore, activeStore } from '../query/read';
+import { activeStore } from '../query/read';
 
 /** A view version whose changes can be counted. Every opened version has a reader of its own. */
 export type CountedReader = DocumentReader & Required<Pick<DocumentReader, 'generation'>>;
@@ -17,27 +18,29 @@ export interface Reading {
   readonly generation: number;
 }
 
-type Dependencies = Pick<Answer, 'made_from' | 'locales'>;
+type Dependencies = Pick<Answer, 'made_from' | 'store'>;
 
 /** What must be unchanged for an answer to be valid. Its generation is the last one at which the answer was valid. */
 export interface Basis extends Reading {
   /** Undefined if the answer was made from more than one document. */
   readonly made_from: DocumentVersion | undefined;
-  /** The locales of the store on which the answer depends. Undefined if it depends on none. */
-  readonly locales: readonly string[] | undefined;
+  /** The store on whose settings the answer depends. Undefined if it depends on none. */
+  readonly store: ActiveStore | undefined;
 }
 
 const STORES_MAX = 10_000;
 
 /** An active store, as it was at a generation. */
-interface StoreAt extends Omit<Reading, 'stores'>, ActiveStore {}
+interface StoreAt extends Omit<Reading, 'stores'> {
+  readonly store: ActiveStore;
+}
 
 /**
  * Tells whether answers are still what a read would return now (docs/decisions/0026-edge-cache.md).
  *
  * An answer is made from documents of the principal's stores. It is valid while the generation of these stores is the
  * same. If the generation has grown, an answer that was made from one document is still valid if that document has the
- * same position and its store is active, with the same locales.
+ * same position and its store is active, with the same settings.
  */
 export class Validity {
   private readonly views: Readonly<Record<Environment, ActiveView>>;
@@ -59,11 +62,11 @@ export class Validity {
     if (basis.reader !== reader) return undefined;
     const generation = await reader.generation(basis.stores);
     if (generation === basis.generation) return basis;
-    const { made_from, locales } = basis;
+    const { made_from, store } = basis;
     if (made_from === undefined) return undefined;
     const stored = await reader.get(made_from.collection, made_from.id, ['json']);
     const is_same = stored?.position === made_from.position;
-    return is_same && (await this.isShown(reader, made_from.store_id, locales))
+    return is_same && (await this.isShown(reader, made_from.store_id, store))
       ? { ...basis, generation }
       : undefined;
   }
@@ -77,39 +80,38 @@ export class Validity {
   /**
    * Call it after the read has succeeded. Returns the basis of its answer if nothing has changed meanwhile.
    */
-  async end(reading: Reading, { made_from, locales }: Dependencies): Promise<Basis | undefined> {
+  async end(reading: Reading, { made_from, store }: Dependencies): Promise<Basis | undefined> {
     const { reader, stores, generation } = reading;
     const shown = made_from ? [made_from.store_id] : stores;
     const [now, ...are_shown] = await Promise.all([
       reader.generation(stores),
-      ...shown.map((store_id) => this.isShown(reader, store_id, locales)),
+      ...shown.map((store_id) => this.isShown(reader, store_id, store)),
     ]);
     const is_valid = now === generation && are_shown.every(Boolean);
-    return is_valid ? { ...reading, made_from, locales } : undefined;
+    return is_valid ? { ...reading, made_from, store } : undefined;
   }
 
   /**
-   * Returns whether the store is active now, and has the locales on which an answer depends. A read uses a status and locales
-   * that are up to a second old, but an answer stays in the cache for longer.
+   * Returns whether the store is active now, and has the settings on which an answer depends. A read uses a status and
+   * settings that are up to a second old, but an answer stays in the cache for longer.
    */
   private async isShown(
     reader: CountedReader,
     store_id: StoreId,
-    locales: Basis['locales'],
+    shown: ActiveStore | undefined,
   ): Promise<boolean> {
     const store = await this.storeAt(reader, store_id);
-    return store !== undefined && (locales === undefined || isSameValue(store.locales ?? [], locales));
+    return store !== undefined && (shown?.id !== store_id || isSameValue(store, shown));
   }
 
-  private async storeAt(reader: CountedReader, store_id: StoreId): Promise<StoreAt | undefined> {
+  private async storeAt(reader: CountedReader, store_id: StoreId): Promise<ActiveStore | undefined> {
     const generation = await reader.generation([store_id]);
     const known = this.active.get(store_id);
-    if (known?.reader === reader && known.generation === generation) return known;
+    if (known?.reader === reader && known.generation === generation) return known.store;
     const store = await activeStore(reader, store_id);
     if (!store) return undefined;
-    const found = { reader, generation, ...store };
-    this.active.set(store_id, found);
-    return found;
+    this.active.set(store_id, { reader, generation, store });
+    return store;
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type ReadHandler,
   refuseOthers,
   requestedStore,
+  settingsOf,
 } from './read';
 
 /** The parameters beside `ids`. All others choose or sort publications. */
@@ -35,12 +36,12 @@ async function readByIds(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
     version.get('stores', store_id),
     version.getMany('publications', ids, partsOfPage('publication', query)),
   ]);
-  assertActive(store);
+  const source = { version, request, store: settingsOf(assertActive(store)) };
   const isShown = ({ document }: (typeof stored)[number]): boolean =>
     document?.keys.store_id === store_id && isItemVisible(visibility, document.keys.visibility);
   const by_id = new Map(stored.map((one) => [one.id, one]));
   const found = ids.flatMap((id) => by_id.get(id) ?? []).filter(isShown);
   const limit = ids.length;
   const place: ListPlace = { page: 1, limit, before: 0, order: undefined, list: '' };
-  return pageAnswer({ version, request }, 'publication', found, query, place, found.length);
+  return pageAnswer(source, 'publication', found, query, place, found.length);
 }

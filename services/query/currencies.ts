@@ -1,61 +1,28 @@
 import type { PriceBounds } from '../../shared/api/requests/reads';
-import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
-import { JsonText, type Presentable } from '../../shared/catalog/json-text';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { ActiveStore } from '../../shared/catalog/store/document';
 import { CatalogError } from '../../shared/kernel/errors';
-import type { DocumentReader } from '../../shared/ports/document-reader';
-import type { ReadHandler } from './read';
 
-/*
- * The currency of an answer (docs/interface/currencies.md#reads). A read makes its answer from documents, whose bodies have the
- * prices in all currencies. `inCurrency` then shows each price in the currency that the request asks for, wherever the
- * publication or the variant is in the answer.
- */
-
-/** The fields of an answer in which publications and variants are. */
-const CONTAINERS: readonly string[] = ['data', 'featured', 'others', 'publications', 'variants'];
 /** The fields of a publication or a variant that have amounts, besides `price_amount`, or belong to one. */
 const OF_PRICE = new Set([
-  ...['prices', 'compare_at_amount', 'sale_price_amount', 'sale_from', 'sale_to'],
+  ...['compare_at_amount', 'sale_price_amount', 'sale_from', 'sale_to'],
   ...['price_range', 'lowest_price_30d'],
 ]);
 
-/** Returns the read with its prices in the currency that the request asks for. */
-export const inCurrency =
-  (read: ReadHandler): ReadHandler =>
-  async (deps, request) => {
-    const answer = await read(deps, request);
-    const currency = request.query.currency?.[0];
-    if (currency === undefined || answer.file || answer.status !== undefined) return answer;
-    return { ...answer, data: pricedIn(answer.data, currency, answer.price_currency) };
-  };
-
-/** `own`: the currency of the publication whose variants the value contains. */
-function pricedIn(value: Presentable, currency: string, own: JsonValue | undefined): Presentable {
-  if (value instanceof JsonText) return pricedIn(value.toJSON(), currency, own);
-  if (Array.isArray(value)) return value.map((item) => pricedIn(item, currency, own));
-  if (!isObject(value)) return value;
-  const { price_currency = own } = value as JsonObject;
-  const is_priced = value.object === 'publication' || value.object === 'variant';
-  const shown: Record<string, Presentable> = is_priced
-    ? withPriceIn(value as JsonObject, currency, price_currency)
-    : { ...value };
-  for (const name of CONTAINERS)
-    if (shown[name] !== undefined) shown[name] = pricedIn(shown[name], currency, price_currency);
-  return shown;
-}
-
-/** Returns the publication or the variant with its price in the currency. Without one, its price is inactive. */
-function withPriceIn(
-  { prices, ...resource }: JsonObject,
-  currency: string,
-  own: JsonValue | undefined,
-): JsonObject {
-  if (own === currency) return resource;
-  const price = isObject(prices) && Object.hasOwn(prices, currency) ? prices[currency] : undefined;
-  const others = Object.entries(resource).filter(([name]) => !OF_PRICE.has(name));
+/**
+ * Returns a publication or a variant with its price in the currency, and any other value as it is. Without a price in the
+ * currency, its price is inactive. `owner`: the publication of a variant, which has its currency.
+ */
+export function priceIn(currency: string, resource: JsonObject, owner: JsonObject | undefined): JsonObject {
+  const { prices, ...fields } = resource;
+  const { object, price_currency = owner?.price_currency } = fields;
+  if (object !== 'publication' && object !== 'variant') return resource;
+  if (price_currency === currency) return fields;
+  const price = (prices as JsonObject | undefined)?.[currency];
+  const others = Object.entries(fields).filter(([name]) => !OF_PRICE.has(name));
   const shown: JsonObject = Object.fromEntries(others);
-  if (!isObject(price)) return { ...shown, price_active: false };
-  const of_publication = resource.object === 'publication' && { price_currency: currency };
+  if (price === undefined) return { ...shown, price_active: false };
+  const of_publication = object === 'publication' && { price_currency: currency };
   return { ...shown, ...of_publication, ...(price as JsonObject) };
 }
 
@@ -76,11 +43,7 @@ const BY_PRICE = ['min_price', 'max_price', 'has_price', 'has_discount'] as cons
  * another currency, throws `invalid_query` if the query sorts, filters or counts by price: the indexes have the prices in the
  * base currency only (docs/decisions/0038-prices-by-currency.md).
  */
-export async function withCurrency<Query extends PriceQuery>(
-  version: DocumentReader,
-  store_id: string,
-  query: Query,
-): Promise<Query> {
+export function withCurrency<Query extends PriceQuery>({ currencies }: ActiveStore, query: Query): Query {
   const { currency, priced, sort, facets = [] } = query;
   const names = [
     ...(sort === 'price' ? ['sort'] : []),
@@ -88,9 +51,7 @@ export async function withCurrency<Query extends PriceQuery>(
     ...(facets.some((facet) => ['price', 'has_price', 'has_discount'].includes(facet)) ? ['facets'] : []),
   ];
   if (currency === undefined || (names.length === 0 && !priced)) return query;
-  const store = await version.get('stores', store_id);
-  const [base] = (store?.document?.body.currencies as string[] | undefined) ?? [];
-  if (currency === base) return priced ? { ...query, priced: undefined, has_price: true } : query;
+  if (currency === currencies?.[0]) return priced ? { ...query, priced: undefined, has_price: true } : query;
   const constraint = `nothing by price together with currency=${currency}: only the first currency of the store can be used for it`;
   if (names.length > 0)
     throw CatalogError.ofFaults(
@@ -98,6 +59,3 @@ export async function withCurrency<Query extends PriceQuery>(
     );
   return query;
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, Presentable>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -12,6 +12,7 @@ import {
   type ReadHandler,
   requestedStore,
   requireSecretKey,
+  settingsOf,
 } from './read';
 
 const KINDS = {
@@ -50,11 +51,11 @@ async function readDeleted(deps: ReadDeps, request: ApiRequest, kind: keyof type
       ...pageOf(place),
     }),
   ]);
-  assertActive(store);
+  const active = assertActive(store);
   const { data: _, meta } = bodiesAnswer(place, found, total);
   const data = found.slice(0, limit).flatMap(({ document }) => {
     const { resource, deleted_at = '' } = document?.state.deleted ?? {};
     return resource ? [{ ...presentAsOf(kind, resource, WITHOUT_EXPANSIONS), deleted_at }] : [];
   });
-  return { data, meta };
+  return { data, meta, store: settingsOf(active) };
 }

@@ -14,6 +14,7 @@ import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery, WordCountsQuery, WordTerms } from '../../shared/ports/view-store';
 import { type FacetFilter, type FilterQuery, labelsIn, labelTerms } from './filters';
 import type { PageSource } from './page-items';
+import { presentationOf } from './presentation';
 
 /** The most values of one facet in an answer: those that most publications have. */
 const VALUES_MAX = 100;
@@ -35,8 +36,6 @@ interface Found {
   readonly whereOf: WhereOf;
   /** Besides those of labels. */
   readonly terms: WordTerms;
-  /** Returns the locales in which to look for the names and values of options, the best one first. */
-  readonly localesOf: () => Promise<readonly string[]>;
 }
 
 /** The conditions for the publications that one group of facets counts. */
@@ -49,7 +48,7 @@ type Matching = Pick<WordCountsQuery, 'scope' | 'where' | 'terms' | 'of_units'>;
  * finds, for the rate limit.
  */
 export async function facetsOf(
-  { version, request }: PageSource,
+  { version, store, request }: PageSource,
   query: FacetQuery,
   found: Found | undefined,
   total: number,
@@ -70,7 +69,9 @@ export async function facetsOf(
     facets.set(name, { name, values, has_more: false });
   }
   const all = query.facets.map((name) => facets.get(name)!);
-  return { facets: found ? await withLabels(version, all, found, assertAwaited) : all };
+  const locales = presentationOf(store, request)?.language?.locales ?? [];
+  const is_labelled = found && locales.length > 0;
+  return { facets: is_labelled ? await withLabels(version, all, found, locales, assertAwaited) : all };
 }
 
 const OPTION = 'option.';
@@ -82,12 +83,12 @@ const OPTION = 'option.';
 async function withLabels(
   version: DocumentReader,
   facets: readonly JsonObject[],
-  { scope, localesOf }: Found,
+  { scope }: Found,
+  locales: readonly string[],
   assertAwaited: () => void,
 ): Promise<JsonObject[]> {
   const options = facets.flatMap(({ name }) => (String(name).startsWith(OPTION) ? String(name) : []));
-  const locales = options.length === 0 ? [] : await localesOf();
-  if (locales.length === 0) return [...facets];
+  if (options.length === 0) return [...facets];
   const names = options.flatMap((name) =>
     locales.map((locale) => translatedOption(locale, name.slice(OPTION.length))),
   );

@@ -26,6 +26,7 @@ import {
   type ReadQuery,
   requestedStore,
   requireSecretKey,
+  settingsOf,
 } from './read';
 
 /** How many revisions a history covers. */
@@ -59,8 +60,8 @@ export async function openStream(
   const owned = state.tag === 'present' ? state.resource : state;
   const store_id = category === 'store' ? requested : owned.store_id;
   if (!accessibleStores(request).includes(store_id)) throw new CatalogError(not_found);
-  assertActive(await version.get('stores', store_id));
-  return { ref, events, stream: streamName(environment, category, id), store_id, revision };
+  const store = settingsOf(assertActive(await version.get('stores', store_id)));
+  return { ref, events, stream: streamName(environment, category, id), store_id, store, revision };
 }
 
 /** A cursor of a history has its last revision. Nothing changes before that, so the number of changes is enough. */
@@ -111,10 +112,11 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest, category: DatedCate
   requireSecretKey(request, 'as_of');
   const { as_of = '', ...query } = parseRead(reads.getPublication, request, EXPANSIONS[category]);
   const { not_found } = CATEGORIES[category];
-  const { ref, events, stream, revision } = await openStream(deps, request, category, not_found);
+  const opened = await openStream(deps, request, category, not_found);
+  const { events, stream, revision } = opened;
   const until_ms = Date.parse(as_of);
   const event = await lastEventUntil(events, stream, revision, until_ms);
-  return answerAfter(category, ref, event, query, until_ms);
+  return answerAfter(category, opened, event, query, until_ms);
 }
 
 /** Returns the handler of a resource as it was at a revision of its history, which counts from 1. */
@@ -129,10 +131,10 @@ export const readRevision =
         { condition: 'invalid_query', field: 'revision', constraint: 'a revision of the history' },
       ]);
     const { not_found } = CATEGORIES[category];
-    const { ref, events, stream } = await openStream(deps, request, category, not_found);
-    const [event] = await events.readStream(stream, Number(asked) - 1, 1);
+    const opened = await openStream(deps, request, category, not_found);
+    const [event] = await opened.events.readStream(opened.stream, Number(asked) - 1, 1);
     // The events before a purge are gone.
-    return answerAfter(category, ref, event?.revision === Number(asked) - 1 ? event : undefined, query);
+    return answerAfter(category, opened, event?.revision === Number(asked) - 1 ? event : undefined, query);
   };
 
 /**
@@ -141,7 +143,7 @@ export const readRevision =
  */
 async function answerAfter(
   category: DatedCategory,
-  ref: StreamRef<Publication | Listing>,
+  { ref, store }: Pick<Awaited<ReturnType<typeof openStream>>, 'ref' | 'store'>,
   event: RecordedEvent | undefined,
   query: ReadQuery,
   at_ms?: number,
@@ -153,7 +155,7 @@ async function answerAfter(
   const resource =
     category === 'publication' ? await withListings(state.resource as Publication) : state.resource;
   const headers = { 'Memento-Datetime': new Date(occurred_ms).toUTCString() };
-  return { data: presentAsOf(category, resource, query), headers, store_id: resource.store_id };
+  return { data: presentAsOf(category, resource, query), headers, store };
 }
 
 /**

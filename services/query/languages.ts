@@ -1,5 +1,4 @@
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
-import { JsonText, type Presentable } from '../../shared/catalog/json-text';
 import { listingTexts } from '../../shared/catalog/listing/fields';
 import { mediaTexts } from '../../shared/catalog/media/fields';
 import { publicationTexts } from '../../shared/catalog/publication/fields';
@@ -12,12 +11,9 @@ import {
 } from '../../shared/catalog/translations';
 import type { ApiRequest } from '../../shared/http/route';
 import { LRUCache } from '../../shared/kernel/cache';
-import type { StoreId } from '../../shared/kernel/ids';
-import { type ReadDeps, type ReadHandler, requestedStore, storeLocales } from './read';
 
 /*
- * The language of an answer (docs/interface/languages.md#reads). A read makes its answer from documents, whose bodies have all
- * translations. `inLanguage` then shows each text in the best language that has it, wherever the resource is in the answer.
+ * The choice of a language, and the texts of a resource in it (docs/interface/languages.md#reads).
  */
 
 /** The texts that can be translated, by the type of the resource. */
@@ -28,35 +24,10 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
   media: Object.keys(mediaTexts),
 };
 
-/** The fields of an answer in which resources are. */
-const CONTAINERS = new Set(
-  'data featured others listing listings publications media variants path'.split(' '),
-);
-
-/** Returns the read with its texts in the language that the request asks for. */
-export const inLanguage =
-  (read: ReadHandler): ReadHandler =>
-  async (deps, request) => {
-    const answer = await read(deps, request);
-    if (answer.file || answer.status !== undefined) return answer;
-    const locales = await storeLocales(deps, request, answer.store_id ?? requestedStore(request));
-    if (locales === undefined) return { ...answer, locales: [] };
-    const asked = request.query.locale?.[0];
-    const is_for_editing = request.principal.key_type === 'secret' && asked === undefined;
-    if (is_for_editing) return { ...answer, data: translated(answer.data, undefined) };
-    const locale = localeOf(locales, request);
-    const is_checked = request.principal.key_type === 'secret';
-    const language = { locales: fallbacksOf(locales, locale), is_checked };
-    const data = translated(answer.data, language, answer.translations);
-    if (locales.length === 1) return { ...answer, data, locales };
-    const { Vary = 'Authorization, Accept-Encoding' } = answer.headers ?? {};
-    const headers = { ...answer.headers, 'Content-Language': locale, Vary: `${Vary}, Accept-Language` };
-    return { ...answer, data, locales, headers };
-  };
-
 // --- The choice of a locale ---
 
-type Asked = Pick<ApiRequest, 'query' | 'header' | 'principal'>;
+/** What of a request chooses language and currency. */
+export type Asked = Pick<ApiRequest, 'query' | 'header' | 'principal'>;
 
 /** Returns the best locale of a store for the request: for its `locale`, otherwise for its `Accept-Language`. */
 export function localeOf(locales: readonly string[], { query, header }: Asked): string {
@@ -113,27 +84,15 @@ function formsOf(tag: string): string[] {
  * Returns the locales in which translations are looked for, the best one first. They end before the default locale: the texts
  * of a resource itself are in it, and count more than a translation that was written when the store had another default locale.
  */
-function fallbacksOf(locales: readonly string[], locale: string): string[] {
+export function fallbacksOf(locales: readonly string[], locale: string): string[] {
   const forms = formsOf(locale).filter((form) => locales.includes(form));
   const end = forms.indexOf(locales[0]!);
   return end < 0 ? forms : forms.slice(0, end);
 }
 
-/** Returns the locales in which facets look for the texts of options, the best one first. None for the default locale. */
-export async function labelLocales(
-  deps: ReadDeps,
-  request: ApiRequest,
-  store_id: StoreId,
-): Promise<readonly string[]> {
-  const { principal, query } = request;
-  if (principal.key_type === 'secret' && query.locale === undefined) return [];
-  const locales = (await storeLocales(deps, request, store_id)) ?? [];
-  return locales.length === 0 ? [] : fallbacksOf(locales, localeOf(locales, request));
-}
+// --- The texts of a resource ---
 
-// --- The texts of an answer ---
-
-interface Language {
+export interface Language {
   /** Where to look for a translation, the best locale first. None: the texts are those of the resource itself. */
   readonly locales: readonly string[];
   /** Whether resources name their texts that are not translated. */
@@ -141,35 +100,16 @@ interface Language {
 }
 
 /**
- * Returns the value with the texts of its resources in the language. Undefined: with all their translations, except where no
- * answer has them. `of_publication`: the translations of the publication whose variants the value contains.
+ * Returns the fields of a resource that a language changes. `owner`: the publication of a variant, which has the translations
+ * of its options.
  */
-function translated(
-  value: Presentable,
-  language: Language | undefined,
-  of_publication?: JsonValue,
-): Presentable {
-  if (value instanceof JsonText) {
-    if (!language) return value;
-    const is_same = !language.is_checked && !value.text.includes('"translations":');
-    return is_same ? value : translated(value.toJSON(), language);
-  }
-  if (Array.isArray(value)) return value.map((item) => translated(item, language, of_publication));
-  if (!isObject(value)) return value;
-  const { translations } = value;
-  const all = isObject(translations) ? translations : value.object === 'variant' ? of_publication : undefined;
-  const inner = value.object === 'collection' ? of_publication : translations;
-  const shown: Record<string, Presentable> = {};
-  for (const [name, field] of Object.entries(value))
-    if (name !== 'translations' || !isObject(field) || (!language && value.object !== undefined))
-      shown[name] = CONTAINERS.has(name) ? translated(field, language, inner) : field;
-  if (!language) return shown;
-  const texts = isObject(all) ? textsIn(all as JsonObject, language.locales) : {};
-  if (language.is_checked && language.locales.length > 0) {
-    const missing = untranslatedIn(TEXTS[String(value.object)] ?? [], value, texts);
-    if (missing.length > 0) shown.untranslated = missing;
-  }
-  return Object.assign(shown, textsFor(shown as JsonObject, texts));
+export function textsOf(resource: JsonObject, owner: JsonObject | undefined, language: Language): JsonObject {
+  const { locales, is_checked } = language;
+  const translations = resource.object === 'variant' ? owner?.translations : resource.translations;
+  const texts = isObject(translations) ? textsIn(translations, locales) : {};
+  const names = is_checked && locales.length > 0 ? (TEXTS[String(resource.object)] ?? []) : [];
+  const untranslated = untranslatedIn(names, resource, texts);
+  return { ...(untranslated.length > 0 && { untranslated }), ...textsFor(resource, texts) };
 }
 
 /** Returns the texts in the best locale that has each of them. */

@@ -56,7 +56,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
     throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'sort', constraint }]);
   }
   const until_ms = Date.parse(query.as_of!);
-  const { ref, events, store_id } = await openStream(deps, request, 'listing', 'listing_not_found');
+  const { ref, events, store_id, store } = await openStream(deps, request, 'listing', 'listing_not_found');
   const listing = (await stateAt(ref, until_ms)) as State<Listing>;
   if (listing.tag !== 'present' || !isContainerVisible(query.visibility, listing.resource.visibility))
     throw new CatalogError('listing_not_found');
@@ -106,7 +106,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   return {
     data: listedData(page, modes, { ...place, total: all.length }, end),
     headers: { 'Memento-Datetime': new Date(Math.min(until_ms, deps.now())).toUTCString() },
-    store_id,
+    store,
   };
 }
 

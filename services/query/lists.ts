@@ -39,7 +39,6 @@ import type { ViewQuery } from '../../shared/ports/view-store';
 import { withCurrency } from './currencies';
 import { facetsOf } from './facets';
 import { type FilterQuery, flagsOf, hasMaintainedTotal, isFiltered, labelTerms } from './filters';
-import { labelLocales } from './languages';
 import { bodiesAnswer, endOf, type ListPlace, pageOf, placeOf } from './list-place';
 import { visibleListingsBelow, withPlaces } from './listing-tree';
 import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
@@ -63,6 +62,7 @@ import {
   type ReadDeps,
   requestedStore,
   requireSecretKey,
+  settingsOf,
   visibilitiesOf,
   visibilityKey,
   visibleEntries,
@@ -125,10 +125,11 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
     }),
   ]);
   const active = assertActive(store);
-  if (parent === null) return bodiesAnswer(place, [], 0);
+  const source = { version, request, store: settingsOf(active) };
+  if (parent === null) return { ...bodiesAnswer(place, [], 0), store: source.store };
   const placed = await withPlaces(version, page, visibility);
   const total = counted_total ?? countListings(active, visibility);
-  return pageAnswer({ version, request }, 'listing', placed, query, place, total);
+  return pageAnswer(source, 'listing', placed, query, place, total);
 }
 
 /** Handles `GET /api/publications`. */
@@ -136,23 +137,24 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const parsed = parseRead({ query: existingPublicationsSchema }, request, EXPANSIONS.publication);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
-  const query = await withCurrency(version, store_id, parsed);
+  const [stored, listing] = await Promise.all([
+    version.get('stores', store_id, ['state']),
+    findFilterListing(version, parsed, store_id),
+  ]);
+  const active = assertActive(stored);
+  const store = settingsOf(active);
+  const source = { version, request, store };
+  const query = withCurrency(store, parsed);
   const mode = sortModeOf(query);
   const featured_first = isByPosition(query);
   const order = featured_first ? featuredFirst(mode) : orderOf(mode);
   const place = placeOf(request, query, 'publications', order);
-  const [store, listing] = await Promise.all([
-    version.get('stores', store_id, ['state']),
-    findFilterListing(version, query, store_id),
-  ]);
-  const { state } = assertActive(store);
   const { untranslated } = query;
-  if (untranslated !== undefined) checkUntranslated(request, query, state.store?.locales);
-  const { facets } = listing ?? state;
-  const source = { version, request };
+  if (untranslated !== undefined) checkUntranslated(request, query, store.locales);
+  const { facets } = listing ?? active.state;
   if (listing === null) {
     const counts = await facetsOf(source, query, undefined, 0);
-    return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
+    return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts }, store };
   }
   const listing_ids = query.listing_id === undefined ? undefined : [query.listing_id];
   const context = { version, store_id, mode };
@@ -169,8 +171,7 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     maintained_total: maintainedTotal([facets], query),
   };
   const { documents, total } = await findPublications(version, list);
-  const localesOf = () => labelLocales(deps, request, store_id);
-  const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [], localesOf }, total);
+  const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [] }, total);
   const answer = await pageAnswer(source, 'publication', documents, query, place, total, (keys) =>
     keysInList(keys, list),
   );
@@ -219,13 +220,13 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const parsed = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
   const is_precomputed = isPrecomputed(parsed);
   const version = await openForId(deps, request, 'listings');
-  const { document: listing, made_from } = await findById(deps, request, version, 'listings', {
+  const { document: listing, store } = await findById(deps, request, version, 'listings', {
     visibility: parsed.visibility,
     isVisible: isContainerVisible,
     parts: is_precomputed ? ['state', 'expansions'] : ['state'],
   });
   const store_id = String(listing.keys.store_id);
-  const query = await withCurrency(version, store_id, parsed);
+  const query = withCurrency(store, parsed);
   const { default_sort_mode } = listing.body;
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
   const place = placeOf(request, query, 'listing/publications', featuredFirst(effective_sort_mode));
@@ -250,18 +251,17 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
       query,
     ),
   };
-  const source = { version, request };
+  const source = { version, request, store };
   const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
   const count = list.maintained_total ?? 0;
   const is_complete = is_precomputed && precomputed.length >= Math.min(limit, count);
   const { items, end, total } = is_complete
     ? { items: precomputed, end: endOf(place, precomputed, count > limit), total: count }
     : await findPage(source, list, query);
-  const localesOf = () => labelLocales(deps, request, made_from.store_id);
-  const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [], localesOf }, total);
+  const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [] }, total);
   return {
     data: listedData(items, { default_sort_mode, effective_sort_mode }, { ...place, total }, end, counts),
-    store_id: made_from.store_id,
+    store,
   };
 }
 
@@ -360,8 +360,9 @@ async function mediaOfStore(
     version.find('media', { where, order, ...pageOf(place) }),
     is_filtered ? version.count('media', where) : undefined,
   ]);
-  const { state } = assertActive(store);
-  return bodiesAnswer(place, page, counted_total ?? countMedia(state, query));
+  const active = assertActive(store);
+  const total = counted_total ?? countMedia(active.state, query);
+  return { ...bodiesAnswer(place, page, total), store: settingsOf(active) };
 }
 
 function countMedia({ media }: StoreDocument['state'], { visibility }: MediaListQuery): number {
@@ -404,7 +405,7 @@ async function mediaInUse(
       document?.keys.store_id === store_id && isItemVisible(visibility, document.keys.visibility);
     return document && is_visible ? document.expansions.media : [];
   });
-  assertActive(store);
+  const active = assertActive(store);
   const used = first.filter(
     ({ id }) => in_use !== false && others.every((media) => media.some((other) => other.id === id)),
   );
@@ -420,7 +421,8 @@ async function mediaInUse(
     page.map(() => ({ id: shown, keys: {} })),
     found.length > page.length,
   );
-  return { data: page.map(({ body }) => body), meta: pageMeta({ ...place, total: used.length }, end) };
+  const meta = pageMeta({ ...place, total: used.length }, end);
+  return { data: page.map(({ body }) => body), meta, store: settingsOf(active) };
 }
 
 /** Returns the media in the order of the query, by default in the given one. */
@@ -464,7 +466,7 @@ const byPosition = (direction: SortDirection): SortOrder => [
 export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.listVariants, request, []);
   const version = await openForId(deps, request, 'publications');
-  const { document, made_from } = await findById(deps, request, version, 'publications', {
+  const { document, store } = await findById(deps, request, version, 'publications', {
     visibility: query.visibility,
     isVisible: isItemVisible,
     parts: ['state'],
@@ -482,10 +484,7 @@ export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise
   const { id, media_ids } = document.body;
   const data = page.map(({ variant }) => variantResource(variant, id, media_ids));
   const end = endOf(place, page, found.length > page.length);
-  const { translations } = document.body;
-  const { store_id } = made_from;
-  const meta = pageMeta({ ...place, total: variants.length }, end);
-  return { data, meta, store_id, translations, ...currencyOf(document) };
+  return { data, meta: pageMeta({ ...place, total: variants.length }, end), store, owner: document.body };
 }
 
 /** Handles `GET /api/variant/:id`. */
@@ -496,7 +495,7 @@ export async function readVariant(deps: ReadDeps, request: ApiRequest): Promise<
   const found = await possibleOwners(id, (range) => version.scan('publications', range));
   const owner = found.find(({ document }) => variantIn(document, id));
   if (!owner) throw new CatalogError('variant_not_found');
-  const { document, made_from } = await findById(
+  const { document, store } = await findById(
     deps,
     { ...request, params: { id: owner.id } },
     version,
@@ -510,13 +509,10 @@ export async function readVariant(deps: ReadDeps, request: ApiRequest): Promise<
   return {
     data: variantResource(variant, publication_id, media_ids),
     version: Number(document.keys.version),
-    store_id: made_from.store_id,
-    translations: document.body.translations,
-    ...currencyOf(document),
+    store,
+    owner: document.body,
   };
 }
-
-const currencyOf = ({ body }: PublicationDocument) => ({ price_currency: String(body.price_currency) });
 
 const variantsIn = (document: PublicationDocument | null | undefined): readonly ShownVariant[] =>
   document?.state.publication ? shownVariants(document.state.publication) : [];

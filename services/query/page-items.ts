@@ -7,11 +7,13 @@ import {
   type PublicationDocument,
   placesOf,
 } from '../../shared/catalog/publication/document';
+import type { ActiveStore } from '../../shared/catalog/store/document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import { endLongTurn, Semaphore } from '../../shared/kernel/async';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { DocumentPart } from '../../shared/ports/view-store';
+import type { Asked } from './languages';
 import { endOf, type ListPlace } from './list-place';
 import { isExpanded, type Presented, partsFor, presentListing, presentPublication } from './present';
 import type { ReadQuery } from './read';
@@ -83,7 +85,8 @@ export async function withoutDeletedListings(
 
 export interface PageSource {
   readonly version: DocumentReader;
-  readonly request: Pick<ApiRequest, 'assertAwaited' | 'admitItems'>;
+  readonly store: ActiveStore;
+  readonly request: Asked & Pick<ApiRequest, 'assertAwaited' | 'admitItems'>;
 }
 
 /**
@@ -91,7 +94,7 @@ export interface PageSource {
  * `keysOf` returns the keys by which an item is sorted.
  */
 export async function pageAnswer<Name extends ItemName>(
-  { version, request }: PageSource,
+  source: PageSource,
   name: Name,
   found: readonly StoredDocument<ItemDocument<Name>>[],
   query: ReadQuery,
@@ -99,10 +102,11 @@ export async function pageAnswer<Name extends ItemName>(
   total: number,
   keysOf = (keys: ItemDocument<Name>['keys']): ItemDocument<Name>['keys'] => keys,
 ): Promise<Answer> {
-  const { items, cuts } = await pageItems({ version, request }, name, found.slice(0, place.limit), query);
+  const { items, cuts } = await pageItems(source, name, found.slice(0, place.limit), query);
   const page = items.map(({ id, document }) => ({ id, keys: keysOf(document.keys) }));
   const end = { ...endOf(place, page, found.length > items.length), ...cuts };
-  return { data: items.map(({ resource }) => resource), meta: pageMeta({ ...place, total }, end) };
+  const { store } = source;
+  return { data: items.map(({ resource }) => resource), meta: pageMeta({ ...place, total }, end), store };
 }
 
 /**

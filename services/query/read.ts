@@ -8,7 +8,7 @@ import { least } from '../../shared/catalog/events/positions';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
 import type { Environment } from '../../shared/catalog/realm';
 import { compareByOrder, type SortOrder } from '../../shared/catalog/sorting';
-import type { StoreDocument } from '../../shared/catalog/store/document';
+import type { ActiveStore, StoreDocument } from '../../shared/catalog/store/document';
 import { type Entries, type Entry, EXPANDED_MAX } from '../../shared/catalog/stored-document';
 import type { Permission, Visibility } from '../../shared/catalog/vocabulary';
 import { storeOf } from '../../shared/http/auth';
@@ -253,35 +253,20 @@ export function activeStores(
   });
 }
 
-export interface ActiveStore {
-  /** Undefined if the store has one language. */
-  readonly locales: readonly string[] | undefined;
-}
-
 /** Returns undefined unless the store exists and is active. */
 export async function activeStore(
   version: DocumentReader | undefined,
   store_id: string,
 ): Promise<ActiveStore | undefined> {
   const document = (await version?.get('stores', store_id))?.document;
-  return document?.keys.status === 'active' ? { locales: document.body.locales } : undefined;
+  return document?.keys.status === 'active' ? settingsOf(document) : undefined;
 }
 
-/** Returns the locales of a store, at most a second old. Throws `store_not_found` unless it is active. */
-export async function storeLocales(
-  deps: ReadDeps,
-  request: ApiRequest,
-  store_id: StoreId,
-): Promise<readonly string[] | undefined> {
-  const { view, active_stores } = deps[request.principal.environment];
-  const position = minPositionOf(request);
-  const store =
-    position === undefined
-      ? await active_stores.get(store_id)
-      : await activeStore(await activeVersion(view, position), store_id);
-  if (!store) throw new CatalogError('store_not_found');
-  return store.locales;
-}
+export const settingsOf = ({ body: { id, locales, currencies } }: StoreDocument): ActiveStore => ({
+  id,
+  locales,
+  currencies,
+});
 
 // --- Reads by id ---
 
@@ -324,6 +309,7 @@ export interface ByIdRead {
 export interface FoundById<Document> {
   readonly document: Document;
   readonly made_from: DocumentVersion;
+  readonly store: ActiveStore;
 }
 
 /**
@@ -346,15 +332,14 @@ export async function findById<Name extends CollectionById>(
   const store_id = accessibleStoreOf(accessible, document);
   // The store in the query must be active even if it does not contain the resource.
   const checked_store = store_id ?? (request.query.store_id && accessible[0]);
-  if (checked_store) {
-    const { active_stores } = deps[request.principal.environment];
-    const is_fresh = minPositionOf(request) !== undefined;
-    const active = is_fresh ? activeStore(version, checked_store) : active_stores.get(checked_store);
-    if (!(await active)) throw new CatalogError('store_not_found');
-  }
-  if (!stored || !document || !store_id || !read.isVisible(read.visibility, visibilityOf(document)))
-    throw new CatalogError(not_found);
-  return { document, made_from: { collection, id, position: stored.position, store_id } };
+  const { active_stores } = deps[request.principal.environment];
+  const is_fresh = minPositionOf(request) !== undefined;
+  const loadStore = (id: StoreId) => (is_fresh ? activeStore(version, id) : active_stores.get(id));
+  const store = checked_store && (await loadStore(checked_store));
+  if (checked_store && !store) throw new CatalogError('store_not_found');
+  if (!stored || !document || !store_id || !store) throw new CatalogError(not_found);
+  if (!read.isVisible(read.visibility, visibilityOf(document))) throw new CatalogError(not_found);
+  return { document, made_from: { collection, id, position: stored.position, store_id }, store };
 }
 
 /**

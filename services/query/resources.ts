@@ -23,6 +23,7 @@ import {
   type ReadDeps,
   type ReadQuery,
   requestedStore,
+  settingsOf,
   visibilityKey,
 } from './read';
 
@@ -43,7 +44,8 @@ export async function readStore(deps: ReadDeps, request: ApiRequest): Promise<An
   const shown = presentStore(document, query, counted_listings);
   const { new_review_status } = (is_secret && document.state.store) || {};
   const data = new_review_status ? ({ ...shown, new_review_status } as JsonObject) : shown;
-  return typeof stored_version === 'number' ? { data, version: stored_version } : { data };
+  const answer = { data, store: settingsOf(document) };
+  return typeof stored_version === 'number' ? { ...answer, version: stored_version } : answer;
 }
 
 /** Returns the parts with the state. A text cannot be extended, so the body is read instead. */
@@ -72,17 +74,17 @@ async function listingsForExpansion(
 export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.getListing, request, EXPANSIONS.listing);
   const version = await openForId(deps, request, 'listings');
-  const { document: found, made_from } = await findById(deps, request, version, 'listings', {
+  const by_id = await findById(deps, request, version, 'listings', {
     visibility: query.visibility,
     isVisible: isItemVisible,
     parts: partsFor('listing', query),
   });
+  const { document: found, made_from, store } = by_id;
   const moved = movedFrom(request, found);
   if (moved) return moved;
   const [placed] = await withPlaces(version, [{ ...made_from, document: found }], query.visibility);
   const listing = placed!.document!;
-  const { store_id } = made_from;
-  const answer = { data: presentListing(listing, query), version: Number(listing.keys.version), store_id };
+  const answer = { data: presentListing(listing, query), version: Number(listing.keys.version), store };
   // With a path, the answer also depends on other documents.
   return listing === found ? { ...answer, made_from } : answer;
 }
@@ -95,11 +97,12 @@ export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<
 export async function readPublication(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const query = parseRead(reads.getPublication, request, EXPANSIONS.publication);
   const version = await openForId(deps, request, 'publications');
-  const { document: publication, made_from } = await findById(deps, request, version, 'publications', {
+  const by_id = await findById(deps, request, version, 'publications', {
     visibility: query.visibility,
     isVisible: isItemVisible,
     parts: partsFor('publication', query),
   });
+  const { document: publication, made_from, store } = by_id;
   const moved = movedFrom(request, publication);
   if (moved) return moved;
   const { principal, method } = request;
@@ -114,7 +117,7 @@ export async function readPublication(deps: ReadDeps, request: ApiRequest): Prom
   const answer = {
     data: presentPublication(shown!.document!, query),
     version: Number(publication.keys.version),
-    store_id: made_from.store_id,
+    store,
   };
   // Otherwise, the answer also depends on the listing.
   return query.visibility === 'public' ? { ...answer, made_from } : answer;
@@ -133,15 +136,15 @@ export async function readMedia(deps: ReadDeps, request: ApiRequest): Promise<An
   const { visibility } = parseRead(reads.getMedia, request, []);
   const wants_picture = prefersImage(request.header('accept'));
   const version = await openForId(deps, request, 'media');
-  const { document: media, made_from } = await findById(deps, request, version, 'media', {
+  const by_id = await findById(deps, request, version, 'media', {
     visibility,
     isVisible: () => true,
     parts: ['state'],
   });
+  const { document: media, made_from, store } = by_id;
   if (request.principal.key_type === 'public' && isHidden(media)) throw new CatalogError('media_not_found');
   if (wants_picture) return pictureAnswer(deps, request, media);
-  const { store_id } = made_from;
-  return { data: media.body, version: Number(media.keys.version), made_from, store_id, headers: VARY };
+  return { data: media.body, version: Number(media.keys.version), made_from, store, headers: VARY };
 }
 
 /** Returns whether everything that uses the media is private. */

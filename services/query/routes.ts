@@ -10,13 +10,11 @@ import type { ActiveView } from '../../shared/ports/document-reader';
 import type { EventStore } from '../../shared/ports/event-store';
 import { orByIds } from './by-ids';
 import { changeSlots, readChanges } from './changes';
-import { inCurrency } from './currencies';
 import { orDeleted } from './deleted';
 import { exportSlots, readExport } from './export';
 import { byHandle } from './handles';
 import { orAsOf, readHistory, readRevision } from './history';
 import { readKeys } from './keys';
-import { inLanguage } from './languages';
 import { publicationsOrAsOf } from './listing-as-of';
 import {
   readListingPublications,
@@ -31,6 +29,7 @@ import {
 } from './lists';
 import { readMediaUses } from './media-uses';
 import type { RecordPageView } from './page-view-counter';
+import { presented } from './presentation';
 import { readProposal, readProposals } from './proposals';
 import { activeStores, type EnvironmentReads, type ReadHandler } from './read';
 import { readListing, readMedia, readPublication, readStore } from './resources';
@@ -109,9 +108,8 @@ export function queryRoutes({
   ]);
   return READS.map(([operation, read]) => {
     const limited = slots.get(operation);
-    const parameters = operation.query ? shapeOf(operation.query) : {};
-    const priced = 'currency' in parameters ? inCurrency(read) : read;
-    const shown = 'locale' in parameters ? inLanguage(priced) : priced;
+    const has_language = operation.query !== undefined && 'locale' in shapeOf(operation.query);
+    const shown = has_language ? presented(read) : read;
     return routeOf(operation, shown.bind(undefined, deps), limited && { slots: limited });
   });
 }

@@ -20,7 +20,6 @@ import { withCurrency } from './currencies';
 import { facetsOf, type WhereOf } from './facets';
 import { filterKeys, labelTerms } from './filters';
 import { inflectionsOf } from './inflections';
-import { labelLocales } from './languages';
 import { type ListPlace, pageOf, placeOf } from './list-place';
 import { sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
@@ -36,6 +35,7 @@ import {
   parseRead,
   type ReadDeps,
   requestedStore,
+  settingsOf,
   visibilitiesOf,
   visibilityKey,
   wordScope,
@@ -67,17 +67,18 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   const parsed = parseRead(reads.searchStore, request, EXPANSIONS.publication);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
-  const query = await withCurrency(version, store_id, parsed);
-  const [store, listing] = await Promise.all([
+  const [stored, listing] = await Promise.all([
     version.get('stores', store_id),
-    findFilterListing(version, query, store_id),
+    findFilterListing(version, parsed, store_id),
   ]);
-  assertActive(store);
+  const store = settingsOf(assertActive(stored));
+  const source = { version, request, store };
+  const query = withCurrency(store, parsed);
   const tokens = queryTokens(query.q);
   const place = placeOf(request, query, 'search', query.sort && orderOf(sortModeOfSearch(query)));
   if (listing === null || tokens.length === 0) {
-    const counts = await facetsOf({ version, request }, query, undefined, 0);
-    return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts } };
+    const counts = await facetsOf(source, query, undefined, 0);
+    return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts }, store };
   }
 
   const scope = wordScope(store_id, query.visibility);
@@ -91,9 +92,8 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   const filter = { scope, where: await whereOf(query) };
   const found = await firstMatching(version, query, place, filter, tokens);
   const { documents, total, terms } = found;
-  const localesOf = () => labelLocales(deps, request, store_id);
-  const counts = await facetsOf({ version, request }, query, { scope, whereOf, terms, localesOf }, total);
-  const answer = await pageAnswer({ version, request }, 'publication', documents, query, place, total);
+  const counts = await facetsOf(source, query, { scope, whereOf, terms }, total);
+  const answer = await pageAnswer(source, 'publication', documents, query, place, total);
   const is_complete = found.is_complete ? {} : { is_complete: false };
   return { ...answer, meta: { ...answer.meta, ...is_complete, ...counts } };
 }
@@ -265,20 +265,19 @@ interface Section {
 export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const parsed = parseRead(reads.listRelatedPublications, request, EXPANSIONS.publication);
   const version = await openForId(deps, request, 'publications');
-  const { document: publication, made_from } = await findById(deps, request, version, 'publications', {
+  const { document: publication, store } = await findById(deps, request, version, 'publications', {
     visibility: parsed.visibility,
     isVisible: isContainerVisible,
     parts: ['words'],
   });
   const store_id = String(publication.keys.store_id);
-  const query = await withCurrency(version, store_id, parsed);
+  const query = withCurrency(store, parsed);
   const sections = firstMatches(await sectionsOf(version, query, publication, store_id));
   const words = query.sort ? undefined : comparedWords(publication.words ?? []);
   const place = placeOf(request, query, 'related', query.sort && orderOf(sortModeOf(query)));
   const page = await readPage(version, query, place, store_id, sections, words);
   const total = sections.reduce((sum, section) => sum + section.total, 0);
-  const answer = await pageAnswer({ version, request }, 'publication', page, query, place, total);
-  return { ...answer, store_id: made_from.store_id };
+  return pageAnswer({ version, request, store }, 'publication', page, query, place, total);
 }
 
 /**

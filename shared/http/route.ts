@@ -1,8 +1,9 @@
 import type { ApiOperation, Method } from '../api/operations/operation';
 import { shapeOf } from '../api/requests/parameters';
-import type { JsonObject, JsonValue, Position } from '../catalog/events/envelope';
+import type { JsonObject, Position } from '../catalog/events/envelope';
 import type { Presentable } from '../catalog/json-text';
 import type { Environment } from '../catalog/realm';
+import type { ActiveStore } from '../catalog/store/document';
 import type { Permission } from '../catalog/vocabulary';
 import { withTimeout } from '../kernel/async';
 import { CatalogError, type Condition } from '../kernel/errors';
@@ -86,14 +87,12 @@ export interface Answer {
   readonly secrets?: JsonObject;
   /** Of a PATCH: whether it changed the resource. */
   readonly changed?: boolean;
-  /** For a read of a resource: its store. Default: the store that the request names. */
-  readonly store_id?: StoreId;
-  /** For a read of variants: the translations of their publication. */
-  readonly translations?: JsonValue | undefined;
-  /** For a read: the locales of the store on which the answer depends, none if the store has one language. */
+  /** For a read of what has a language or a currency: the store. */
+  readonly store?: ActiveStore;
+  /** For a read of variants: their publication. */
+  readonly owner?: JsonObject;
+  /** For a read: the locales of which `Accept-Language` has chosen one. Undefined if there was no choice. */
   readonly locales?: readonly string[];
-  /** For a read of variants: the `price_currency` of their publication. */
-  readonly price_currency?: string;
   /** For a read: the only document that the answer was made from, besides the status of its store. */
   readonly made_from?: DocumentVersion;
   /** For a read: the complete response to send instead of `data`. If the client has its `ETag`, it gets 304. */

@@ -121,13 +121,14 @@ class Run {
     return harness.request('GET', path + locale, { token: this.shop.public.token, headers });
   }
 
-  /** Sets the locales, and waits until reads know each of them, which they do within a second. */
+  /** Sets the locales, and waits until reads by id know each of them, which they do within a second. */
   private async setLocales(locales: string[]): Promise<void> {
     expect((await this.write('PATCH', '/api/store', { locales })).status).toBe(200);
     this.model.locales = locales;
     for (const tag of [...LOCALES, 'fr'])
       await waitFor(async () => {
-        const { headers } = await this.read('/api/store', { asked: [tag], by: 'locale' });
+        const path = this.listing_id === '' ? '/api/store' : `/api/listing/${this.listing_id}`;
+        const { headers } = await this.read(path, { asked: [tag], by: 'locale' });
         return headers.get('content-language') === this.model.contentLanguage(this.model.localeFor([tag]));
       });
   }

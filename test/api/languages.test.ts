@@ -252,11 +252,12 @@ describe('a read', () => {
     here.harness.request('GET', path, { token, headers });
   const inLocale = async (path: string, locale: string) => (await get(`${path}locale=${locale}`)).body.data;
 
-  /** Waits until reads know the locales, which they do within a second. */
+  /** Waits until reads by id know the locales, which they do within a second. */
   const shopWith = async (...locales: string[]) => {
     await setLocales(...locales);
+    const { id } = await create('/api/listing', { name: 'Bebidas' });
     await waitFor(
-      async () => (await get('/api/publications')).headers.get('content-language') === locales[0],
+      async () => (await get(`/api/listing/${id}`)).headers.get('content-language') === locales[0],
     );
   };
 

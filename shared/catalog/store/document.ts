@@ -27,9 +27,19 @@ export function storeKeys({ account_id, status, created_at, name, version }: Sto
 export type StoreBody = JsonObject & {
   readonly id: string;
   readonly locales?: string[];
+  readonly currencies?: string[];
   /** `listing_count`: number of public listings. */
   readonly stats: { readonly listing_count: number };
 };
+
+/** An active store, with what answers depend on besides the documents that they show. */
+export interface ActiveStore {
+  readonly id: string;
+  /** Undefined if the store has one language. */
+  readonly locales: readonly string[] | undefined;
+  /** Undefined if the store has one currency. */
+  readonly currencies: readonly string[] | undefined;
+}
 
 /**
  * The part of a store's document that the projection needs for the next event.

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { pageItems, partsOfPage } from '../../../services/query/page-items';
+import { type PageSource, pageItems, partsOfPage } from '../../../services/query/page-items';
 import type { JsonObject } from '../../../shared/catalog/events/envelope';
 import { permissionsOf } from '../../../shared/catalog/vocabulary';
 import type { DocumentReader } from '../../../shared/ports/document-reader';
@@ -162,7 +162,7 @@ test.each([
     ids.map(async (id) => (await version.get('listings', id, partsOfPage('listing', query)))!),
   );
   const counted: DocumentReader = Object.create(version, { get: { value: get } });
-  const source = { version: counted, request: { assertAwaited: () => {} } };
+  const source = { version: counted, request: { assertAwaited: () => {} } } as unknown as PageSource;
   expect((await pageItems(source, 'listing', page, query)).items).toHaveLength(ids.length);
   expect(read_together).toEqual(expected);
   world.close();

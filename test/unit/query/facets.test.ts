@@ -1,4 +1,5 @@
 import { facetsOf } from '../../../services/query/facets';
+import type { PageSource } from '../../../services/query/page-items';
 import type { DocumentReader } from '../../../shared/ports/document-reader';
 import type { WordCountsQuery } from '../../../shared/ports/view-store';
 
@@ -13,10 +14,15 @@ test('facets that count the same publications are counted together, and by their
       return prefixes.map((prefix) => ({ counts: [{ word: `${prefix}a=`, count: 1 }], is_complete: true }));
     },
   } as unknown as DocumentReader;
-  const request = { assertAwaited: () => {}, admitItems: async (count: number) => void admitted.push(count) };
-  const found = { scope: {}, whereOf: async () => ({}), terms: [], localesOf: async () => [] };
+  const request = {
+    ...{ query: {}, header: () => undefined, principal: { key_type: 'public' } },
+    ...{ assertAwaited: () => {}, admitItems: async (count: number) => void admitted.push(count) },
+  };
+  const store = { id: 'a store', locales: undefined, currencies: undefined };
+  const source = { version, store, request } as unknown as PageSource;
+  const found = { scope: {}, whereOf: async () => ({}), terms: [] };
   const query = { facets: FACETS, tag: ['tea'] };
-  const { facets } = await facetsOf({ version, request }, query, found, 20_000);
+  const { facets } = await facetsOf(source, query, found, 20_000);
   expect(facets!.map(({ name }) => name)).toEqual(FACETS);
   expect(counted).toEqual([['==vendor=', '==attributes:2eroast='], ['==sku='], ['==tag=']]);
   expect(admitted).toEqual([2]);

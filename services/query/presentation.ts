@@ -1,0 +1,77 @@
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { JsonText, type Presentable } from '../../shared/catalog/json-text';
+import type { ActiveStore } from '../../shared/catalog/store/document';
+import { priceIn } from './currencies';
+import { type Asked, fallbacksOf, type Language, localeOf, textsOf } from './languages';
+import type { ReadHandler } from './read';
+
+/*
+ * The language and the currency of an answer (docs/interface/languages.md#reads, docs/interface/currencies.md#reads). A read
+ * makes its answer from documents, whose bodies have all translations and all prices. `presented` then shows each text in the
+ * best language that has it, and each price in one currency, wherever the resource is in the answer.
+ */
+
+interface Presentation {
+  /** Undefined: texts in the default locale, with all translations. */
+  readonly language?: Language;
+  /** The locale of the texts, and the locales among which the request has chosen it. */
+  readonly locale?: string;
+  readonly choices?: readonly string[];
+  /** Undefined: the `price_currency` of each publication, with the prices in all others. */
+  readonly currency: string | undefined;
+}
+
+/** The fields of an answer in which resources are. */
+const CONTAINERS = new Set(
+  'data featured others listing listings publications media variants path'.split(' '),
+);
+
+/** Returns the read with its texts and prices as the request asks for them. */
+export const presented =
+  (read: ReadHandler): ReadHandler =>
+  async (deps, request) => {
+    const answer = await read(deps, request);
+    if (answer.file || answer.status !== undefined) return answer;
+    const as = presentationOf(answer.store!, request);
+    if (!as) return answer;
+    const data = shown(answer.data, as, answer.owner);
+    const { locale, choices = [] } = as;
+    if (locale === undefined || choices.length < 2) return { ...answer, data };
+    const { Vary = 'Authorization, Accept-Encoding' } = answer.headers ?? {};
+    const headers = { ...answer.headers, 'Content-Language': locale, Vary: `${Vary}, Accept-Language` };
+    return { ...answer, data, locales: choices, headers };
+  };
+
+/** Returns undefined if answers show what documents have: for a store with one language, without a currency. */
+export function presentationOf({ locales }: ActiveStore, request: Asked): Presentation | undefined {
+  const { query, principal } = request;
+  const currency = query.currency?.[0];
+  if (!locales) return currency === undefined ? undefined : { currency };
+  const is_checked = principal.key_type === 'secret';
+  if (is_checked && query.locale === undefined) return { currency };
+  const locale = localeOf(locales, request);
+  const language = { locales: fallbacksOf(locales, locale), is_checked };
+  return { language, locale, choices: locales, currency };
+}
+
+/** `owner`: the publication whose variants the value contains. */
+function shown(value: Presentable, as: Presentation, owner?: JsonObject): Presentable {
+  if (value instanceof JsonText) return isShownAs(value, as) ? value : shown(value.toJSON(), as);
+  if (Array.isArray(value)) return value.map((item) => shown(item, as, owner));
+  if (typeof value !== 'object' || value === null) return value;
+  const { language, currency } = as;
+  const resource = value as JsonObject;
+  const fields = currency === undefined ? resource : priceIn(currency, resource, owner);
+  const is_for_editing = !language && resource.object !== undefined;
+  const inner = resource.object === 'collection' ? owner : resource;
+  const copy: Record<string, Presentable> = {};
+  for (const [name, field] of Object.entries(fields))
+    if (name !== 'translations' || is_for_editing)
+      copy[name] = CONTAINERS.has(name) ? shown(field, as, inner) : field;
+  return language ? Object.assign(copy, textsOf(resource, owner, language)) : copy;
+}
+
+function isShownAs({ text }: JsonText, { language, currency }: Presentation): boolean {
+  if (currency !== undefined) return false;
+  return !language || (!language.is_checked && !text.includes('"translations":'));
+}
