@@ -394,7 +394,9 @@ const WAYS = {
   listing: { setBack: revertListingTo, remove: listings.remove, restore: listings.restore },
   store: {
     setBack: (deps, context, { environment, id, guard }, before: Store, now: Store) => {
-      const command = { type: 'DescribeStore', changes: valuesOf(storeFields, before, now) } as const;
+      const markets = now.markets && (before.markets ?? []);
+      const changes = { ...valuesOf(storeFields, before, now), markets };
+      const command = { type: 'DescribeStore', changes } as const;
       return executeOn(streamIn(deps, environment, storeAggregate, id), context, command, guard);
     },
   },

@@ -139,6 +139,24 @@ export interface Store {
   }>;
   /** The currencies in which the store sells, as ISO 4217 codes in upper case, at most 20. The first one is the currency of `price_amount` of its publications, the others can have prices in `prices`. Once a store has currencies, it keeps at least one. */
   currencies?: string[];
+  /** The markets of the store: countries with a currency and languages, at most 50. A PATCH replaces the list. */
+  markets?: {
+    /** The name of the market in addresses. Unique in the store. */
+    handle: string;
+    /** The currency of its prices, one of the `currencies` of the store. */
+    currency: string;
+    /** Its languages, some of the `locales` of the store, the default one first. Without it, those of the store. */
+    locales?: string[];
+    /** Its countries, as ISO 3166-1 alpha-2 codes. No country is in two markets. */
+    countries: string[];
+    /** Makes prices in the currency from those in the base currency, where none is set. */
+    derived?: {
+      /** The price in percent of the price in the base currency. */
+      percent: number;
+      /** The last two digits of the price, to which it is rounded up. Null: none. */
+      ending: number | null;
+    };
+  }[];
   /** With `locale` and a secret key: the names of the texts without a translation. Omitted if there are none. */
   untranslated?: string[];
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
@@ -2015,6 +2033,24 @@ export interface StorePatch {
   } | null>> | null | undefined;
   /** The currencies in which the store sells, as ISO 4217 codes in upper case, at most 20. The first one is the currency of `price_amount` of its publications, the others can have prices in `prices`. Once a store has currencies, it keeps at least one. */
   currencies?: readonly string[] | undefined;
+  /** The markets of the store: countries with a currency and languages, at most 50. A PATCH replaces the list. */
+  markets?: readonly {
+    /** The name of the market in addresses. Unique in the store. */
+    handle: string;
+    /** The currency of its prices, one of the `currencies` of the store. */
+    currency: string;
+    /** Its languages, some of the `locales` of the store, the default one first. Without it, those of the store. */
+    locales?: readonly string[] | undefined;
+    /** Its countries, as ISO 3166-1 alpha-2 codes. No country is in two markets. */
+    countries: readonly string[];
+    /** Makes prices in the currency from those in the base currency, where none is set. */
+    derived?: {
+      /** The price in percent of the price in the base currency. */
+      percent: number;
+      /** The last two digits of the price, to which it is rounded up. Null: none. */
+      ending: number | null;
+    } | undefined;
+  }[] | undefined;
 }
 
 /** Fields of a new review. */

@@ -4,6 +4,7 @@ import { currencyField, distinctField, lineField, textField } from '../input-rul
 import { CURRENCIES_MAX } from '../publication/currency-prices';
 import { LOCALES_MAX, localeField, translationsField } from '../translations';
 import { reviewStatusSchema } from '../vocabulary';
+import { markets } from './markets';
 
 const hours = objectOfTexts({
   day: { input: lineField(40), description: 'A day or several, as free text.' },
@@ -35,6 +36,7 @@ export const STORE_CHANGES = [
   'StoreLocalesSet',
   'StoreTranslated',
   'StoreCurrenciesSet',
+  'StoreMarketsSet',
 ] as const;
 
 const name = lineField(120);
@@ -134,5 +136,13 @@ export const storeFields = {
     initial: undefined,
     doc: `The currencies in which the store sells, as ISO 4217 codes in upper case, at most ${CURRENCIES_MAX}. The first one is the currency of \`price_amount\` of its publications, the others can have prices in \`prices\`. Once a store has currencies, it keeps at least one.`,
     example: ['PEN', 'USD'],
+  }),
+  markets: field(markets.stored, {
+    event: 'StoreMarketsSet',
+    input: markets.input,
+    answer: markets.answer,
+    initial: undefined,
+    doc: markets.doc,
+    example: markets.example,
   }),
 } satisfies Record<string, { readonly event: (typeof STORE_CHANGES)[number] }>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accept, type Decision, reject } from '../../kernel/decision';
+import { accept, type Decision, reject, rejectFaults } from '../../kernel/decision';
 import { assertNever } from '../../kernel/errors';
 import type { AccountId, StoreId } from '../../kernel/ids';
 import { isSameValue } from '../../kernel/same-value';
@@ -27,6 +27,7 @@ import {
   storeStatusSchema,
 } from '../vocabulary';
 import { STORE_CHANGES, storeFields } from './fields';
+import { faultsOfMarkets } from './markets';
 
 const fieldEvents = changeEvents(storeFields, STORE_CHANGES);
 
@@ -83,6 +84,7 @@ function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at
     case 'StoreLocalesSet':
     case 'StoreTranslated':
     case 'StoreCurrenciesSet':
+    case 'StoreMarketsSet':
     case 'StoreStatusChanged':
       return changed(event.data);
     case 'PaymentMethodAdded':
@@ -123,8 +125,12 @@ function decide(state: State<Store>, command: StoreCommand): Decision<StoreEvent
   if (state.tag !== 'present') return reject('store_not_found');
   const store = state.resource;
   switch (command.type) {
-    case 'DescribeStore':
-      return accept(...changesOf(fieldEvents, store, withTranslations(command.changes, store)));
+    case 'DescribeStore': {
+      const { changes } = command;
+      const faults = faultsOfMarkets(changes, store);
+      if (faults.length > 0) return rejectFaults(faults);
+      return accept(...changesOf(fieldEvents, store, withTranslations(changes, store)));
+    }
     case 'ChangeStoreStatus': {
       const { status } = command;
       return status === store.status ? accept() : accept({ type: 'StoreStatusChanged', data: { status } });
@@ -146,6 +152,8 @@ const INITIAL = initialValues(storeFields);
 function create(state: State<Store>, input: StoreInput): Decision<StoreEvent> {
   const { account_id, environment } = input;
   const values = withTranslations(input, undefined);
+  const faults = faultsOfMarkets(input);
+  if (faults.length > 0) return rejectFaults(faults);
   const data = dataOfNew<StoreData>({ account_id, environment }, INITIAL, values);
   if (state.tag !== 'present') return accept({ type: 'StoreCreated', data });
   const is_repeat = isSameValue({ ...state.resource, ...data }, state.resource);

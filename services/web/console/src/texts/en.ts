@@ -1065,6 +1065,7 @@ export const en = {
       locales: 'the languages',
       translations: 'the translations',
       currencies: 'the currencies',
+      markets: 'the markets',
       prices: 'the prices in other currencies',
       ruc: 'the taxpayer number',
       businessHours: 'the opening hours',

@@ -1101,6 +1101,7 @@ export const es: Texts = {
       locales: 'los idiomas',
       translations: 'las traducciones',
       currencies: 'las monedas',
+      markets: 'los mercados',
       prices: 'los precios en otras monedas',
       ruc: 'el RUC',
       businessHours: 'el horario',

@@ -1,0 +1,162 @@
+import { z } from 'zod';
+import { type Fault, invalidField } from '../../kernel/errors';
+import { currencyField, distinctField, handleField } from '../input-rules';
+import { LOCALES_MAX, localeField } from '../translations';
+
+/** The markets of a store (docs/interface/markets.md, docs/decisions/0039-markets.md). */
+
+const MARKETS_MAX = 50;
+/** Enough for the exchange rates of all pairs of currencies. */
+const PERCENT_MAX = 10_000_000;
+const PERCENT_DECIMALS = 6;
+
+/** The officially assigned alpha-2 codes of ISO 3166-1, as of January 2026 (https://www.iso.org/obp/ui/#search/code/). */
+const COUNTRIES: readonly string[] = `
+  AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY BZ CA CC CD
+  CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK FM FO FR GA GB GD GE GF
+  GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR IS IT JE JM JO JP KE KG KH KI KM KN
+  KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA
+  NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI
+  SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI
+  VN VU WF WS YE YT ZA ZM ZW`
+  .trim()
+  .split(/\s+/);
+
+const country = z
+  .string()
+  .refine((code) => COUNTRIES.includes(code), 'an ISO 3166-1 alpha-2 country code in upper case')
+  .meta({ pattern: `^(${COUNTRIES.join('|')})$` });
+
+/** How the prices in the currency of a market follow from those in the base currency. */
+const derivedSchema = z.object({ percent: z.number(), ending: z.int().nullable() });
+
+const marketSchema = z.object({
+  handle: z.string(),
+  currency: z.string(),
+  locales: z.array(z.string()).optional(),
+  countries: z.array(z.string()),
+  derived: derivedSchema.optional(),
+});
+type Market = Readonly<z.output<typeof marketSchema>>;
+
+const hasFewDecimals = (percent: number): boolean => Number(percent.toFixed(PERCENT_DECIMALS)) === percent;
+
+const sent = z.strictObject({
+  handle: handleField.meta({
+    description: 'The name of the market in addresses. Unique in the store.',
+    example: 'eu',
+  }),
+  currency: currencyField.meta({
+    description: 'The currency of its prices, one of the `currencies` of the store.',
+    example: 'USD',
+  }),
+  locales: distinctField(localeField, LOCALES_MAX, 'locale')
+    .min(1)
+    .optional()
+    .meta({
+      description:
+        'Its languages, some of the `locales` of the store, the default one first. Without it, those of the store.',
+      example: ['de', 'es'],
+    }),
+  countries: distinctField(country, COUNTRIES.length, 'country').meta({
+    description: 'Its countries, as ISO 3166-1 alpha-2 codes. No country is in two markets.',
+    example: ['DE', 'AT'],
+  }),
+  derived: z
+    .strictObject({
+      percent: z
+        .number()
+        .gt(0)
+        .max(PERCENT_MAX)
+        .refine(hasFewDecimals, `a number with at most ${PERCENT_DECIMALS} decimals`)
+        .meta({ description: 'The price in percent of the price in the base currency.', example: 25.5 }),
+      ending: z.int().min(0).max(99).nullable().meta({
+        description: 'The last two digits of the price, to which it is rounded up. Null: none.',
+        example: 99,
+      }),
+    })
+    .optional()
+    .meta({
+      description: 'Makes prices in the currency from those in the base currency, where none is set.',
+      example: { percent: 25.5, ending: 99 },
+    }),
+});
+
+/** The properties of the field `markets` of a store. */
+export const markets = {
+  stored: z.array(marketSchema).optional(),
+  input: z.array(sent).max(MARKETS_MAX) as z.ZodType<Market[]>,
+  answer: z.array(sent).optional() as z.ZodType<Market[] | undefined>,
+  doc: `The markets of the store: countries with a currency and languages, at most ${MARKETS_MAX}. A PATCH replaces the list.`,
+  example: [
+    {
+      handle: 'eu',
+      currency: 'USD',
+      locales: ['de', 'es'],
+      countries: ['DE', 'AT'],
+      derived: { percent: 25.5, ending: 99 },
+    },
+  ],
+};
+
+/** The fields of a store that its markets depend on. */
+interface WithMarkets {
+  readonly markets?: readonly Market[] | undefined;
+  readonly currencies?: readonly string[] | undefined;
+  readonly locales?: readonly string[] | undefined;
+}
+
+/** Returns what is wrong with the markets after a write. If they are not sent, faults are of the list that does not suit them. */
+export function faultsOfMarkets(sent: WithMarkets, before: WithMarkets = {}): Fault[] {
+  const { markets = before.markets ?? [], currencies = before.currencies ?? [] } = sent;
+  const { locales = before.locales ?? [] } = sent;
+  const seen = new Set<string>();
+  const isRepeated = (kind: string, value: string): boolean =>
+    seen.size === seen.add(`${kind} ${value}`).size;
+  return markets.flatMap((market, index) => {
+    const { handle, currency, countries, derived } = market;
+    const fault = (at: string, constraint: string) => invalidField(`markets.${index}.${at}`, constraint);
+    /** `constraint`: of the list, if the write sends the list only. */
+    const faultOfList = (name: 'currencies' | 'locales', constraint: string, at: string, own: string) =>
+      sent.markets ? fault(at, own) : invalidField(name, `${constraint} of the market ${handle}`);
+    return [
+      ...(isRepeated('handle', handle) ? [fault('handle', 'another one than every other market')] : []),
+      ...(currencies.includes(currency)
+        ? []
+        : [
+            faultOfList(
+              'currencies',
+              `a list with ${currency}, the currency`,
+              'currency',
+              'one of the currencies of the store',
+            ),
+          ]),
+      ...(market.locales ?? []).flatMap((locale, nth) =>
+        locales.includes(locale)
+          ? []
+          : faultOfList(
+              'locales',
+              `a list with ${locale}, a locale`,
+              `locales.${nth}`,
+              'one of the locales of the store',
+            ),
+      ),
+      ...countries.flatMap((code, nth) =>
+        isRepeated('country', code) ? fault(`countries.${nth}`, 'a country of no other market') : [],
+      ),
+      ...(derived && currency === currencies[0]
+        ? [
+            faultOfList(
+              'currencies',
+              `a list that does not begin with ${currency}, the derived currency`,
+              'derived',
+              'left out: the currency is the base currency',
+            ),
+          ]
+        : []),
+      ...(derived && isRepeated('derived', currency)
+        ? [fault('derived', 'left out: another market derives the prices in this currency')]
+        : []),
+    ];
+  });
+}
