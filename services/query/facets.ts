@@ -14,7 +14,7 @@ import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery, WordCountsQuery, WordTerms } from '../../shared/ports/view-store';
 import { type FacetFilter, type FilterQuery, labelsIn, labelTerms } from './filters';
 import type { PageSource } from './page-items';
-import { presentationOf } from './presentation';
+import { localesOfTexts } from './presentation';
 
 /** The most values of one facet in an answer: those that most publications have. */
 const VALUES_MAX = 100;
@@ -69,7 +69,7 @@ export async function facetsOf(
     facets.set(name, { name, values, has_more: false });
   }
   const all = query.facets.map((name) => facets.get(name)!);
-  const locales = presentationOf(store, request)?.language?.locales ?? [];
+  const locales = localesOfTexts(store, request);
   const is_labelled = found && locales.length > 0;
   return { facets: is_labelled ? await withLabels(version, all, found, locales, assertAwaited) : all };
 }

@@ -43,7 +43,7 @@ export const presented =
   };
 
 /** Returns undefined if answers show what documents have: for a store with one language, without a currency. */
-export function presentationOf({ locales }: ActiveStore, request: Asked): Presentation | undefined {
+function presentationOf({ locales }: ActiveStore, request: Asked): Presentation | undefined {
   const { query, principal } = request;
   const currency = query.currency?.[0];
   if (!locales) return currency === undefined ? undefined : { currency };
@@ -53,6 +53,10 @@ export function presentationOf({ locales }: ActiveStore, request: Asked): Presen
   const language = { locales: fallbacksOf(locales, locale), is_checked };
   return { language, locale, choices: locales, currency };
 }
+
+/** Returns the locales whose translations an answer shows, the best one first. None for the default locale. */
+export const localesOfTexts = (store: ActiveStore, request: Asked): readonly string[] =>
+  presentationOf(store, request)?.language?.locales ?? [];
 
 /** `owner`: the publication whose variants the value contains. */
 function shown(value: Presentable, as: Presentation, owner?: JsonObject): Presentable {

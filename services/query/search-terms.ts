@@ -82,37 +82,73 @@ const COUNTED_TOKENS_MAX = 4;
  * 11. with `labels`: the same, or a token names a listing of the document.
  *
  * `endingsOf` returns the other forms of a token. `labels`: for each token, the labels of the listings that the token names.
+ * `languages`: what the terms in the language of the request begin with (`wordsIn`). Each word may then be in this language or
+ * in the default locale. The tiers with titles in the language come first, for documents with a token in a text of it. All others
+ * follow in tiers with titles in the default locale.
  */
 export function searchTiers(
   tokens: readonly string[],
   alternatives: readonly QueryToken[],
   labels?: readonly (readonly WordMatch[])[],
   endingsOf: (token: string) => readonly string[] = inflectionsOf,
+  languages: readonly string[] = [],
 ): WordTerms[] {
-  const query = [...new Set(tokens)];
-  const full_words = alternatives.map(({ words }) => ({ words, prefixes: [] }));
-  const full_words_in_title = full_words.map((token) => matchesOf(token, titleWord));
-  const full_in_title = alternatives.map((token) => matchesOf(token, titleWord));
   const endings = alternatives.map(({ words }) => endingsOf(words[0]!));
-  const other_in_title = endings.map((words) => matchesOf({ words, prefixes: [] }, titleWord));
+  const query = { tokens: [...new Set(tokens)], alternatives, labels, endings };
+  const anywhere = [...languages, DEFAULT_LANGUAGE];
+  const tiers = tiersIn([DEFAULT_LANGUAGE], anywhere, query);
+  if (languages.length === 0) return tiers;
+  const all = tiers.pop()!;
+  const in_language = alternatives.flatMap(({ words, prefixes }, index) =>
+    matchesOf({ words: [...words, ...endings[index]!], prefixes }, languages),
+  );
+  const titles = tiersIn(languages, anywhere, query).map((terms) => [...terms, in_language]);
+  const others = tiers.map((terms) => [...all, ...terms.map((matches) => [...matches, ...in_language])]);
+  return [...titles, ...others, all];
+}
+
+/** What the terms in the default locale begin with. */
+export const DEFAULT_LANGUAGE = '';
+
+interface TierQuery {
+  readonly tokens: readonly string[];
+  readonly alternatives: readonly QueryToken[];
+  readonly labels: readonly (readonly WordMatch[])[] | undefined;
+  /** For each token. */
+  readonly endings: readonly (readonly string[])[];
+}
+
+/** Returns the tiers of `searchTiers` with titles in some languages, and words somewhere in others, too. */
+function tiersIn(
+  titles: readonly string[],
+  languages: readonly string[],
+  { tokens: query, alternatives, labels, endings }: TierQuery,
+): WordTerms[] {
+  const full_words = alternatives.map(({ words }) => ({ words, prefixes: [] }));
+  const full_words_in_title = full_words.map((token) => matchesOf(token, titles, titleWord));
+  const full_in_title = alternatives.map((token) => matchesOf(token, titles, titleWord));
+  const other_in_title = endings.map((words) => matchesOf({ words, prefixes: [] }, titles, titleWord));
   const in_title = full_in_title.map((matches, index) => [...matches, ...other_in_title[index]!]);
-  const anywhere = alternatives.map((token, index) => [...matchesOf(token), ...other_in_title[index]!]);
-  const starts = { word: titleStart(query.slice(0, TITLE_START_MAX)) };
+  const anywhere = alternatives.map((token, index) => [
+    ...matchesOf(token, languages),
+    ...other_in_title[index]!,
+  ]);
   const is_long = query.length > TITLE_START_MAX;
-  const starts_with_text = is_long ? starts : { ...starts, prefix: true as const };
+  const starts = titles.map((title) => ({ word: title + titleStart(query.slice(0, TITLE_START_MAX)) }));
+  const starts_with_text = is_long ? starts : starts.map((start) => ({ ...start, prefix: true as const }));
   const inflected = alternatives.map(({ words, prefixes }, index) =>
-    matchesOf({ words: [...words, ...endings[index]!], prefixes }),
+    matchesOf({ words: [...words, ...endings[index]!], prefixes }, languages),
   );
   const last = <Item>(items: readonly Item[]): Item => items[items.length - 1]!;
   return [
-    [[{ word: fullTitle(query) }]],
-    [[starts], ...(is_long ? full_words_in_title : [])],
-    [[starts_with_text], ...full_in_title],
-    [...full_in_title, [...last(full_words_in_title), starts_with_text]],
-    [...in_title, [...last(full_words_in_title), ...last(other_in_title), starts_with_text]],
+    [titles.map((title) => ({ word: title + fullTitle(query) }))],
+    [starts, ...(is_long ? full_words_in_title : [])],
+    [starts_with_text, ...full_in_title],
+    [...full_in_title, [...last(full_words_in_title), ...starts_with_text]],
+    [...in_title, [...last(full_words_in_title), ...last(other_in_title), ...starts_with_text]],
     in_title,
     ...titleCounts(alternatives.length).map((count) => [...anywhere, ...atLeast(count, in_title)]),
-    [...anywhere, [...in_title.flat(), ...matchesOf(last(full_words))]],
+    [...anywhere, [...in_title.flat(), ...matchesOf(last(full_words), languages)]],
     anywhere,
     inflected,
     ...(labels ? [inflected.map((matches, index) => [...matches, ...labels[index]!])] : []),
@@ -166,11 +202,13 @@ function combinations<Item>(items: readonly Item[], size: number): Item[][] {
 
 function matchesOf(
   { words, prefixes }: QueryToken,
+  languages: readonly string[],
   termOf: (word: string) => string = (word) => word,
 ): WordMatch[] {
+  const termsOf = (word: string) => languages.map((language) => language + termOf(word));
   return [
-    ...words.map((word) => ({ word: termOf(word) })),
-    ...prefixes.map((word) => ({ word: termOf(word), prefix: true as const })),
+    ...words.flatMap(termsOf).map((word) => ({ word })),
+    ...prefixes.flatMap(termsOf).map((word) => ({ word, prefix: true as const })),
   ];
 }
 

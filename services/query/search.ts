@@ -3,7 +3,7 @@ import type { ListQuery, SearchQuery } from '../../shared/api/requests/reads';
 import type { StoredDocument } from '../../shared/catalog/documents';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { countFacets, type Facets } from '../../shared/catalog/publication/facets';
-import { featuredIn, listedIn, queryTokens, titleWord } from '../../shared/catalog/search/words';
+import { featuredIn, listedIn, queryTokens, titleWord, wordsIn } from '../../shared/catalog/search/words';
 import { orderOf } from '../../shared/catalog/sorting';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
@@ -24,6 +24,7 @@ import { type ListPlace, pageOf, placeOf } from './list-place';
 import { sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
 import { EXPANSIONS } from './present';
+import { localesOfTexts } from './presentation';
 import {
   assertActive,
   findById,
@@ -42,6 +43,7 @@ import {
 } from './read';
 import {
   comparedWords,
+  DEFAULT_LANGUAGE,
   exactTokens,
   joinedTokens,
   namePhrases,
@@ -74,6 +76,7 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   const store = settingsOf(assertActive(stored));
   const source = { version, request, store };
   const query = withCurrency(store, parsed);
+  const locales = localesOfTexts(store, request);
   const tokens = queryTokens(query.q);
   const place = placeOf(request, query, 'search', query.sort && orderOf(sortModeOfSearch(query)));
   if (listing === null || tokens.length === 0) {
@@ -90,7 +93,7 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
     ...(await filterKeys(context, filtered, facet)),
   });
   const filter = { scope, where: await whereOf(query) };
-  const found = await firstMatching(version, query, place, filter, tokens);
+  const found = await firstMatching(version, query, place, filter, tokens, locales.map(wordsIn));
   const { documents, total, terms } = found;
   const counts = await facetsOf(source, query, { scope, whereOf, terms }, total);
   const answer = await pageAnswer(source, 'publication', documents, query, place, total);
@@ -149,20 +152,22 @@ async function firstMatching(
   place: ListPlace,
   filter: SearchFilter,
   tokens: readonly string[],
+  languages: readonly string[],
 ): Promise<Matching> {
+  const words = { version, scope: filter.scope, languages: [...languages, DEFAULT_LANGUAGE] };
   const labels = labelTerms(query);
   const page = {
     ...{ ...filter, ...pageWithin(place, MATCHES_MAX), total_max: MATCHES_MAX },
     order: orderOf(sortModeOfSearch(query)),
     parts: partsOfPage('publication', query),
   };
-  const endingsOf = await existingEndings(version, filter.scope, tokens);
+  const endingsOf = await existingEndings(words, tokens);
   const find = async (
     alternatives: readonly QueryToken[],
     named?: readonly (readonly WordMatch[])[],
     searched = tokens,
   ): Promise<Matching> => {
-    const all = searchTiers(searched, alternatives, named, endingsOf);
+    const all = searchTiers(searched, alternatives, named, endingsOf, languages);
     // The last tier contains all matches. It is enough for a query with `sort`, which ignores relevance.
     const tiers = (query.sort ? all.slice(-1) : all).map((terms) => [...labels, ...terms]);
     return { ...(await version.search('publications', { ...page, tiers })), terms: all.at(-1)! };
@@ -178,32 +183,49 @@ async function firstMatching(
   const joined = joinedTokens(tokens);
   const found_joined = joined && (await find(joined));
   if (found_joined && (found_joined.total > 0 || !found_joined.is_complete)) return found_joined;
-  const split = await splitTokens(version, filter.scope, tokens);
+  const split = await splitTokens(words, tokens);
   const found_split = split && (await find(exactTokens(split), undefined, split));
   if (found_split && found_split.total > 0) return found_split;
-  const fuzzy = await fuzzyTokens(version, filter.scope, tokens);
+  const fuzzy = await fuzzyTokens(words, tokens);
   return fuzzy ? find(fuzzy) : found;
+}
+
+/** The words of publications in some languages, each named by what its terms begin with. */
+interface StoreWords {
+  readonly version: DocumentReader;
+  readonly scope: WordScope;
+  readonly languages: readonly string[];
+}
+
+/** Returns those of the matches that publications have, and at most `limit` in each language. */
+async function matchesIn(
+  { version, scope, languages }: StoreWords,
+  matches: readonly WordMatch[],
+  limit: number,
+): Promise<WordMatch[]> {
+  const found: WordMatch[] = [];
+  for (const language of languages) {
+    const asked = matches.map((match) => ({ ...match, word: language + match.word }));
+    for (const match of await version.matchingWords('publications', { scope, matches: asked, limit }))
+      found.push({ ...match, word: match.word.slice(language.length) });
+  }
+  return found;
 }
 
 /** Returns a function that returns those forms of a token with another ending that are words of the store. */
 async function existingEndings(
-  version: DocumentReader,
-  scope: WordScope,
+  words: StoreWords,
   tokens: readonly string[],
 ): Promise<(token: string) => readonly string[]> {
-  const existing = await wordsIn(version, scope, tokens.flatMap(inflectionsOf));
+  const existing = await existingWords(words, tokens.flatMap(inflectionsOf));
   return (token) => inflectionsOf(token).filter((form) => existing.has(form));
 }
 
-/** Returns those of the words that publications of the scope have. */
-async function wordsIn(
-  version: DocumentReader,
-  scope: WordScope,
-  words: readonly string[],
-): Promise<ReadonlySet<string>> {
-  if (words.length === 0) return new Set();
-  const matches = [...new Set(words)].map((word) => ({ word }));
-  const found = await version.matchingWords('publications', { scope, matches, limit: matches.length });
+/** Returns those of the words that publications have. */
+async function existingWords(words: StoreWords, asked: readonly string[]): Promise<ReadonlySet<string>> {
+  if (asked.length === 0) return new Set();
+  const matches = [...new Set(asked)].map((word) => ({ word }));
+  const found = await matchesIn(words, matches, matches.length);
   return new Set(found.map(({ word }) => word));
 }
 
@@ -211,14 +233,10 @@ async function wordsIn(
  * Returns the tokens, with two words of titles of the store instead of each token that is no word of the store: `airfryer`
  * is `air`, `fryer`. Returns undefined if there is no such token.
  */
-async function splitTokens(
-  version: DocumentReader,
-  scope: WordScope,
-  tokens: readonly string[],
-): Promise<string[] | undefined> {
-  const known = await wordsIn(version, scope, tokens);
+async function splitTokens(words: StoreWords, tokens: readonly string[]): Promise<string[] | undefined> {
+  const known = await existingWords(words, tokens);
   const unknown = tokens.filter((token) => !known.has(token)).slice(0, SPLIT_TOKENS_MAX);
-  const in_titles = await wordsIn(version, scope, unknown.flatMap(partsOf).flat().map(titleWord));
+  const in_titles = await existingWords(words, unknown.flatMap(partsOf).flat().map(titleWord));
   const isInTitle = (word: string): boolean => in_titles.has(titleWord(word));
   const split = tokens.flatMap((token) => {
     const parts = unknown.includes(token) && partsOf(token).find((each) => each.every(isInTitle));
@@ -231,16 +249,12 @@ async function splitTokens(
  * Returns the tokens with the candidates for each: the store's terms at edit distance 1. Returns undefined if
  * typo tolerance applies to no token.
  */
-async function fuzzyTokens(
-  version: DocumentReader,
-  scope: WordScope,
-  tokens: readonly string[],
-): Promise<QueryToken[] | undefined> {
+async function fuzzyTokens(store: StoreWords, tokens: readonly string[]): Promise<QueryToken[] | undefined> {
   const alternatives = exactTokens(tokens);
-  const typos = typosOf(alternatives);
+  const typos = typosOf(alternatives, store.languages.length);
   for (const { token, matches } of typos) {
     const { words, prefixes } = alternatives[token]!;
-    const candidates = await version.matchingWords('publications', { scope, matches, limit: CANDIDATES_MAX });
+    const candidates = await matchesIn(store, matches, CANDIDATES_MAX);
     const candidateWords = (is_prefix: boolean) =>
       candidates.filter(({ prefix }) => (prefix === true) === is_prefix).map(({ word }) => word);
     alternatives[token] = {

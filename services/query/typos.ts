@@ -66,8 +66,9 @@ export interface Typo {
 /**
  * Returns the words to look up for each distinct token: those at edit distance 1, for the last token also as prefixes.
  * Leaves out tokens without typo tolerance, and tokens whose words would exceed `LOOKUPS_MAX` together with those before.
+ * `languages`: in how many languages each word is looked up.
  */
-export function typosOf(tokens: readonly QueryToken[]): Typo[] {
+export function typosOf(tokens: readonly QueryToken[], languages = 1): Typo[] {
   const typos: Typo[] = [];
   let lookups = 0;
   for (const [token, { words, prefixes }] of tokens.entries()) {
@@ -77,8 +78,9 @@ export function typosOf(tokens: readonly QueryToken[]): Typo[] {
       ...similar.map((word) => ({ word })),
       ...(prefixes.length > 0 ? similar.map((word) => ({ word, prefix: true as const })) : []),
     ];
-    if (matches.length === 0 || lookups + matches.length > LOOKUPS_MAX) continue;
-    lookups += matches.length;
+    const more = matches.length * languages;
+    if (more === 0 || lookups + more > LOOKUPS_MAX) continue;
+    lookups += more;
     typos.push({ token, matches });
   }
   return typos;

@@ -84,10 +84,19 @@ export function viewSearchContract(name: string, open: () => Promise<ViewStoreUn
       expect(await count([[starts('sh')]])).toBe(3);
       expect(await count([[word('blue')], [starts('sh')]])).toBe(2);
       expect(await count([])).toBe(4);
+      await publications(
+        { id: 'e', words: ['hemd', '==in=de=hand', '==in=de=:hand'] },
+        { id: 'f', words: ['==in=de=hemd', '==in=en=hend', '==in=de==hemd=blau='] },
+      );
+      expect((await search([[[starts('==in=de=h')]]])).sort()).toEqual(['e', 'f']);
+      expect(await search([[[starts('==in=de=he')]]])).toEqual(['f']);
+      expect(await search([[[starts('==in=de=:h')]]])).toEqual(['e']);
+      expect(await search([[[starts('==in=de==hemd=b')]]])).toEqual(['f']);
     });
 
     test('finds words of any script, with marks and of any length', async () => {
-      const all = ['ceramica', '茶碗', 'שלום', 'чай', '𐐷', ':title', '=a=title', 'w'.repeat(300), '9'];
+      const scripts = ['ceramica', '茶碗', 'שלום', 'чай', '𐐷', 'w'.repeat(300), '9'];
+      const all = [...scripts, ':title', '=a=title', '==in=de=hemd', '==in=de=:hemd', '==in=de==a=hemd'];
       await publications({ id: 'a', words: all }, { id: 'b', words: ['title', 'a'] });
       for (const one of all) {
         expect(await search([[[word(one)]]])).toEqual(['a']);

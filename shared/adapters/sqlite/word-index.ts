@@ -45,8 +45,9 @@ const LABEL = '==';
 
 const MARKED = /^(.*[:=])?([^:=]*)$/u;
 
-/** Splits a term into its marker, such as `:` or `=blue=`, and the word at its end. */
+/** Splits a term into its marker, such as `:` or `=blue=`, and the word at its end. A label is one word. */
 export function splitTerm(term: string): { readonly marker: string; readonly word: string } {
+  if (term.startsWith(LABEL)) return { marker: '', word: term };
   const [, marker = '', word = ''] = MARKED.exec(term) ?? [];
   return { marker, word };
 }
@@ -161,9 +162,7 @@ export function updateEntry(
 
 /** Returns the words of a document, without their markers, and its labels. */
 function vocabularyOf({ words }: Pick<Entry, 'words'>): Set<string> {
-  const found = new Set(
-    words.split(' ').map((term) => (term.startsWith(LABEL) ? term : splitTerm(term).word)),
-  );
+  const found = new Set(words.split(' ').map((term) => splitTerm(term).word));
   found.delete('');
   return found;
 }

@@ -602,8 +602,9 @@ class WordReader {
 
   /** Returns the expression for the documents that have one of the matches. */
   private anyOf(matches: readonly WordMatch[]): string {
+    const given_first = matches.toSorted((a, b) => Number(a.prefix ?? false) - Number(b.prefix ?? false));
     const terms = this.tags.flatMap((tag) => {
-      const of_scope = new Set(matches.flatMap((match) => this.termsOf(tag, match)));
+      const of_scope = new Set(given_first.flatMap((match) => this.termsOf(tag, match)));
       // Words that are given are never left out, only those that prefixes stand for.
       return [...of_scope].slice(0, Math.max(GROUP_WORDS_MAX, matches.length));
     });

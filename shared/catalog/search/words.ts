@@ -1,6 +1,6 @@
 import { LRUCache } from '../../kernel/cache';
 import { foldText } from '../../kernel/text';
-import type { JsonObject } from '../events/envelope';
+import type { JsonObject, JsonValue } from '../events/envelope';
 import { publicationTexts } from '../publication/fields';
 import { partOf, type Translated, untranslatedIn } from '../translations';
 
@@ -15,7 +15,8 @@ import { partOf, type Translated, untranslatedIn } from '../translations';
  * these terms in the API of the view stores.
  *
  * Labels, such as the vendor and the tags, are terms as well (`labelTerm`), by which lists are filtered. The words in them
- * come last, so that the labels show where the terms of the texts end.
+ * follow, so that the labels show where the terms of the texts end. The terms of texts in other locales come last, each after
+ * a label of its locale (`wordsIn`).
  */
 const TITLE = ':';
 const START = '=';
@@ -109,6 +110,12 @@ const FORMERLY_IN = 'formerly_in';
 /** The label with the currencies in which a publication has a price, besides its `price_currency`. */
 export const PRICED_IN = 'priced_in';
 
+/** Label before each term of the texts in a locale. No filter has this name. */
+const WORDS_IN = 'in';
+
+/** Returns the text that a term of the texts in this locale has before what it would be in the default locale. */
+export const wordsIn = (locale: string): string => labelTerm(WORDS_IN, locale);
+
 export const translatedIn = (locale: string): string => labelTerm(TRANSLATED_IN, locale);
 export const featuredIn = (listing_id: string): string => labelTerm(FEATURED_IN, listing_id);
 export const listedIn = (listing_id: string): string => labelTerm(LISTED_IN, listing_id);
@@ -140,7 +147,7 @@ export const TRANSLATED_AS = '\n';
 function translatedOptions({ translations, options = [] }: Labelled): Record<string, string[]> {
   const labels = Object.keys(translations ?? {}).flatMap((locale) =>
     options.map(({ name, values }): [string, string[]] => {
-      const texts = partOf(partOf(translations![locale] as JsonObject, 'options'), name);
+      const texts = optionTexts(translations![locale], name);
       const of_name = partOf(texts, 'name');
       const of_values = values.map((value) => [value, partOf(partOf(texts, 'values'), value)] as const);
       const pairs = [['', of_name] as const, ...of_values].filter(([, text]) => text !== undefined);
@@ -149,6 +156,8 @@ function translatedOptions({ translations, options = [] }: Labelled): Record<str
   );
   return Object.fromEntries(labels);
 }
+
+const optionTexts = (texts: JsonValue | undefined, name: string) => partOf(partOf(texts, 'options'), name);
 
 /** Returns the labels of a publication, as filters name them. */
 function labelsOf(publication: Labelled): [name: string, value: string][] {
@@ -210,7 +219,29 @@ export function withLabels(of_texts: readonly string[], publication: Labelled): 
   const labels = new Set(labelsOf(publication).map(([name, value]) => labelTerm(name, value)));
   const known = new Set(of_texts);
   const in_labels = new Set(searchedValues(publication).flatMap(wordsOf));
-  return [...of_texts, ...labels, ...[...in_labels].filter((word) => !known.has(word))];
+  const others = [...in_labels].filter((word) => !known.has(word));
+  return [...of_texts, ...labels, ...others, ...translatedWords(publication)];
+}
+
+/**
+ * The most characters besides titles that are searched in all other locales together: as many as the texts in the default locale
+ * have at most. Each locale has the same part of them.
+ */
+const TRANSLATED_LENGTH_MAX = 60_000;
+
+/** Returns the terms of the texts in other locales. */
+function translatedWords({ translations, options = [] }: Labelled): string[] {
+  const locales = Object.entries(translations ?? {});
+  return locales.flatMap(([locale, texts]) => {
+    const { title = '', description = '', description_html } = texts as Partial<SearchedText>;
+    const values = options.flatMap(({ name, values }) =>
+      values.flatMap((value) => partOf(partOf(optionTexts(texts, name), 'values'), value) ?? []),
+    );
+    const all = [description, ...values, textOf(description_html ?? '')].join('\n');
+    const searched = all.slice(0, Math.floor(TRANSLATED_LENGTH_MAX / locales.length));
+    const marker = wordsIn(locale);
+    return textWords({ title, description: searched, description_html: null }).map((term) => marker + term);
+  });
 }
 
 /** Returns the values of labels that a search finds. */

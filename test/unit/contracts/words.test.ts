@@ -6,6 +6,7 @@ import {
   labelTerm,
   labelValue,
   publicationWords,
+  wordsIn,
 } from '../../../shared/catalog/search/words';
 import { anyText } from '../../support/any-text';
 import { cases } from '../../support/long';
@@ -102,6 +103,39 @@ test('splits a description of the maximum length without spaces', () => {
   const description_html = `${'茶'.repeat(24_500)}’${'壺'.repeat(24_500)}-${'茶'.repeat(900)}`;
   const words = publicationWords({ title: 'Té', description: '', description_html });
   expect(words).toEqual(expect.arrayContaining(['te', '茶茶', '茶壺', '壺壺']));
+});
+
+describe('the terms of texts in other locales', () => {
+  const text = { title: 'Té', description: '', description_html: null };
+
+  test('are those of the text in the default locale, after the label of their locale', () => {
+    const options = [{ name: 'Color', values: ['Rojo', 'Azul'] }];
+    const of_options = { Color: { name: 'Farbe', values: { Rojo: 'Rot', Verde: 'Grün' } } };
+    const de = { title: 'Tee', description_html: '<p>F<b>ein</b></p>', options: of_options };
+    const terms = publicationWords({ ...text, options, translations: { de, 'pt-BR': { title: '茶' } } });
+    expect(terms.slice(terms.indexOf('rojo'))).toEqual([
+      ...['rojo', 'azul', '==in=de==tee=', '==in=de==tee', '==in=de=:tee', '==in=de=tee', '==in=de=rot'],
+      '==in=de=fein',
+      ...['=茶=', '=茶', ':茶', '茶'].map((term) => `==in=pt:2d:42:52=${term}`),
+    ]);
+  });
+
+  test('are bounded, with all titles', () => {
+    const locales = Array.from({ length: 19 }, (_, n) => `de-x-${n}`);
+    const texts = { title: 'Tee', description: '茶'.repeat(9_999), description_html: 'ab c '.repeat(9_999) };
+    const translations = Object.fromEntries(
+      locales.map((locale) => [
+        locale,
+        {
+          ...texts,
+          description: [...texts.description].map((_, n) => String.fromCharCode(0x4e00 + n)).join(''),
+        },
+      ]),
+    );
+    const terms = publicationWords({ ...text, translations });
+    expect(terms.length).toBeLessThan(2 * 60_000 + 500);
+    for (const locale of locales) expect(terms).toContain(`${wordsIn(locale)}=tee=`);
+  });
 });
 
 describe('the terms of labels', () => {

@@ -7,7 +7,7 @@ import {
   joinedTokens,
   searchTiers,
 } from '../../../services/query/search-terms';
-import { publicationWords, queryTokens } from '../../../shared/catalog/search/words';
+import { publicationWords, queryTokens, wordsIn } from '../../../shared/catalog/search/words';
 import type { WordTerms } from '../../../shared/ports/view-store';
 import { cases } from '../../support/long';
 
@@ -20,15 +20,22 @@ const matches = (words: readonly string[], terms: WordTerms): boolean =>
 
 const word = fc.constantFrom('tea', 'teapot', 'te', 'green', 'mug', 'men’s', 't-shirt', '茶碗');
 const text = fc.array(word, { maxLength: 6 }).map((words) => words.join(' '));
-const publication = fc.record({ title: text, description: text, description_html: fc.constant(null) });
+const texts = { title: text, description: text };
+const publication = fc.record({ ...texts, description_html: fc.constant(null) });
+const translated = fc.record({
+  ...{ ...texts, description_html: fc.constant(null) },
+  translations: fc.record({ de: fc.record(texts, { requiredKeys: [] }) }, { requiredKeys: [] }),
+});
 
 test('each tier matches everything that the tiers before it match', () => {
   fc.assert(
-    fc.property(publication, text, (item, q) => {
+    fc.property(translated, text, (item, q) => {
       const words = publicationWords(item);
       const tokens = queryTokens(q);
       fc.pre(tokens.length > 0);
+      const in_german = [exactTokens(tokens), undefined, inflectionsOf, [wordsIn('de')]] as const;
       for (const tiers of [
+        searchTiers(tokens, ...in_german),
         searchTiers(tokens, exactTokens(tokens)),
         searchTiers(tokens, joinedTokens(tokens) ?? exactTokens(tokens)),
       ]) {
