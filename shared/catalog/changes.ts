@@ -121,12 +121,20 @@ function changedFields(before: Values, after: Values): Change['changed'] {
   );
 }
 
-/** Returns both values of a field. Of a list of variants, returns only the variants that differ: a list may have 2,048. */
+/** Fields with an entry for each language or currency. */
+const WITH_ENTRIES = new Set(['translations', 'prices']);
+
+/**
+ * Returns both values of a field. Of a list of variants, returns only the variants that differ: a list may have 2,048. Of
+ * translations and prices, returns only the languages or currencies that differ.
+ */
 function valuesOf(
   name: string,
   before: JsonValue,
   after: JsonValue,
 ): { before: JsonValue; after: JsonValue } {
+  if (WITH_ENTRIES.has(name) && before !== null && after !== null)
+    return { before: entriesNotIn(after, before), after: entriesNotIn(before, after) };
   if (name !== 'variants' || !Array.isArray(before) || !Array.isArray(after)) return { before, after };
   const idOf = (variant: JsonValue): unknown => (variant as JsonObject).id;
   const without = (list: JsonValue[], other: JsonValue[]) => {
@@ -134,6 +142,14 @@ function valuesOf(
     return list.filter((one) => !isSameValue(one, by_id.get(idOf(one))));
   };
   return { before: without(before, after), after: without(after, before) };
+}
+
+/** Returns the entries of an object that `other` does not have, or has with another value. */
+function entriesNotIn(other: JsonValue, value: JsonValue): JsonValue {
+  const others = other as JsonObject;
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).filter(([name, entry]) => !isSameValue(entry, others[name])),
+  );
 }
 
 /** Returns the fields of a resource that its changes show, none if it does not exist. */

@@ -45,6 +45,8 @@ test('a publication has prices in the currencies of its store, and a patch chang
   expect([body.data.prices, changes.length]).toEqual([{ USD: { price_amount: 900 }, JPY: sale }, 2]);
   await patch(id, { prices: { JPY: null } });
   expect(await pricesOf(id)).toEqual({ USD: { price_amount: 900 } });
+  const { data: latest } = (await send('GET', `/api/publication/${id}/history`)).body;
+  expect(latest[0].changed).toEqual({ prices: { before: { JPY: sale }, after: {} } });
   await patch(id, { prices: null });
   expect(await read(`publication/${id}`)).not.toHaveProperty('prices');
   expect((await send('GET', `/api/publication/${id}/history`)).body.data[0].changed).toEqual({

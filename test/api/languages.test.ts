@@ -62,6 +62,12 @@ describe('translations', () => {
     expect(body.data[0].changed).toEqual({
       translations: { before: { en: { title: 'Tea' } }, after: null },
     });
+    // Of the languages, a change has those that the write changed.
+    const de = { seo: { title: 'Tee kaufen' } };
+    expect(body.data.map(({ changed }: any) => changed.translations)[1]).toEqual({
+      before: { de },
+      after: {},
+    });
   });
 
   test('are of listings, media, options and the store, too', async () => {
