@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { reads } from '../../shared/api/operations/reads';
 import type { Environment } from '../../shared/catalog/realm';
+import type { ActiveStore } from '../../shared/catalog/store/document';
 import type { CacheObserver } from '../../shared/http/metrics';
 import type { Principal } from '../../shared/http/request';
 import { encode, encodingOf, type Render, renderRead } from '../../shared/http/respond';
@@ -8,8 +9,8 @@ import type { Answer, ApiRequest, Route } from '../../shared/http/route';
 import { declaredParameters } from '../../shared/http/validation';
 import { LRUCache } from '../../shared/kernel/cache';
 import type { PublicationId } from '../../shared/kernel/ids';
-import { localeOf } from '../query/languages';
 import type { RecordPageView } from '../query/page-view-counter';
+import { choiceOf } from '../query/presentation';
 import { prefersImage } from '../query/resources';
 import { Admission } from './admission';
 import type { Basis, CountedReader, Reading, Validity } from './validity';
@@ -22,8 +23,8 @@ export interface EdgeCacheOptions {
   readonly bytes_max: number;
 }
 
-/** An answer, or the locales of a store whose answers to the same request differ by them. Each is under a key of its own. */
-type Entry = StoredAnswer | { readonly locales: readonly string[] };
+/** An answer, or a store with several answers to the same parameters. Each is under a key of its own. */
+type Entry = StoredAnswer | { readonly store: ActiveStore };
 
 interface StoredAnswer {
   readonly answer: EncodedAnswer;
@@ -34,6 +35,7 @@ type EncodedAnswer = Answer & Required<Pick<Answer, 'reply'>>;
 
 /** Approximate memory of an entry besides its body and its key: headers, basis, the nodes of the map. */
 const ENTRY_BYTES = 1_500;
+const COUNTRY = /^[A-Z]{2}$/;
 /** One answer may take this part of the cache, so that a few large ones do not take the place of hundreds. */
 const SHARE_MAX = 1 / 32;
 /** From this part of its memory on, the cache stores only what is asked for again. */
@@ -65,7 +67,14 @@ export class EdgeCache {
 
   /** Returns the route with a handler that answers from the cache if it can. `render` makes the text of its answers. */
   inFrontOf(route: Route, render: Render = renderRead): Route {
-    return { ...route, handler: (request) => this.answer(route, request, render) };
+    // The countries of one market share answers: what a country chooses is in the key of an answer (`choiceOf`).
+    const others = [...(route.parameters ?? [])].filter((name) => name !== 'country');
+    const by_country = { ...route, parameters: new Set(others) };
+    const keyed = ({ query: { country = [] } }: ApiRequest): Route =>
+      country.length === 1 && COUNTRY.test(country[0]!) && route.parameters?.has('country')
+        ? by_country
+        : route;
+    return { ...route, handler: (request) => this.answer(keyed(request), request, render) };
   }
 
   /** Returns a stored answer if it is up to date, otherwise that of the route, and stores it. */
@@ -115,11 +124,12 @@ export class EdgeCache {
     return this.turns[environment];
   }
 
-  /** Returns the stored answer in the language that the request asks for. */
+  /** Returns the stored answer in the language and the currency that the request asks for. */
   private entryOf(key: string, request: ApiRequest): StoredAnswer | undefined {
     const found = this.entries.get(key);
     if (found === undefined || 'answer' in found) return found;
-    return this.entries.get(keyIn(key, found.locales, request)) as StoredAnswer | undefined;
+    const choice = choiceOf(found.store, request);
+    return this.entries.get(`${choice} ${key}`) as StoredAnswer | undefined;
   }
 
   private async store(
@@ -131,9 +141,10 @@ export class EdgeCache {
   ): Promise<void> {
     const basis = await this.options.validity.end(reading, made);
     if (!basis) return;
-    const { locales } = made;
-    if (locales) this.entries.set(key, { locales });
-    this.entries.set(locales ? keyIn(key, locales, request) : key, { answer, basis });
+    const { store } = made;
+    const choice = store && choiceOf(store, request);
+    if (store && choice !== undefined) this.entries.set(key, { store });
+    this.entries.set(choice === undefined ? key : `${choice} ${key}`, { answer, basis });
   }
 
   private isWorthStoring(key: string, entry: StoredAnswer | undefined): boolean {
@@ -171,10 +182,6 @@ export class EdgeCache {
     this.options.recordPageView({ environment, store_id, publication_id: id as PublicationId });
   }
 }
-
-/** Returns the key of the answer in the language that the request asks for. */
-const keyIn = (key: string, locales: readonly string[], request: ApiRequest): string =>
-  `${localeOf(locales, request)} ${key}`;
 
 /** Whether the answer is a 200 with the envelope. */
 const isStorable = ({ status = 200, file, reply }: Answer): boolean => status === 200 && !file && !reply;

@@ -17,7 +17,7 @@ import {
 } from './read';
 
 /** The parameters beside `ids`. All others choose or sort publications. */
-const PARAMETERS = ['ids', 'store_id', 'visibility', 'expand', 'locale', 'currency'];
+const PARAMETERS = ['ids', 'store_id', 'visibility', 'expand', 'locale', 'currency', 'market', 'country'];
 
 /** Returns the handler of `GET /api/publications`. `read` handles it without `ids`. */
 export const orByIds =

@@ -2,6 +2,7 @@ import type { PriceBounds } from '../../shared/api/requests/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { ActiveStore } from '../../shared/catalog/store/document';
 import { CatalogError } from '../../shared/kernel/errors';
+import { inMarket } from './markets';
 
 /** The fields of a publication or a variant that have amounts, besides `price_amount`, or belong to one. */
 const OF_PRICE = new Set([
@@ -28,6 +29,8 @@ export function priceIn(currency: string, resource: JsonObject, owner: JsonObjec
 
 interface PriceQuery extends PriceBounds {
   readonly currency?: string | undefined;
+  readonly market?: string | undefined;
+  readonly country?: string | undefined;
   readonly priced?: true | undefined;
   readonly sort?: string | undefined;
   readonly has_price?: boolean | undefined;
@@ -39,19 +42,21 @@ interface PriceQuery extends PriceBounds {
 const BY_PRICE = ['min_price', 'max_price', 'has_price', 'has_discount'] as const;
 
 /**
- * Returns the query of a list as its filters understand it. In the base currency of the store, `priced` means `has_price`. In
+ * Returns the query of a list as its filters understand it, with the currency of its market. In the base currency of the store, `priced` means `has_price`. In
  * another currency, throws `invalid_query` if the query sorts, filters or counts by price: the indexes have the prices in the
  * base currency only (docs/decisions/0038-prices-by-currency.md).
  */
-export function withCurrency<Query extends PriceQuery>({ currencies }: ActiveStore, query: Query): Query {
+export function withCurrency<Query extends PriceQuery>(store: ActiveStore, asked: Query): Query {
+  const query = inMarket(store, asked);
   const { currency, priced, sort, facets = [] } = query;
   const names = [
     ...(sort === 'price' ? ['sort'] : []),
     ...BY_PRICE.filter((name) => query[name] !== undefined),
     ...(facets.some((facet) => ['price', 'has_price', 'has_discount'].includes(facet)) ? ['facets'] : []),
   ];
-  if (currency === undefined || (names.length === 0 && !priced)) return query;
-  if (currency === currencies?.[0]) return priced ? { ...query, priced: undefined, has_price: true } : query;
+  if (names.length === 0 && !priced) return query;
+  const is_base = currency === undefined || currency === store.currencies?.[0];
+  if (is_base) return priced ? { ...query, priced: undefined, has_price: true } : query;
   const constraint = `nothing by price together with currency=${currency}: only the first currency of the store can be used for it`;
   if (names.length > 0)
     throw CatalogError.ofFaults(

@@ -29,9 +29,13 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
 /** What of a request chooses language and currency. */
 export type Asked = Pick<ApiRequest, 'query' | 'header' | 'principal'>;
 
-/** Returns the best locale of a store for the request: for its `locale`, otherwise for its `Accept-Language`. */
-export function localeOf(locales: readonly string[], { query, header }: Asked): string {
-  const asked = query.locale ?? rangesOf(header('accept-language') ?? '');
+/**
+ * Returns the best of the locales for the request: for its `locale`, otherwise for the `Accept-Language` of a visitor. The
+ * first one if none suits.
+ */
+export function localeOf(locales: readonly string[], { query, header, principal }: Asked): string {
+  const accepted = principal.key_type === 'secret' ? undefined : header('accept-language');
+  const asked = query.locale ?? rangesOf(accepted ?? '');
   for (const range of asked) {
     const found = lookUp(locales, range);
     if (found !== undefined) return found;

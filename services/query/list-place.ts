@@ -65,7 +65,7 @@ export function placeOf(
 }
 
 /** Parameters that do not change which items a list has, or that the order and the container express. */
-const OTHER_PARAMETERS = ['expand', 'facets', 'locale', 'sort', 'order', 'store_id'];
+const OTHER_PARAMETERS = ['expand', 'facets', 'locale', 'market', 'country', 'sort', 'order', 'store_id'];
 
 function listName(request: ApiRequest, query: object, kind: readonly unknown[]): string {
   const filters = Object.entries(query).filter(([name]) => !OTHER_PARAMETERS.includes(name));

@@ -37,7 +37,7 @@ const AT_ONCE = 16;
 /** All other parameters filter by what publications are now. */
 const PARAMETERS = [
   ...['as_of', 'store_id', 'visibility', 'sort', 'order', 'page', 'limit', 'cursor'],
-  ...['expand', 'locale', 'currency'],
+  ...['expand', 'locale', 'currency', 'market', 'country'],
 ];
 
 /** Returns the handler of the list of a listing's publications. `read` handles it without `as_of`. */

@@ -47,7 +47,7 @@ export async function withPlaces(
   );
 }
 
-/** The entry of a path has its translations until the answer is in a language (`inLanguage`). */
+/** The entry of a path has its translations until the answer is in a language (`presented`). */
 const entryOf = ({ id, name, translations }: Above): JsonObject => ({
   id,
   name,

@@ -3,6 +3,7 @@ import { JsonText, type Presentable } from '../../shared/catalog/json-text';
 import type { ActiveStore } from '../../shared/catalog/store/document';
 import { priceIn } from './currencies';
 import { type Asked, fallbacksOf, type Language, localeOf, textsOf } from './languages';
+import { marketOf } from './markets';
 import type { ReadHandler } from './read';
 
 /*
@@ -14,9 +15,8 @@ import type { ReadHandler } from './read';
 interface Presentation {
   /** Undefined: texts in the default locale, with all translations. */
   readonly language?: Language;
-  /** The locale of the texts, and the locales among which the request has chosen it. */
-  readonly locale?: string;
-  readonly choices?: readonly string[];
+  /** The locale of the texts. Undefined if the store has one. */
+  readonly locale?: string | undefined;
   /** Undefined: the `price_currency` of each publication, with the prices in all others. */
   readonly currency: string | undefined;
 }
@@ -35,23 +35,39 @@ export const presented =
     const as = presentationOf(answer.store!, request);
     if (!as) return answer;
     const data = shown(answer.data, as, answer.owner);
-    const { locale, choices = [] } = as;
-    if (locale === undefined || choices.length < 2) return { ...answer, data };
+    const { locale } = as;
+    if (locale === undefined) return { ...answer, data };
     const { Vary = 'Authorization, Accept-Encoding' } = answer.headers ?? {};
     const headers = { ...answer.headers, 'Content-Language': locale, Vary: `${Vary}, Accept-Language` };
-    return { ...answer, data, locales: choices, headers };
+    return { ...answer, data, headers };
   };
 
-/** Returns undefined if answers show what documents have: for a store with one language, without a currency. */
-function presentationOf({ locales }: ActiveStore, request: Asked): Presentation | undefined {
+/**
+ * Returns undefined if answers show what documents have: for a store with one language, without a currency. Throws
+ * `invalid_query` for a market that the store does not have.
+ */
+function presentationOf(store: ActiveStore, request: Asked): Presentation | undefined {
   const { query, principal } = request;
-  const currency = query.currency?.[0];
+  const market = marketOf(store, { market: query.market?.[0], country: query.country?.[0] });
+  const currency = query.currency?.[0] ?? market?.currency;
+  const { locales } = store;
   if (!locales) return currency === undefined ? undefined : { currency };
   const is_checked = principal.key_type === 'secret';
-  if (is_checked && query.locale === undefined) return { currency };
-  const locale = localeOf(locales, request);
+  if (is_checked && query.locale === undefined && !market) return { currency };
+  const choices = (query.locale === undefined && market?.locales) || locales;
+  const locale = localeOf(choices, request);
   const language = { locales: fallbacksOf(locales, locale), is_checked };
-  return { language, locale, choices: locales, currency };
+  return { language, locale: locales.length > 1 ? locale : undefined, currency };
+}
+
+/**
+ * Returns a text that two requests share if their `Accept-Language` and their `country` choose the same. Undefined if these
+ * choose nothing in the store.
+ */
+export function choiceOf(store: ActiveStore, request: Asked): string | undefined {
+  if ((store.locales?.length ?? 0) < 2 && !store.markets) return undefined;
+  const { locale, currency } = presentationOf(store, request) ?? {};
+  return `${locale} ${currency}`;
 }
 
 /** Returns the locales whose translations an answer shows, the best one first. None for the default locale. */

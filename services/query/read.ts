@@ -262,10 +262,11 @@ export async function activeStore(
   return document?.keys.status === 'active' ? settingsOf(document) : undefined;
 }
 
-export const settingsOf = ({ body: { id, locales, currencies } }: StoreDocument): ActiveStore => ({
-  id,
-  locales,
-  currencies,
+export const settingsOf = ({ body }: StoreDocument): ActiveStore => ({
+  id: body.id,
+  locales: body.locales,
+  currencies: body.currencies,
+  markets: body.markets,
 });
 
 // --- Reads by id ---

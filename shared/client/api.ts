@@ -67,6 +67,10 @@ export interface ReadQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages. */
   locale?: string | undefined;
+  /** The `handle` of a market of the store, whose currency and language the answer has unless `currency` and `locale` name others. */
+  market?: string | undefined;
+  /** A country, as an ISO 3166-1 alpha-2 code in upper case. Stands for the market that has it. Without effect if no market has it, or beside `market`. */
+  country?: string | undefined;
 }
 
 /** A shop, with the texts that a storefront shows about it. */
@@ -738,17 +742,7 @@ export interface ListingsQuery extends Omit<StoreListingsQuery, 'visibility'> {
   visibility?: 'public' | 'private' | 'all' | 'deleted' | undefined;
 }
 
-export interface ResourceQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
-  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
-  visibility?: 'public' | 'private' | 'all' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-  /** The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages. */
-  locale?: string | undefined;
-  /** The currency of all prices, as an ISO 4217 code in upper case. What has no price in it has `price_active: false`. Default: the currency of each publication, with the prices in other currencies in `prices`. */
-  currency?: string | undefined;
+export interface ResourceQuery extends PricedReadQuery {
   /** Return the resource as it was at this time, without `stats`, whatever its visibility. Requires a secret key. */
   as_of?: string | undefined;
 }
@@ -762,6 +756,10 @@ export interface PricedReadQuery {
   expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
   /** The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages. */
   locale?: string | undefined;
+  /** The `handle` of a market of the store, whose currency and language the answer has unless `currency` and `locale` name others. */
+  market?: string | undefined;
+  /** A country, as an ISO 3166-1 alpha-2 code in upper case. Stands for the market that has it. Without effect if no market has it, or beside `market`. */
+  country?: string | undefined;
   /** The currency of all prices, as an ISO 4217 code in upper case. What has no price in it has `price_active: false`. Default: the currency of each publication, with the prices in other currencies in `prices`. */
   currency?: string | undefined;
 }
@@ -805,7 +803,7 @@ export interface ListingPublicationsQuery extends Omit<StoreListingsQuery, 'pare
   max_price?: number | undefined;
   /** Filters to count the publications for, by value, in `meta.facets`: `vendor`, `product_type`, `tag`, `price`, `in_stock`, `free_shipping`, `has_discount`, `has_media`, `has_price`, `scheduled`, `option.<name>`, `attributes.<name>`, and with a secret key `visibility`. */
   facets?: readonly string[] | undefined;
-  /** Return only publications with an active price in `currency`, which must be set. */
+  /** Return only publications with an active price in the currency of the answer. Requires `currency`, `market` or `country`. */
   priced?: true | undefined;
 }
 
@@ -866,17 +864,17 @@ export interface ListingPublications {
 export interface PublicationsQuery extends Omit<SearchQuery, 'visibility' | 'q'> {
   /** Which publications to return: `public` ones, `private` ones, or `all`; or those that were `deleted` in the last 30 days, the last one first, for which only `page`, `cursor` and `limit` apply. `private`, `all` and `deleted` require a secret key. */
   visibility?: 'public' | 'private' | 'all' | 'deleted' | undefined;
-  /** Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility`, `expand`, `locale` and `currency` may be used beside `ids`; any other parameter is 400. */
+  /** Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility`, `expand`, `locale`, `currency`, `market` and `country` may be used beside `ids`; any other parameter is 400. */
   ids?: readonly string[] | undefined;
   /** Return only publications of which a text has no translation in this locale of the store. Requires a secret key. Not with `facets`. */
   untranslated?: string | undefined;
 }
 
-export interface PricedListQuery extends PaymentMethodsQuery {
-  /** The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages. */
-  locale?: string | undefined;
-  /** The currency of all prices, as an ISO 4217 code in upper case. What has no price in it has `price_active: false`. Default: the currency of each publication, with the prices in other currencies in `prices`. */
-  currency?: string | undefined;
+export interface PricedListQuery extends VariantsQuery {
+  /** Field to sort by. For publications, `name` is the title, and `rating` the average of their reviews. Equal items are sorted by id, and equal ratings by `created_at` before it. */
+  sort?: 'created_at' | 'price' | 'name' | 'rating' | undefined;
+  /** Direction of `sort`. */
+  order?: 'asc' | 'desc' | undefined;
 }
 
 export interface StoreHistoryQuery {
@@ -949,17 +947,7 @@ export interface FeedIssuesMeta {
   next_cursor?: string;
 }
 
-export interface VariantsQuery {
-  /** Store to read. Default: the first of the token's stores. */
-  store_id?: string | undefined;
-  /** Which resources to return: `public` ones, `private` ones, or `all`. `private` and `all` require a secret key. */
-  visibility?: 'public' | 'private' | 'all' | undefined;
-  /** Related resources to include in each resource. Values that do not apply to a resource are ignored. */
-  expand?: readonly ('publication' | 'listing' | 'media' | 'variants')[] | undefined;
-  /** The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages. */
-  locale?: string | undefined;
-  /** The currency of all prices, as an ISO 4217 code in upper case. What has no price in it has `price_active: false`. Default: the currency of each publication, with the prices in other currencies in `prices`. */
-  currency?: string | undefined;
+export interface VariantsQuery extends PricedReadQuery {
   /** Page number, starting at 1. A page after the last one is empty. */
   page?: number | undefined;
   /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
@@ -2285,7 +2273,7 @@ export interface Operations {
   listPublicationHistory: { query: HistoryQuery; answer: Page<Change> };
   listHistory: { query: StoreHistoryQuery; answer: Page<Change, HistoryMeta> };
   listFeedIssues: { query: FeedIssuesQuery; answer: Page<FeedIssue, FeedIssuesMeta> };
-  getPublicationRevision: { query: ReadQuery; answer: Answer<Publication> };
+  getPublicationRevision: { query: PricedReadQuery; answer: Answer<Publication> };
   listVariants: { query: VariantsQuery; answer: Page<Variant> };
   getVariant: { query: PricedReadQuery; answer: Answer<Variant> };
   listReviews: { query: ReviewsQuery; answer: Page<Review, ReviewsMeta> };

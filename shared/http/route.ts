@@ -91,8 +91,6 @@ export interface Answer {
   readonly store?: ActiveStore;
   /** For a read of variants: their publication. */
   readonly owner?: JsonObject;
-  /** For a read: the locales of which `Accept-Language` has chosen one. Undefined if there was no choice. */
-  readonly locales?: readonly string[];
   /** For a read: the only document that the answer was made from, besides the status of its store. */
   readonly made_from?: DocumentVersion;
   /** For a read: the complete response to send instead of `data`. If the client has its `ETag`, it gets 304. */

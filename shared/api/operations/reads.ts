@@ -325,6 +325,7 @@ export const reads = withIds({
   getPublicationRevision: read({
     ...publications,
     ...revision,
+    query: pricedReadSchema,
     path: '/api/publication/:id/history/:revision',
     summary: 'Retrieve a publication as it was at a revision',
     answer: answers.PublicationAnswer,

@@ -52,7 +52,18 @@ export const readSchema = z.object({
       'The language of the texts, as a BCP 47 tag. Default: `Accept-Language`, for secret keys all languages.',
     example: 'de',
   }),
+  market: z.string().optional().meta({
+    description:
+      'The `handle` of a market of the store, whose currency and language the answer has unless `currency` and `locale` name others.',
+    example: 'eu',
+  }),
+  country: z.string().optional().meta({
+    description:
+      'A country, as an ISO 3166-1 alpha-2 code in upper case. Stands for the market that has it. Without effect if no market has it, or beside `market`.',
+    example: 'DE',
+  }),
 });
+const OF_MARKETS = { locale: true, market: true, country: true } as const;
 
 /** Parameters of `GET /api/export`. */
 export const exportSchema = readSchema.pick({ store_id: true }).extend({
@@ -185,7 +196,7 @@ export const listSchema = readSchema.extend({
 export type ListQuery = z.infer<typeof listSchema>;
 
 /** Parameters of `GET /api/payment-methods`. */
-export const paymentMethodsSchema = listSchema.omit({ locale: true });
+export const paymentMethodsSchema = listSchema.omit(OF_MARKETS);
 
 /** Parameters of lists of publications or variants, which have prices. */
 export const pricedListSchema = listSchema.extend({ currency });
@@ -344,24 +355,27 @@ const priced = z
   .optional()
   .meta({
     ...{ type: 'boolean', enum: [true] },
-    description: 'Return only publications with an active price in `currency`, which must be set.',
+    description:
+      'Return only publications with an active price in the currency of the answer. Requires `currency`, `market` or `country`.',
     example: true,
   });
 
 const publicationsShape = { ...publicationFilters, ...labelFilters, ...priceBounds, facets, priced };
 
-const PRICED_ERROR = { path: ['priced'], error: 'together with currency' };
+const PRICED_ERROR = { path: ['priced'], error: 'together with currency, market or country' };
 const namesCurrency = (query: {
   readonly priced?: true | undefined;
   readonly currency?: string | undefined;
-}) => query.priced === undefined || query.currency !== undefined;
+  readonly market?: string | undefined;
+  readonly country?: string | undefined;
+}) => query.priced === undefined || (query.currency ?? query.market ?? query.country) !== undefined;
 
 /** The most publications that a request can name by id. */
 const IDS_MAX = 50;
 
 const ids = idList(
   IDS_MAX,
-  'Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility`, `expand`, `locale` and `currency` may be used beside `ids`; any other parameter is 400.',
+  'Return these publications, in this order. A publication that does not exist or is not visible is left out. Only `store_id`, `visibility`, `expand`, `locale`, `currency`, `market` and `country` may be used beside `ids`; any other parameter is 400.',
   [examples.ids.publication],
 );
 
@@ -440,7 +454,7 @@ export type MediaListQuery = z.infer<typeof mediaListSchema>;
 const review_status = z.enum([...reviewStatusSchema.options, 'all']);
 
 /** Parameters of `GET /api/publication/:id/reviews`. */
-export const reviewsSchema = listSchema.omit({ locale: true }).extend({
+export const reviewsSchema = listSchema.omit(OF_MARKETS).extend({
   status: review_status
     .optional()
     .describe(
@@ -449,7 +463,7 @@ export const reviewsSchema = listSchema.omit({ locale: true }).extend({
 });
 
 /** Parameters of `GET /api/reviews`. */
-export const storeReviewsSchema = listSchema.omit({ locale: true }).extend({
+export const storeReviewsSchema = listSchema.omit(OF_MARKETS).extend({
   status: review_status.default('all').describe('Return only reviews of this status.'),
 });
 

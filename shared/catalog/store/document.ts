@@ -3,6 +3,7 @@ import type { JsonObject } from '../events/envelope';
 import type { Facets } from '../publication/facets';
 import type { CollectionSpec, Document, Entries, KeysOf, Nothing } from '../stored-document';
 import type { Visibility } from '../vocabulary';
+import type { Market } from './markets';
 import type { PaymentMethodFields, Store } from './store';
 
 const keys = {
@@ -28,6 +29,7 @@ export type StoreBody = JsonObject & {
   readonly id: string;
   readonly locales?: string[];
   readonly currencies?: string[];
+  readonly markets?: (Market & JsonObject)[];
   /** `listing_count`: number of public listings. */
   readonly stats: { readonly listing_count: number };
 };
@@ -39,6 +41,7 @@ export interface ActiveStore {
   readonly locales: readonly string[] | undefined;
   /** Undefined if the store has one currency. */
   readonly currencies: readonly string[] | undefined;
+  readonly markets: readonly Market[] | undefined;
 }
 
 /**

@@ -37,7 +37,7 @@ const marketSchema = z.object({
   countries: z.array(z.string()),
   derived: derivedSchema.optional(),
 });
-type Market = Readonly<z.output<typeof marketSchema>>;
+export type Market = Readonly<z.output<typeof marketSchema>>;
 
 const hasFewDecimals = (percent: number): boolean => Number(percent.toFixed(PERCENT_DECIMALS)) === percent;
 
