@@ -268,7 +268,8 @@ function plannedBy(items: readonly PublicationBatchItem[]) {
 
 /** Returns the publication as the item leaves it, undefined if the item is not valid. A deleted one has no names. */
 function publicationAfter(before: Publication, { action, body }: PublicationBatchItem): object | undefined {
-  if (action === 'delete') return { ...before, external_id: null, handle: null, variants: [] };
+  if (action === 'delete')
+    return { ...before, external_id: null, handle: null, translations: null, variants: [] };
   const { success, data } = publicationPatchSchema.safeParse(body ?? {});
   if (!success) return undefined;
   const decision = publicationAggregate.decide(present(before), { type: 'Update', changes: data });

@@ -4,6 +4,7 @@ import { streamName } from '../../shared/catalog/events/envelope';
 import type { FieldCommand, FieldResource } from '../../shared/catalog/field-aggregate';
 import type { Changes, Fields } from '../../shared/catalog/fields';
 import type { Environment } from '../../shared/catalog/realm';
+import { handlesOf, withoutHandle } from '../../shared/catalog/translations';
 import type { AnyId, StoreId } from '../../shared/kernel/ids';
 import type { Operation } from '../../shared/ports/idempotency-store';
 import { type Loaded, load, streamIn } from '../../shared/ports/stream-state';
@@ -63,23 +64,28 @@ export class ResourceNames<F extends Fields, Resource extends FieldResource<AnyI
   ): Promise<Prepared<FieldCommand<F>>> {
     const { aggregate, handle_from, namesOfParts } = this.definition;
     const before = state.tag === 'present' ? state.resource : undefined;
-    const wantedName = (field: string, value: string) => this.wantedName(store_id, field, value);
-    const own = this.unique.flatMap((field) => {
+    const others = this.unique.flatMap((field) => {
       const value = valueIn(changes, field);
-      return typeof value === 'string' && value !== valueIn(before, field) ? [wantedName(field, value)] : [];
+      const is_new = field !== 'handle' && typeof value === 'string' && value !== valueIn(before, field);
+      return is_new ? [this.wantedName(store_id, field, value)] : [];
     });
+    const held = new Set(handlesOf(before).map(([, handle]) => handle));
+    const handles = new Map<string, WantedName<Resource, FieldCommand<F>>>();
+    for (const [at, handle] of handlesOf(changes))
+      if (typeof handle === 'string' && !held.has(handle) && !handles.has(handle))
+        handles.set(handle, this.wantedHandle(store_id, handle, at));
     const sent_handle = valueIn(changes, 'handle');
     const gets_handle = sent_handle === undefined ? !before && makes_handle : sent_handle === null;
     const to_make = gets_handle
       ? {
           title: String(valueIn(changes, handle_from) ?? valueIn(before, handle_from)),
-          wantedOf: (handle: string) => wantedName('handle', handle),
+          wantedOf: (handle: string) => this.wantedHandle(store_id, handle),
         }
       : undefined;
     return prepareNames(
       { deps, environment, aggregate, id },
       context,
-      [...own, ...(namesOfParts?.(store_id, changes, before) ?? [])],
+      [...others, ...handles.values(), ...(namesOfParts?.(store_id, changes, before) ?? [])],
       (handle) => commandOf(handle === undefined ? changes : { ...changes, handle }),
       to_make,
     );
@@ -92,6 +98,20 @@ export class ResourceNames<F extends Fields, Resource extends FieldResource<AnyI
       interrupt: { type: 'Interrupt', field },
       giveUp: () => ({ type: 'Update', changes: { [field]: null } as Changes<F> }),
       at: field,
+    };
+  }
+
+  /** Returns the name of a handle. A resource has one name for a handle that it has in several locales. */
+  private wantedHandle(
+    store_id: StoreId,
+    handle: string,
+    at = 'handle',
+  ): WantedName<Resource, FieldCommand<F>> {
+    return {
+      ...this.wantedName(store_id, 'handle', handle),
+      has: (resource) => handlesOf(resource).some(([, one]) => one === handle),
+      giveUp: (resource) => ({ type: 'Update', changes: withoutHandle(resource, handle) as Changes<F> }),
+      at,
     };
   }
 

@@ -2,15 +2,18 @@ import { handleSpelling } from '../../shared/catalog/input-rules';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
 import { nameIdOf } from '../../shared/catalog/name/name';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
+import type { ActiveStore } from '../../shared/catalog/store/document';
+import { handleIn, handlesOf } from '../../shared/catalog/translations';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
+import { localesOfTexts } from './presentation';
 import { openStore, type ReadDeps, requestedStore } from './read';
 
 type Read = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
 
 /**
  * Returns the read of `GET /api/<kind>/by-handle/:handle`: calls `read` with the id of the resource that reserved the
- * handle last. `read` answers with `movedFrom` if the resource has another handle now.
+ * handle last, in any locale. `read` answers with `movedFrom` if the answer shows another handle.
  */
 export function byHandle(kind: 'publication' | 'listing', read: Read): Read {
   return async (deps, request) => {
@@ -24,14 +27,21 @@ export function byHandle(kind: 'publication' | 'listing', read: Read): Read {
   };
 }
 
-/** Returns the redirection of a request with an earlier handle of the resource. Undefined for any other request. */
+/**
+ * Returns the redirection of a request with another handle of the resource than the answer shows: an earlier one, or one in
+ * another locale. Undefined for any other request.
+ */
 export function movedFrom(
-  { params, query }: ApiRequest,
-  document: Pick<ListingDocument | PublicationDocument, 'body'>,
+  request: ApiRequest,
+  { body }: Pick<ListingDocument | PublicationDocument, 'body'>,
+  store: ActiveStore,
 ): Answer | undefined {
+  const { params, query } = request;
   if (params.handle === undefined) return undefined;
-  const { id, object, handle } = document.body;
-  if (params.handle === handle) return undefined;
+  const { id, object } = body;
+  const handle = handleIn(body, localesOfTexts(store, request));
+  const is_elsewhere = handle === undefined && handlesOf(body).some(([, one]) => one === params.handle);
+  if (params.handle === handle || is_elsewhere) return undefined;
   // Its writer has reserved the handle and was interrupted.
   if (handle === undefined) throw new CatalogError(`${object}_not_found`);
   const parameters = Object.entries(query).flatMap(([name, values]) =>
@@ -39,5 +49,6 @@ export function movedFrom(
   );
   const search = parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`;
   const Location = `/api/${object}/by-handle/${encodeURIComponent(String(handle))}${search}`;
-  return { status: 301, data: { id, object, handle }, headers: { Location } };
+  const vary = body.translations !== undefined && { Vary: 'Authorization, Accept-Encoding, Accept-Language' };
+  return { status: 301, data: { id, object, handle }, headers: { Location, ...vary } };
 }

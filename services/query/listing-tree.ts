@@ -51,8 +51,15 @@ export async function withPlaces(
 const entryOf = ({ id, name, translations }: Above): JsonObject => ({
   id,
   name,
-  ...(translations && { translations: translations as JsonObject }),
+  ...(translations && { translations: namesOnly(translations) }),
 });
+
+const namesOnly = (translations: NonNullable<Above['translations']>): JsonObject =>
+  Object.fromEntries(
+    Object.entries(translations).flatMap(([locale, texts]) =>
+      texts?.name === undefined ? [] : [[locale, { name: texts.name }]],
+    ),
+  );
 
 async function findVisible(
   version: DocumentReader,

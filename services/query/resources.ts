@@ -80,7 +80,7 @@ export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<
     parts: partsFor('listing', query),
   });
   const { document: found, made_from, store } = by_id;
-  const moved = movedFrom(request, found);
+  const moved = movedFrom(request, found, store);
   if (moved) return moved;
   const [placed] = await withPlaces(version, [{ ...made_from, document: found }], query.visibility);
   const listing = placed!.document!;
@@ -103,7 +103,7 @@ export async function readPublication(deps: ReadDeps, request: ApiRequest): Prom
     parts: partsFor('publication', query),
   });
   const { document: publication, made_from, store } = by_id;
-  const moved = movedFrom(request, publication);
+  const moved = movedFrom(request, publication, store);
   if (moved) return moved;
   const { principal, method } = request;
   if (principal.key_type === 'public' && method === 'GET')

@@ -3,7 +3,7 @@ import { type Fault, invalidField } from '../kernel/errors';
 import { isSameValue } from '../kernel/same-value';
 import type { JsonObject, JsonValue } from './events/envelope';
 import { field } from './fields';
-import { fewNames } from './input-rules';
+import { fewNames, handleField } from './input-rules';
 
 /*
  * The languages of a store, and the translations of its texts (docs/interface/languages.md). The fields of a resource are
@@ -43,6 +43,9 @@ export type Translations = z.output<typeof translationsSchema>;
 
 /** The rule of a text. For an object of texts: the schema of a patch, in which null removes a text, and of an answer. */
 type TextRule = z.ZodType | { readonly input: z.ZodType; readonly answer: z.ZodType };
+
+/** Returns the rules of texts with that of a handle, which is no text: what lacks it is not untranslated. */
+export const withHandle = <Texts extends object>(texts: Texts) => ({ ...texts, handle: handleField });
 
 /**
  * Returns the field `translations` of a resource, whose changes are events of type `event`. `texts`: the rules of the fields
@@ -111,10 +114,52 @@ function mergePatch(target: JsonValue | undefined, patch: JsonObject): JsonObjec
   return kept.length === 0 ? undefined : (Object.fromEntries(kept) as JsonObject);
 }
 
-/** Returns the patch that makes `wanted` of the translations `now`. */
-export function patchTo(wanted: Translations, now: Translations): Translations {
-  return patchBetween(now ?? {}, wanted ?? {}) as Translations;
+/**
+ * Returns the handles of a resource, or of changes to it, by the field that has them: `handle`, and those in other locales.
+ * Null and undefined stand for no handle, as they do in changes.
+ */
+export function handlesOf(values: object | undefined): [field: string, handle: unknown][] {
+  const { handle, translations } = (values ?? {}) as Translated & { readonly handle?: unknown };
+  const others = Object.entries(translations ?? {}).map(([locale, texts]): [string, unknown] => [
+    `translations.${locale}.handle`,
+    texts?.handle,
+  ]);
+  return [['handle', handle], ...others];
 }
+
+/** Returns the handle of a resource in the first of the locales that has one, otherwise the one in the default locale. */
+export function handleIn(resource: object, locales: readonly string[]): string | undefined {
+  const handles = new Map(handlesOf(resource));
+  const translated = locales.map((locale) => handles.get(`translations.${locale}.handle`));
+  return (translated.find((handle) => handle !== undefined) ?? handles.get('handle')) as string | undefined;
+}
+
+/** Returns the changes that take a handle from a resource. */
+export function withoutHandle(resource: Translated & { readonly handle?: unknown }, handle: string): object {
+  const locales = Object.entries(resource.translations ?? {}).filter(([, texts]) => texts?.handle === handle);
+  const translations = Object.fromEntries(locales.map(([locale]) => [locale, { handle: null }]));
+  return {
+    ...(resource.handle === handle && { handle: null }),
+    ...(locales.length > 0 && { translations }),
+  };
+}
+
+/**
+ * Returns the patch that makes `wanted` of the translations `now`. Handles stay: another resource may have the earlier
+ * ones.
+ */
+export function patchTo(wanted: Translations, now: Translations): Translations {
+  const none = Object.fromEntries(Object.keys(now ?? {}).map((locale) => [locale, {}]));
+  return patchBetween(withoutHandles(now), { ...none, ...withoutHandles(wanted) }) as Translations;
+}
+
+const withoutHandles = (translations: Translations): JsonObject =>
+  Object.fromEntries(
+    Object.entries(translations ?? {}).map(([locale, texts]) => {
+      const { handle: _, ...others } = texts ?? {};
+      return [locale, others];
+    }),
+  );
 
 function patchBetween(now: JsonObject, wanted: JsonObject): JsonObject {
   const removed = Object.keys(now).filter((name) => !Object.hasOwn(wanted, name));

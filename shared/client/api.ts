@@ -234,6 +234,8 @@ export interface Listing {
       /** Description for search engines. */
       description?: string;
     };
+    /** The `handle` in this language. */
+    handle?: string;
   }>;
   /** With `locale` and a secret key: the names of the texts without a translation. Omitted if there are none. */
   untranslated?: string[];
@@ -362,6 +364,8 @@ export interface Publication {
       /** The values in this language, by those of the option. */
       values?: Record<string, string>;
     }>;
+    /** The `handle` in this language. */
+    handle?: string;
   }>;
   /** The prices of the publication in other currencies of the store, by currency. A PATCH replaces the price in each currency that it has, and null removes it, or all of them. Omitted if there are none. */
   prices?: Record<string, {
@@ -1519,6 +1523,8 @@ export interface ListingPatch {
       /** Description for search engines. */
       description?: string | null | undefined;
     } | null | undefined;
+    /** The `handle` in this language. */
+    handle?: string | null | undefined;
   } | null>> | null | undefined;
   /** Store of the resource. It cannot be changed. */
   store_id?: string | undefined;
@@ -1680,6 +1686,8 @@ export interface PublicationPatch {
       /** The values in this language, by those of the option. */
       values?: Readonly<Record<string, string | null>> | null | undefined;
     } | null>> | null | undefined;
+    /** The `handle` in this language. */
+    handle?: string | null | undefined;
   } | null>> | null | undefined;
   /** The prices of the publication in other currencies of the store, by currency. A PATCH replaces the price in each currency that it has, and null removes it, or all of them. Omitted if there are none. */
   prices?: Readonly<Record<string, {

@@ -3,7 +3,7 @@ import { field, responseNames } from '../fields';
 import { handleField, idField, lineField, mediaIdsField, textField } from '../input-rules';
 import { scheduleFields } from '../schedule';
 import { seoField, seoTranslation } from '../seo';
-import { translationsField } from '../translations';
+import { translationsField, withHandle } from '../translations';
 import { sortModeSchema, visibilitySchema } from '../vocabulary';
 import { LISTING_LEVELS_MAX } from './tree';
 
@@ -93,8 +93,9 @@ export const listingFields = {
   }),
   seo: seoField('ListingSeoSet', 'the name'),
   ...scheduleFields('ListingScheduled', 'listing'),
-  translations: translationsField('ListingTranslated', listingTexts, {
+  translations: translationsField('ListingTranslated', withHandle(listingTexts), {
     name: 'Kaffee',
+    handle: 'kaffee',
     description: 'Dienstags geröstet.',
     seo: { title: 'Kaffee aus Peru', description: 'Dienstags geröstet.' },
   }),

@@ -20,7 +20,7 @@ import {
 } from '../input-rules';
 import { scheduleFields } from '../schedule';
 import { seoField, seoTranslation } from '../seo';
-import { translationsField } from '../translations';
+import { translationsField, withHandle } from '../translations';
 import { visibilitySchema } from '../vocabulary';
 import { PRICES_EXAMPLE, publicationPrices } from './currency-prices';
 import {
@@ -290,8 +290,9 @@ export const publicationFields = {
     example: 'chanchamayo-coffee-250-g',
   }),
   ...scheduleFields('PublicationScheduled', 'publication'),
-  translations: translationsField('PublicationTranslated', publicationTexts, {
+  translations: translationsField('PublicationTranslated', withHandle(publicationTexts), {
     title: 'Kaffee aus Chanchamayo, 250 g',
+    handle: 'kaffee-aus-chanchamayo-250-g',
     description: 'Rund, mit Noten von Rohrzucker und Orange.',
     description_html: '<p>Rund, mit Noten von <em>Rohrzucker</em> und Orange.</p>',
     seo: { title: 'Kaffee aus Chanchamayo, ganze Bohne', description: 'Auf 1.400 m gewachsen.' },
