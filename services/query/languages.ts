@@ -136,9 +136,11 @@ function textsFor(resource: JsonObject, { options, ...texts }: JsonObject): Json
     const own = resource[name];
     return [name, isObject(text) && isObject(own) ? { ...own, ...text } : text];
   });
-  if (!isObject(options)) return Object.fromEntries(fields);
   if (resource.object === 'variant')
-    return { option_values: optionValuesIn(resource.option_values as Values, options) };
+    return isObject(options)
+      ? { option_values: optionValuesIn(resource.option_values as Values, options) }
+      : {};
+  if (!isObject(options)) return Object.fromEntries(fields);
   const own = resource.options as readonly Option[] | undefined;
   if (own) fields.push(['options', own.map((option) => optionIn(option, own, options))]);
   return Object.fromEntries(fields);

@@ -377,7 +377,12 @@ describe('a read', () => {
       ...{ ...TEA, listing_id: listing.id, variants: [{ option_values: { Color: 'Rojo' } }] },
       translations: { de: { title: 'Tee', options: { Color: { name: 'Farbe', values: { Rojo: 'Rot' } } } } },
     });
-    const other = await create('/api/publication', { ...TEA, title: 'Mate', listing_id: listing.id });
+    const other = await create('/api/publication', {
+      ...{ ...TEA, title: 'Mate', listing_id: listing.id, variants: [{ option_values: { Color: 'Rojo' } }] },
+      translations: { de: { handle: 'mate-tee' } },
+    });
+    const [other_variant] = await inLocale(`/api/publication/${other.id}/variants?`, 'de');
+    expect(other_variant).not.toHaveProperty('handle');
     expect(await inLocale('/api/store?expand=listing&', 'de')).toMatchObject({
       name: 'Laden',
       policies: { returns: 'Nie', shipping: 'Lima' },
