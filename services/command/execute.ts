@@ -9,6 +9,7 @@ import {
   streamName,
 } from '../../shared/catalog/events/envelope';
 import type { Environment, Realm } from '../../shared/catalog/realm';
+import type { Store } from '../../shared/catalog/store/store';
 import type { NameToGet } from '../../shared/http/route';
 import { longTurn } from '../../shared/kernel/async';
 import type { Decision } from '../../shared/kernel/decision';
@@ -19,6 +20,7 @@ import {
   type ApiKeyId,
   deriveId,
   generateId,
+  type StoreId,
   timeOfId,
 } from '../../shared/kernel/ids';
 import { type System, timestamp } from '../../shared/kernel/system';
@@ -49,6 +51,8 @@ import { serialiseByStream } from './write-queue';
 export interface StoreDeps {
   readonly system: System;
   readonly events: Readonly<Record<Environment, EventStore>>;
+  /** Stores that were read at most a second ago. Without it, a store is read from the log. */
+  readonly stores?: { known(environment: Environment, id: StoreId): Promise<Store | undefined> };
 }
 
 /** Dependencies of writes to accounts and API keys, which are in the `control` log. */

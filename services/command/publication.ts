@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { writes } from '../../shared/api/operations/writes';
 import { newPublicationBody, publicationPatchBody } from '../../shared/api/requests/writes';
 import { fits } from '../../shared/catalog/input-rules';
+import { priceRulesOf } from '../../shared/catalog/publication/derived-prices';
 import { HTML_MAX, PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import {
   type PublicationCounts,
@@ -83,6 +84,7 @@ export const publications = defineResource({
     return stored?.document?.body.stats ?? NO_COUNTS;
   },
   counts_of_new: NO_COUNTS,
+  ownOf: (store) => (store.derives ? { price_rules: priceRulesOf(store) } : undefined),
   present: async (deps, environment, publication, counts) =>
     publicationResource(publication, await existingReferences(deps, environment, publication), counts),
 });

@@ -113,9 +113,19 @@ export class ActiveStores {
     this.caches = { live: cacheOf('live'), test: cacheOf('test') };
   }
 
+  /** Returns the store with any status. */
+  known(environment: Environment, id: StoreId): Promise<Store | undefined> {
+    return this.caches[environment].get(id);
+  }
+
+  /** Lets the next write read the store. */
+  forget(environment: Environment, id: StoreId): void {
+    this.caches[environment].delete(id);
+  }
+
   /** Returns the store. Throws `store_not_found` unless it exists and is active (docs/interface/reads.md#visibility). */
   async require(environment: Environment, id: StoreId): Promise<Store> {
-    const store = await this.caches[environment].get(id);
+    const store = await this.known(environment, id);
     if (store?.status !== 'active') throw new CatalogError('store_not_found');
     return store;
   }

@@ -6,6 +6,7 @@ import type { Changes, Fields, Input } from '../../shared/catalog/fields';
 import type { PricedContent } from '../../shared/catalog/publication/currency-prices';
 import type { Environment } from '../../shared/catalog/realm';
 import { faultsInSpans } from '../../shared/catalog/schedule';
+import { type Store, storeAggregate } from '../../shared/catalog/store/store';
 import type { Translated } from '../../shared/catalog/translations';
 import { allEnded } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
@@ -95,6 +96,8 @@ export interface CommandsDefinition<F extends Fields, Resource extends FieldReso
   };
   /** The fields with the start and the end of a span of time. */
   readonly spans: readonly (readonly [start: keyof F & string, end: keyof F & string])[];
+  /** Returns what the event that creates or restores a resource of the store has besides fields. */
+  readonly ownOf?: (store: Store) => object | undefined;
 }
 
 /** The commands of a resource with declared fields and media. `execute` describes the steps of each command. */
@@ -122,8 +125,9 @@ export class ResourceCommands<
     const { aggregate } = this.definition;
     const { id, loaded } = await idForNew(deps, environment, aggregate, context, given_id);
     const scope = { deps, context, environment, store_id, id };
-    const commandOf = (input: New) => ({ type: 'Create', store_id, id, input }) as const;
     const prepare = async (state: State<Resource>): Promise<Prepared<FieldCommand<F>>> => {
+      const own = await this.ownIn(scope);
+      const commandOf = (input: New) => ({ type: 'Create', store_id, id, input, own }) as const;
       // A repetition finds the resource with the handle that was made for it.
       const has_handle = state.tag === 'present' && input.handle == null;
       const wanted = has_handle ? { ...input, handle: valueIn(state.resource, 'handle') ?? null } : input;
@@ -187,8 +191,9 @@ export class ResourceCommands<
   ): Promise<PutResult<Resource>> => {
     const { environment, store_id, id, loaded, revise, guard, makes_handle } = target;
     const scope = { deps, context, environment, store_id, id };
-    const commandOf = (input: New) => ({ type: 'Put', store_id, id, input }) as const;
     const prepare = async (state: State<Resource>): Promise<Prepared<FieldCommand<F>>> => {
+      const own = state.tag === 'absent' ? await this.ownIn(scope) : undefined;
+      const commandOf = (input: New) => ({ type: 'Put', store_id, id, input, own }) as const;
       if (state.tag === 'deleted') return { command: commandOf(input) };
       const before = state.tag === 'present' ? state.resource : undefined;
       await guard?.(before);
@@ -213,17 +218,18 @@ export class ResourceCommands<
     { environment, id, guard }: Target<Resource['id'], Pick<Resource, 'store_id'>>,
   ): Promise<Written<Resource>> => {
     const { aggregate } = this.definition;
-    const command = { type: 'Restore', now_ms: deps.system.now() } as const;
+    const now_ms = deps.system.now();
     const prepare = async (state: State<Resource>): Promise<Prepared<FieldCommand<F>>> => {
-      if (state.tag === 'absent') return { command };
+      if (state.tag === 'absent') return { command: { type: 'Restore', now_ms } };
       const { store_id } = state.tag === 'deleted' ? state : state.resource;
       await guard?.({ store_id });
-      if (state.tag === 'present' || !state.resource) return { command };
+      if (state.tag === 'present' || !state.resource) return { command: { type: 'Restore', now_ms } };
       const { parent_id } = state.resource;
       await checkReferences(deps, environment, store_id, { parent_id }, id);
       const named = { ...state.resource, ...this.names.of(state.resource) };
       const scope = { deps, context, environment, store_id, id };
-      return this.names.prepare(scope, state, named, () => command);
+      const own = await this.ownIn(scope);
+      return this.names.prepare(scope, state, named, () => ({ type: 'Restore', now_ms, own }));
     };
     const ref = streamIn(deps, environment, aggregate, id);
     return withResource(await execute<Resource, FieldCommand<F>>({ ...ref, context, prepare }));
@@ -271,6 +277,14 @@ export class ResourceCommands<
       checkTranslations(deps, environment, store_id, changes, before),
       checkCurrencies(deps, environment, store_id, changes, before),
     ]);
+  }
+
+  private async ownIn({ deps, environment, store_id }: WriteScope<Resource['id']>) {
+    const { ownOf } = this.definition;
+    if (!ownOf) return undefined;
+    const store = await (deps.stores?.known(environment, store_id) ??
+      findInLog(deps, environment, storeAggregate, store_id));
+    return store && ownOf(store);
   }
 
   /** Executes a write. Moves of this process follow each other, so that they do not take the lock from each other. */

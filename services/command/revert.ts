@@ -3,6 +3,7 @@ import { revertBody } from '../../shared/api/requests/writes';
 import { listingFields } from '../../shared/catalog/listing/fields';
 import type { Listing } from '../../shared/catalog/listing/listing';
 import { patchToPrices } from '../../shared/catalog/publication/currency-prices';
+import { withoutDerivedPrices } from '../../shared/catalog/publication/derived-prices';
 import { publicationFields } from '../../shared/catalog/publication/fields';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { Environment } from '../../shared/catalog/realm';
@@ -69,7 +70,8 @@ export async function revertTo(
   target: Parameters<typeof publications.update>[2],
   readEarlier: () => Promise<Publication>,
 ) {
-  const readRestorable = async () => restorable(deps, target.environment, await readEarlier());
+  const readRestorable = async () =>
+    restorable(deps, target.environment, withoutDerivedPrices(await readEarlier()));
   let restored: Awaited<ReturnType<typeof restorable>> | undefined;
   const patchOf = async (before: Publication): Promise<PublicationPatch> => {
     restored = await readRestorable();

@@ -17,6 +17,7 @@ import { timestamp } from '../../shared/kernel/system';
 import type { ActiveView } from '../../shared/ports/document-reader';
 import { type Loaded, streamIn } from '../../shared/ports/stream-state';
 import { execute, type StoreDeps, type WriteContext } from './execute';
+import { PriceRulesUpdate } from './price-rules';
 
 interface ScheduleParts extends StoreDeps {
   readonly views: Readonly<Record<Environment, ActiveView>>;
@@ -38,7 +39,7 @@ const OLDEST_FIRST: SortOrder = [
 
 /**
  * Starts to publish and unpublish publications and listings at their times, and to update the prices in the documents of
- * publications whose sale begins or ends, in the background. What was due before the start is done in the first round. Any number of processes may run it: each decides by the stream of the resource and
+ * publications whose sale begins or ends, and to give publications the price rules of their store, in the background. What was due before the start is done in the first round. Any number of processes may run it: each decides by the stream of the resource and
  * appends at the revision that it has read, so only one of them changes it.
  */
 export function startSchedule(parts: ScheduleParts): Schedule {
@@ -46,7 +47,13 @@ export function startSchedule(parts: ScheduleParts): Schedule {
   const { signal } = stopping;
   const run = async (environment: Environment): Promise<void> => {
     const due = new DueResources(parts, environment);
+    const rules = new PriceRulesUpdate(parts, environment, due.attempt);
+    const updateRules = async (): Promise<void> => {
+      while (!signal.aborted) if (!(await rules.round(signal))) await pause(EVERY_MS, signal);
+    };
+    const updated = updateRules();
     for (; !signal.aborted; await pause(EVERY_MS, signal)) await due.round(signal);
+    await updated;
   };
   const ended = Promise.all(ENVIRONMENTS.map(run));
   return {
@@ -124,7 +131,8 @@ class DueResources {
     return { command: { type: 'Update', changes } as const };
   }
 
-  private async attempt(what: string, work: () => Promise<void>): Promise<void> {
+  /** Does the work. Logs a failure, and does not throw. */
+  readonly attempt = async (what: string, work: () => Promise<void>): Promise<void> => {
     try {
       await work();
       this.failing.delete(what);
@@ -134,9 +142,9 @@ class DueResources {
       const level = is_expected || this.failing.has(what) ? 'debug' : 'error';
       if (!is_expected) this.failing.add(what);
       const { environment } = this;
-      this.parts.log[level]({ environment, what, err: error }, 'publishing on schedule failed; retrying');
+      this.parts.log[level]({ environment, what, err: error }, 'a write on schedule failed; retrying');
     }
-  }
+  };
 }
 
 const contextOf = (id: string): WriteContext => ({ source: 'schedule', request_id: `schedule-${id}` });

@@ -161,6 +161,8 @@ async function update(deps: RouteDeps, request: ApiRequest): Promise<Answer> {
   const changes = parseBody(storePatchBody, request.body);
   const written = await describeStore(deps, context, { environment, id, guard }, changes);
   const { value } = written;
+  // A product that is created next has the price rules of the store.
+  if (value.derives) deps.stores.forget(environment, id);
   const headers = await awaitProjection(deps, request, id, written);
   const listing_count = await readView(deps, environment, async (view) => {
     const stored = await view.get('stores', id);

@@ -8,6 +8,7 @@ import {
   patchedPrices,
   patchToPrices,
 } from '../../shared/catalog/publication/currency-prices';
+import { withoutDerivedPrices } from '../../shared/catalog/publication/derived-prices';
 import type { Publication } from '../../shared/catalog/publication/publication';
 import {
   arrangeVariants,
@@ -208,10 +209,11 @@ async function* eventsOf(events: EventStore, stream: StreamName): AsyncGenerator
  * differ.
  */
 export async function keepManualChanges<Changes extends object>(
-  before: object,
+  resource: object,
   changes: Changes,
   readHistory: (() => Promise<FieldHistory>) | undefined,
 ): Promise<Merged<Changes>> {
+  const before = withoutDerivedPrices(resource as Publication);
   // A file may have a part of the translations and of the prices. They are compared as a whole.
   const whole = withPrices(withTranslations(changes, before), before);
   const merged = await mergeManualChanges(before, whole, readHistory);
@@ -411,5 +413,6 @@ function changedFields(before: object | undefined, variant: Variant): Partial<Va
 function valuesIn(
   state: State<object>,
 ): Readonly<Record<string, unknown>> & { readonly variants?: Variant[] } {
-  return state.tag === 'present' ? (state.resource as Record<string, unknown>) : {};
+  if (state.tag !== 'present') return {};
+  return withoutDerivedPrices(state.resource as Publication) as object as Record<string, unknown>;
 }

@@ -31,7 +31,7 @@ import {
   updatePublication,
 } from '../command/publication';
 import { checkLevels, existingMedia } from '../command/references';
-import type { MediaDeps } from '../command/request';
+import { ActiveStores, type MediaDeps } from '../command/request';
 import { type NewReview, postReview } from '../command/review';
 import type { Presence } from './identity';
 import type { OptionValues, UnreadVariants } from './item';
@@ -84,7 +84,8 @@ const DESCRIBED = {
 export type CatalogWriter = ReturnType<typeof writerTo>;
 
 /** Returns a writer that calls the command services, so that an import follows the same rules as a request. */
-export function writerTo(deps: ImportDeps, context: WriteContext, target: ImportTarget) {
+export function writerTo(runtime: ImportDeps, context: WriteContext, target: ImportTarget) {
+  const deps = { ...runtime, stores: new ActiveStores(runtime) };
   const { environment, store_id, currency = DEFAULT_CURRENCY, overwrite = false } = target;
   const { originals } = deps.blobs[environment];
   const source = { events: deps.events[environment], realm: environment };

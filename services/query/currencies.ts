@@ -23,8 +23,9 @@ export function priceIn(currency: string, resource: JsonObject, owner: JsonObjec
   const others = Object.entries(fields).filter(([name]) => !OF_PRICE.has(name));
   const shown: JsonObject = Object.fromEntries(others);
   if (price === undefined) return { ...shown, price_active: false };
+  const { derived: _, ...amounts } = price as JsonObject;
   const of_publication = object === 'publication' && { price_currency: currency };
-  return { ...shown, ...of_publication, ...(price as JsonObject) };
+  return { ...shown, ...of_publication, ...amounts };
 }
 
 interface PriceQuery extends PriceBounds {

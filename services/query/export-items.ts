@@ -2,6 +2,7 @@ import type { StoredDocument } from '../../shared/catalog/documents';
 import { listingFields } from '../../shared/catalog/listing/fields';
 import type { Listing } from '../../shared/catalog/listing/listing';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
+import { withoutDerivedPrices } from '../../shared/catalog/publication/derived-prices';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
 import { publicationFields } from '../../shared/catalog/publication/fields';
 import type { Publication } from '../../shared/catalog/publication/publication';
@@ -220,7 +221,7 @@ function publicationItem(
   listings: ReadonlyMap<string, ListingName>,
   base_url: string,
 ): ExportedPublication {
-  const publication = state.publication as Publication;
+  const publication = withoutDerivedPrices(state.publication as Publication);
   const { options, variants, listing_ids, featured_positions } = publication;
   const others = listing_ids.flatMap((id) => {
     const listing = listings.get(id);

@@ -59,7 +59,7 @@ type Values = Readonly<Record<string, JsonValue>>;
 
 /** Fields that each change changes, that never change, or that only the service uses. */
 const NOT_SHOWN = new Set(
-  'id store_id account_id environment version created_at updated_at view_count former_listings price_history hash progress'.split(
+  'id store_id account_id environment version created_at updated_at view_count former_listings price_history price_rules derives hash progress'.split(
     ' ',
   ),
 );

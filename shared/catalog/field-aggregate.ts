@@ -29,17 +29,29 @@ export interface FieldResource<Id> {
 }
 
 export type FieldCommand<F extends Fields> =
-  /** `id`: of the resource, to derive ids within it. */
-  | { readonly type: 'Create'; readonly store_id: string; readonly id?: string; readonly input: Input<F> }
+  /** `id`: of the resource, to derive ids within it. `own`: what the event has besides fields, if it creates the resource. */
+  | {
+      readonly type: 'Create';
+      readonly store_id: string;
+      readonly id?: string;
+      readonly input: Input<F>;
+      readonly own?: object | undefined;
+    }
   /** Creates the resource if it does not exist, otherwise patches it. An import sends one per row. */
-  | { readonly type: 'Put'; readonly store_id: string; readonly id?: string; readonly input: Input<F> }
+  | {
+      readonly type: 'Put';
+      readonly store_id: string;
+      readonly id?: string;
+      readonly input: Input<F>;
+      readonly own?: object | undefined;
+    }
   | { readonly type: 'Update'; readonly changes: Changes<F> }
   /** Appends an event that changes nothing, so that a write that is under way loses the race. `idle`: the data of the event. */
   | { readonly type: 'Interrupt'; readonly field: keyof F & string; readonly idle?: Idle }
   | { readonly type: 'Delete' }
   | EraseCommand
   /** Undoes a deletion of the last `RESTORABLE_DAYS`. Changes nothing if the resource is not deleted. */
-  | { readonly type: 'Restore'; readonly now_ms: number };
+  | { readonly type: 'Restore'; readonly now_ms: number; readonly own?: object | undefined };
 
 /**
  * Makes a deletion final, so that the earlier events of the stream can be removed from the log. The event names the store,
@@ -128,13 +140,17 @@ export function fieldAggregate<
     return present({ ...before, ...event.data, version: before.version + 1, updated_at: occurred_at });
   };
 
-  const restore = ({ resource, deleted_at }: Deleted<Resource>, now_ms: number): Decision<Event> => {
+  const restore = (
+    { resource, deleted_at }: Deleted<Resource>,
+    now_ms: number,
+    own: object | undefined,
+  ): Decision<Event> => {
     if (restored === undefined || resource === undefined || deleted_at === undefined)
       return reject(not_found);
     if (now_ms - Date.parse(deleted_at) > RESTORABLE_MS)
       return reject(not_found, `The ${category} was deleted more than ${RESTORABLE_DAYS} days ago`);
     const { schema } = events.find(({ type }) => type === restored)!;
-    return accept(eventOf(restored, schema.parse(resource) as object));
+    return accept(eventOf(restored, schema.parse({ ...resource, ...own }) as object));
   };
 
   const decide = (state: State<Resource>, command: FieldCommand<F>): Decision<Event> => {
@@ -142,19 +158,20 @@ export function fieldAggregate<
       return state.tag === 'deleted'
         ? accept(eventOf(erased, { store_id: command.store_id }))
         : reject('lost_race');
-    if (state.tag === 'deleted' && command.type === 'Restore') return restore(state, command.now_ms);
+    if (state.tag === 'deleted' && command.type === 'Restore')
+      return restore(state, command.now_ms, command.own);
     // A second deletion is ignored.
     if (state.tag === 'deleted' && command.type === 'Interrupt') return accept(eventOf(deleted, {}));
     // A put leaves a deleted resource as it is.
     if (state.tag === 'deleted') return command.type === 'Put' ? accept() : reject(not_found);
     if (command.type === 'Create' || command.type === 'Put') {
-      const { store_id, id = '', input } = command;
+      const { store_id, id = '', input, own } = command;
       if (state.tag === 'present' && command.type === 'Put')
         return state.resource.store_id === store_id ? change(state.resource, input) : reject(not_found);
       const values = complete(input, id);
       if (isRejection(values)) return values;
       const data = dataOfNew<object>({ store_id }, defaults, values);
-      if (state.tag === 'absent') return accept(eventOf(created, data));
+      if (state.tag === 'absent') return accept(eventOf(created, own ? Object.assign(data, own) : data));
       const before = state.resource;
       const is_repeat = isSameValue({ ...before, ...data }, before);
       return is_repeat ? accept() : reject('lost_race', `A ${category} with this id already exists`);

@@ -48,4 +48,9 @@ export class TtlCache<Value> {
     entry.loading.then((value) => value === undefined && evict(), evict);
     return entry.loading;
   }
+
+  /** The next `get` of `key` loads its value. */
+  delete(key: string): void {
+    this.entries.delete(key);
+  }
 }

@@ -1,3 +1,4 @@
+import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
 
 const own = ownShop();
@@ -81,4 +82,156 @@ test('an undo of a run restores markets together with the currencies of the stor
   expect(undone.body.data).toMatchObject({ reverted: 1, kept: [] });
   const { data } = (await send('GET', '/api/store')).body;
   expect([data.currencies, data.markets]).toEqual([['PEN', 'EUR', 'USD'], []]);
+});
+
+describe('derived prices', () => {
+  const TEA = { title: 'Tea', price_currency: 'PEN', price_amount: 3_400 };
+  const euro = (price_amount: number, more: object = {}) => ({ EUR: { price_amount, ...more } });
+  const derivedEuro = (price_amount: number, more: object = {}) =>
+    euro(price_amount, { ...more, derived: true });
+  const setRule = (rule: object | undefined) =>
+    patchStore({ markets: [{ ...EU, ...(rule && { derived: rule }) }] });
+  const make = async (fields: object = {}) =>
+    (await send('POST', '/api/publication', { body: { ...TEA, ...fields } })).body.data;
+  const patch = async (id: string, fields: object) => {
+    const { status, body } = await send('PATCH', `/api/publication/${id}`, { body: fields });
+    return status === 200 ? body.data : body.error.details.field;
+  };
+  const read = async (path: string) => (await send('GET', `/api/${path}`)).body.data;
+  const pricesOf = async (id: string) => (await read(`publication/${id}`)).prices;
+  const typesOf = async (id: string) => {
+    const log = own.harness.service.runtime.events.live;
+    return (await log.readStream(`live.publication-${id}` as never)).map(({ type }) => type);
+  };
+
+  test('follow the base price in its event, unless a price is set, and come back when it is removed', async () => {
+    await setRule(derived);
+    const { id, prices } = await make({ compare_at_amount: 4_000 });
+    expect(prices).toEqual(derivedEuro(899, { compare_at_amount: 1_099, lowest_price_30d: 899 }));
+    const sale_to = '2099-12-01T00:00:00.000Z';
+    const sale = { sale_price_amount: 2_000, sale_to };
+    expect((await patch(id, { price_amount: 2_900, compare_at_amount: null, ...sale })).prices).toEqual(
+      derivedEuro(799, { sale_price_amount: 599, sale_to, lowest_price_30d: 899 }),
+    );
+    expect(await typesOf(id)).toEqual(['PublicationCreated', 'PublicationPriced', 'PublicationSaleSet']);
+    expect(await read(`publication/${id}?currency=EUR`)).toEqual(
+      expect.objectContaining({ price_currency: 'EUR', price_amount: 799, lowest_price_30d: 899 }),
+    );
+    expect(await read(`publication/${id}?currency=EUR`)).not.toHaveProperty('derived');
+
+    expect((await patch(id, { prices: euro(700) })).prices).toEqual(euro(700));
+    expect((await patch(id, { price_amount: 5_000 })).prices).toEqual(euro(700));
+    expect((await patch(id, { prices: { EUR: null } })).prices.EUR).toMatchObject({ price_amount: 1_299 });
+    const { data: changes } = (await send('GET', `/api/publication/${id}/history`)).body;
+    expect(changes[3].changed.prices.after).toEqual(derivedEuro(799, { sale_price_amount: 599, sale_to }));
+    expect(await patch(id, { prices: derivedEuro(1) })).toBe('prices.EUR.derived');
+
+    const reverted = await send('POST', `/api/publication/${id}/revert`, {
+      body: { revision: changes[3].revision },
+    });
+    expect(reverted.body.data.prices.EUR).toMatchObject({ price_amount: 799, derived: true });
+    expect(await patch(id, { price_currency: 'EUR', sale_price_amount: null })).not.toHaveProperty('prices');
+  });
+
+  test('are those of each variant, and the publication has the lowest one', async () => {
+    await setRule(derived);
+    const variants = [
+      { option_values: { Size: 'S' }, price_amount: 3_000, sale_price_amount: 2_000 },
+      { option_values: { Size: 'M' }, price_amount: 4_000, prices: euro(500) },
+    ];
+    const { id, prices } = await make({ variants, sale_price_amount: 2_500 });
+    expect(prices).toEqual(
+      derivedEuro(500, {
+        sale_price_amount: 699,
+        price_range: { min: 500, max: 799 },
+      }),
+    );
+    const [small, medium] = await read(`publication/${id}/variants`);
+    expect([small.prices.EUR, medium.prices.EUR]).toMatchObject([
+      { price_amount: 799, sale_price_amount: 599, derived: true },
+      { price_amount: 500 },
+    ]);
+    await send('PATCH', `/api/variant/${small.id}`, { body: { price_amount: 2_600 } });
+    await send('PATCH', `/api/variant/${medium.id}`, { body: { prices: { EUR: null } } });
+    expect((await read(`publication/${id}/variants`)).map((one: any) => one.prices.EUR.price_amount)).toEqual(
+      [699, 1_099],
+    );
+    const added = { option_values: { Size: 'L' }, price_amount: 1_000, sale_price_amount: null };
+    await patch(id, { sale_price_amount: null });
+    await send('POST', `/api/publication/${id}/variants`, { body: added });
+    expect((await pricesOf(id)).EUR).toMatchObject({
+      price_amount: 299,
+      price_range: { min: 299, max: 1_099 },
+    });
+    const events = await own.harness.service.runtime.events.live.readStream(
+      `live.publication-${id}` as never,
+    );
+    expect(JSON.stringify(events.map(({ data }) => data))).not.toMatch(/"derived"/);
+    expect((await patch(id, { variants: [] })).prices.EUR).toMatchObject({
+      price_amount: 299,
+      derived: true,
+    });
+  });
+
+  const allFollow = (price_amount: number | undefined, count: number) =>
+    waitFor(async () => {
+      const pages = await Promise.all([1, 2, 3].map((page) => read(`publications?limit=50&page=${page}`)));
+      const all = pages.flat();
+      return all.length === count && all.every(({ prices }) => prices?.EUR?.price_amount === price_amount);
+    });
+
+  test('follow a change of the rule in all publications, also after a restoration', async () => {
+    const items = Array.from({ length: 120 }, (_, n) => ({
+      ...{ action: 'put', external_id: `tea-${n}`, body: { ...TEA, title: `Tea ${n}` } },
+    }));
+    await own.writeAll(items);
+    const { id } = await make({ title: 'Fixed', prices: euro(1) });
+    await setRule(derived);
+    await patch(id, { prices: { EUR: null } });
+    await allFollow(899, 121);
+    const { status } = await send('DELETE', `/api/publication/${id}`);
+    expect(status).toBe(200);
+    await setRule({ percent: 30, ending: null });
+    await allFollow(1_020, 120);
+    const restored = await send('POST', `/api/publication/${id}/restore`, {});
+    expect(restored.body.data.prices).toEqual(derivedEuro(1_020));
+    await setRule(undefined);
+    await allFollow(undefined, 121);
+    expect((await read(`publication/${id}/history`))[0]).toMatchObject({
+      ...{ actor: { type: 'system' }, changed: { prices: { after: null } } },
+    });
+    expect(await make()).not.toHaveProperty('prices');
+  });
+
+  test('are not exported, and an import and an undo leave them derived', async () => {
+    await setRule(derived);
+    const { imports } = own.harness.client(own.shop.secret);
+    const ended = (run: string) =>
+      waitFor(async () => {
+        const found = await imports.get(run);
+        return found.status !== 'running' && found;
+      });
+    const run = async (row: object) => {
+      const { id } = await imports.create(new File([JSON.stringify(row)], 'catalog.jsonl'));
+      await ended(id);
+      await imports.start(id);
+      const done = await ended(id);
+      await own.harness.settled();
+      return done;
+    };
+    await run({ ...TEA, external_id: 'tea', prices: { USD: { price_amount: 900 } } });
+    const [{ id }] = await read('publications');
+    expect((await pricesOf(id)).EUR).toEqual({ price_amount: 899, derived: true });
+    const row = JSON.parse((await send('GET', '/api/export')).text.trim());
+    expect(row.prices).toEqual({ USD: { price_amount: 900 } });
+    expect((await run(row)).report?.publications).toMatchObject({ unchanged: 1 });
+    await setRule({ percent: 30, ending: null });
+    await waitFor(async () => (await pricesOf(id)).EUR.price_amount === 1_020);
+    const done = await run({ ...row, price_amount: 5_000, prices: { USD: { price_amount: 800 } } });
+    const prices = { USD: { price_amount: 800 }, ...derivedEuro(1_500) };
+    expect(await pricesOf(id)).toEqual(prices);
+    const undone = await send('POST', `/api/runs/${done.id}/undo`, { body: {} });
+    expect(undone.body.data).toMatchObject({ reverted: 1, kept: [] });
+    expect(await pricesOf(id)).toEqual({ USD: { price_amount: 900 }, ...derivedEuro(1_020) });
+  });
 });

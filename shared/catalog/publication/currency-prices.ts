@@ -23,7 +23,8 @@ const storedPrice = storedVariantPrice.extend({
   sale_from: z.string().optional(),
   sale_to: z.string().optional(),
 });
-export type CurrencyPrice = Readonly<z.output<typeof storedPrice>>;
+/** `derived`: set if it follows from the price in the base currency (`derived-prices.ts`). Events have no such price. */
+export type CurrencyPrice = Readonly<z.output<typeof storedPrice>> & { readonly derived?: true };
 export type Prices = Readonly<Record<string, CurrencyPrice>>;
 
 const count = z.int().min(0);
@@ -62,7 +63,16 @@ const price_range = z
 
 const { price_amount, ...optional } = shown;
 const optionalOf = <Shape extends z.ZodRawShape>(shape: Shape) => z.object(shape).partial().shape;
-const shownVariantPrice = z.strictObject({ price_amount, ...optionalOf(optional), lowest_price_30d });
+const derived = z.literal(true).optional().meta({
+  description: 'Set if the price follows from the one in the base currency, by the rule of a market.',
+  example: true,
+});
+const shownVariantPrice = z.strictObject({
+  price_amount,
+  ...optionalOf(optional),
+  lowest_price_30d,
+  derived,
+});
 const shownPrice = shownVariantPrice.extend({ ...optionalOf(shownDates), price_range });
 
 /** Returns the schema for a request: with its own rule, and null for what is not set. */

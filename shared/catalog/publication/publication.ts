@@ -24,6 +24,7 @@ import {
   patchedPrices,
   pricesWith,
 } from './currency-prices';
+import { type PriceRules, priceRulesSchema, withDerivedPrices, withoutDerivedPrices } from './derived-prices';
 import { PUBLICATION_CHANGES, publicationFields } from './fields';
 import { lowestPrice, type PriceHistory, shownPrices, withPriceHistory } from './price-history';
 import {
@@ -41,10 +42,11 @@ import {
 const fieldEvents = changeEvents(publicationFields, PUBLICATION_CHANGES);
 
 const created = { store_id: z.string(), ...storedShape(publicationFields) };
+const price_rules = priceRulesSchema.optional();
 const { listing_id, media_ids, listing_ids } = created;
 
 export const publicationEvents = [
-  defineEvent('PublicationCreated', z.object(created)),
+  defineEvent('PublicationCreated', z.object({ ...created, price_rules })),
   ...fieldEvents,
   /**
    * Changes of single variants. A write that changes more than `SINGLE_CHANGES_MAX` of them appends `VariantsReplaced`
@@ -58,8 +60,10 @@ export const publicationEvents = [
   /** With the references, because the projection loads the documents that an event names. */
   defineEvent(
     'PublicationRestored',
-    z.object({ store_id: created.store_id, listing_id, media_ids, listing_ids }),
+    z.object({ store_id: created.store_id, listing_id, media_ids, listing_ids, price_rules }),
   ),
+  /** How its prices in other currencies follow from the price. Only in stores with such a market. */
+  defineEvent('PublicationPriceRulesSet', z.object({ price_rules: priceRulesSchema })),
   defineEvent('PublicationErased', ERASED),
   defineEvent('PublicationDeleted', z.object({})),
 ] as const;
@@ -98,7 +102,8 @@ export type PublicationCommand =
       readonly changes: VariantChanges;
       readonly adjust?: number | undefined;
     }
-  | { readonly type: 'RemoveVariant'; readonly variant_id: string };
+  | { readonly type: 'RemoveVariant'; readonly variant_id: string }
+  | { readonly type: 'SetPriceRules'; readonly price_rules: PriceRules };
 
 const withFields = fieldAggregate<typeof publicationFields, Publication, PublicationEvent, PublicationId>({
   category: 'publication',
@@ -136,17 +141,24 @@ export const publicationAggregate: Aggregate<
     const evolved = withFields.evolve(state, asReplacement(state, event), id, occurred_at);
     if (evolved.tag !== 'present') return evolved;
     const placed = state.tag === 'present' ? withFormerListings(state.resource, evolved) : evolved;
-    const after = withDerived(placed);
     const before = state.tag === 'absent' ? undefined : state.resource;
+    const after = withDerived(placed, before);
     const resource = withPriceHistory(before, after.resource, occurred_at);
     return resource === after.resource ? after : present(resource);
   },
-  decide: (state, command) => {
+  decide: (stored, command) => {
+    // What follows from a price is not part of a decision.
+    const state = stored.tag === 'present' ? present(withoutDerivedPrices(stored.resource)) : stored;
     switch (command.type) {
       case 'AddVariant':
       case 'ChangeVariant':
       case 'RemoveVariant':
         return decideVariant(state, command);
+      case 'SetPriceRules': {
+        const { price_rules } = command;
+        if (state.tag !== 'present' || isSameValue(state.resource.price_rules, price_rules)) return accept();
+        return accept({ type: 'PublicationPriceRulesSet', data: { price_rules } });
+      }
       default:
         return decideFields(state, command);
     }
@@ -159,13 +171,13 @@ interface PresentPublication {
 }
 
 /** Returns the publication with what follows from other fields. */
-function withDerived(after: PresentPublication): PresentPublication {
+function withDerived(after: PresentPublication, before?: Publication): PresentPublication {
   const { listing_id, listing_ids, variants } = after.resource;
   if (listing_id !== null && listing_ids.includes(listing_id))
     return { ...after, resource: { ...after.resource, ...withoutListing(after.resource, listing_id) } };
   const derived = priceAndStockOf(variants);
-  const resource = derived ? { ...after.resource, ...derived } : after.resource;
-  const prices = pricesWith(resource.prices, variants);
+  const resource = withDerivedPrices(derived ? { ...after.resource, ...derived } : after.resource, before);
+  const prices = pricesWith(resource.prices, resource.variants);
   if (prices === resource.prices) return { ...after, resource };
   const { prices: _, ...others } = resource;
   return { ...after, resource: { ...others, ...(prices && { prices }) } };
@@ -213,13 +225,14 @@ function withOwnPrice(before: Publication, events: readonly PublicationEvent[]):
   const { price_amount, quantity_available, prices } = before;
   const sent = events.filter(isOwn).map(({ data }) => data);
   const wanted = Object.assign({ price_amount, quantity_available, prices }, ...sent) as PublicationChanges;
-  return [...others, ...(after.tag === 'present' ? changesOf(fieldEvents, after.resource, wanted) : [])];
+  if (after.tag !== 'present') return [...others];
+  return [...others, ...changesOf(fieldEvents, withoutDerivedPrices(after.resource), wanted)];
 }
 
 /** Decides a command for one variant: as an update with the whole list, whose faults name only the field. */
 function decideVariant(
   state: State<Publication>,
-  command: Exclude<PublicationCommand, FieldCommand<typeof publicationFields>>,
+  command: Extract<PublicationCommand, { type: `${string}Variant` }>,
 ): Decision<PublicationEvent> {
   const is_new = command.type === 'AddVariant';
   if (state.tag !== 'present') return reject(is_new ? 'publication_not_found' : 'variant_not_found');

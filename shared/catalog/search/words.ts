@@ -1,6 +1,7 @@
 import { LRUCache } from '../../kernel/cache';
 import { foldText } from '../../kernel/text';
 import type { JsonObject, JsonValue } from '../events/envelope';
+import { type PriceRules, textOfRules } from '../publication/derived-prices';
 import { publicationTexts } from '../publication/fields';
 import { partOf, type Translated, untranslatedIn } from '../translations';
 
@@ -96,6 +97,7 @@ interface Placed {
   readonly former_listings?: readonly string[];
   readonly prices?: object | undefined;
   readonly price_active?: boolean;
+  readonly price_rules?: PriceRules | undefined;
 }
 
 /**
@@ -109,6 +111,8 @@ const LISTED_IN = 'listed_in';
 const FORMERLY_IN = 'formerly_in';
 /** The label with the currencies in which a publication has a price, besides its `price_currency`. */
 export const PRICED_IN = 'priced_in';
+/** The label with the rules by which prices of a publication follow from its price. No filter has this name. */
+const PRICED_BY = 'priced_by';
 
 /** Label before each term of the texts in a locale. No filter has this name. */
 const WORDS_IN = 'in';
@@ -119,6 +123,7 @@ export const wordsIn = (locale: string): string => labelTerm(WORDS_IN, locale);
 export const translatedIn = (locale: string): string => labelTerm(TRANSLATED_IN, locale);
 export const featuredIn = (listing_id: string): string => labelTerm(FEATURED_IN, listing_id);
 export const listedIn = (listing_id: string): string => labelTerm(LISTED_IN, listing_id);
+export const pricedBy = (rules: PriceRules): string => labelTerm(PRICED_BY, textOfRules(rules));
 export const formerlyIn = (listing_id: string): string => labelTerm(FORMERLY_IN, listing_id);
 
 function placesOf({ listing_id, listing_ids = [], featured_position, featured_positions = {} }: Placed) {
@@ -172,6 +177,7 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
     [FORMERLY_IN]: publication.former_listings,
     [TRANSLATED_IN]: translatedLocales(publication),
     [PRICED_IN]: publication.price_active ? Object.keys(publication.prices ?? {}) : [],
+    [PRICED_BY]: publication.price_rules && textOfRules(publication.price_rules),
     ...translatedOptions(publication),
   };
   return Object.entries(all).flatMap(([name, values]) =>
@@ -206,7 +212,7 @@ export const TEXT_FIELDS = ['title', 'description', 'description_html'] as const
 export const LABEL_FIELDS = [
   ...(['vendor', 'product_type', 'tags', 'attributes', 'options', 'seo', 'translations'] as const),
   ...(['listing_id', 'listing_ids', 'featured_position', 'featured_positions', 'former_listings'] as const),
-  ...(['prices', 'price_active'] as const),
+  ...(['prices', 'price_active', 'price_rules'] as const),
 ];
 
 /** Returns the terms of a publication: the words of its texts, its labels, and the words in its labels. */

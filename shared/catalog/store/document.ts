@@ -12,17 +12,22 @@ const keys = {
   created_at: 'text',
   name_fold: 'text',
   version: 'integer',
+  /** 1 if publications have the price rules of the store, otherwise null. */
+  derives: 'integer',
 } as const;
 
 export const storeCollection: CollectionSpec<typeof keys> = {
   keys,
-  indexes: [['account_id', 'created_at', 'id']],
+  indexes: [
+    ['account_id', 'created_at', 'id'],
+    ['derives', 'id'],
+  ],
 };
 
 export type StoreKeys = KeysOf<typeof keys>;
 
-export function storeKeys({ account_id, status, created_at, name, version }: Store): StoreKeys {
-  return { account_id, status, created_at, name_fold: foldText(name), version };
+export function storeKeys({ account_id, status, created_at, name, version, derives }: Store): StoreKeys {
+  return { account_id, status, created_at, name_fold: foldText(name), version, derives: derives ? 1 : null };
 }
 
 export type StoreBody = JsonObject & {

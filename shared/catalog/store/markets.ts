@@ -8,7 +8,7 @@ import { LOCALES_MAX, localeField } from '../translations';
 const MARKETS_MAX = 50;
 /** Enough for the exchange rates of all pairs of currencies. */
 const PERCENT_MAX = 10_000_000;
-const PERCENT_DECIMALS = 6;
+export const PERCENT_DECIMALS = 6;
 
 /** The officially assigned alpha-2 codes of ISO 3166-1, as of January 2026 (https://www.iso.org/obp/ui/#search/code/). */
 const COUNTRIES: readonly string[] = `
@@ -29,6 +29,7 @@ const country = z
 
 /** How the prices in the currency of a market follow from those in the base currency. */
 const derivedSchema = z.object({ percent: z.number(), ending: z.int().nullable() });
+export type PriceRule = Readonly<z.output<typeof derivedSchema>>;
 
 const marketSchema = z.object({
   handle: z.string(),
@@ -100,7 +101,7 @@ export const markets = {
 };
 
 /** The fields of a store that its markets depend on. */
-interface WithMarkets {
+export interface WithMarkets {
   readonly markets?: readonly Market[] | undefined;
   readonly currencies?: readonly string[] | undefined;
   readonly locales?: readonly string[] | undefined;

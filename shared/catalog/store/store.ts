@@ -18,6 +18,7 @@ import {
   storedShape,
   withoutNulls,
 } from '../fields';
+import { priceRulesOf } from '../publication/derived-prices';
 import type { Environment } from '../realm';
 import { withTranslations } from '../translations';
 import {
@@ -27,7 +28,7 @@ import {
   storeStatusSchema,
 } from '../vocabulary';
 import { STORE_CHANGES, storeFields } from './fields';
-import { faultsOfMarkets } from './markets';
+import { faultsOfMarkets, type WithMarkets } from './markets';
 
 const fieldEvents = changeEvents(storeFields, STORE_CHANGES);
 
@@ -59,6 +60,8 @@ export interface Store extends Omit<StoreData, 'account_id'> {
   readonly id: StoreId;
   readonly account_id: AccountId;
   readonly status: StoreStatus;
+  /** Set once a market has derived prices. Publications have the rules of the store from then on. */
+  readonly derives?: true;
   readonly payment_methods: readonly (PaymentMethodFields & { readonly created_at: string })[];
   /** Number of events so far. `If-Match` compares it with the version in the ETag. */
   readonly version: number;
@@ -71,7 +74,7 @@ function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at
     const account_id = event.data.account_id as AccountId;
     const times = { created_at: occurred_at, updated_at: occurred_at };
     const own = { id, account_id, status: 'active', payment_methods: [], version: 1 } as const;
-    return present({ ...event.data, ...own, ...times });
+    return present({ ...event.data, ...derivesIn(event.data), ...own, ...times });
   }
   if (state.tag !== 'present') return state;
   const { payment_methods: methods, version } = state.resource;
@@ -84,9 +87,10 @@ function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at
     case 'StoreLocalesSet':
     case 'StoreTranslated':
     case 'StoreCurrenciesSet':
-    case 'StoreMarketsSet':
     case 'StoreStatusChanged':
       return changed(event.data);
+    case 'StoreMarketsSet':
+      return changed({ ...event.data, ...derivesIn(event.data) });
     case 'PaymentMethodAdded':
       return changed({ payment_methods: [...methods, { ...event.data, created_at: occurred_at }] });
     case 'PaymentMethodRemoved': {
@@ -99,6 +103,9 @@ function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at
       return assertNever(event, 'store event');
   }
 }
+
+const derivesIn = (store: WithMarkets): Pick<Store, 'derives'> =>
+  Object.keys(priceRulesOf(store)).length > 0 ? { derives: true } : {};
 
 /** Values of some fields. A field that is missing stays unchanged. */
 export type StoreChanges = Changes<typeof storeFields>;
