@@ -1,6 +1,8 @@
 /** Status and headers of the response that a resource or page came from. */
 export interface AnswerInfo {
   readonly status: number;
+  /** Reads only: the locale of the texts, if the store has several. */
+  readonly language: string | undefined;
   /** ETag of the response. `ifMatch` accepts the ETag, and also the resource itself. */
   readonly etag: string | undefined;
   /**
@@ -78,6 +80,7 @@ function parseInfo(status: number, headers: Headers): AnswerInfo {
   const number = (name: string): number => Number(headers.get(name) ?? Number.NaN);
   return {
     status,
+    language: text('content-language'),
     etag: text('etag'),
     position: text('x-catalog-position'),
     replayed: headers.has('idempotent-replayed'),

@@ -636,7 +636,7 @@ export interface Change {
   request_id?: string;
   /** The run that the write belongs to (`X-Catalog-Run`). Of an import without one: its id. */
   run?: string;
-  /** The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration. */
+  /** The changed fields, with their values before and after; null for none. Of `variants`, `translations` and `prices`, only the entries that differ. Empty for a deletion and a restoration. */
   changed: Record<string, {
     /** The value before. Null for none. */
     before: unknown;

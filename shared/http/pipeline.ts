@@ -279,8 +279,8 @@ interface FoundPath<Value> {
 }
 
 /**
- * Finds values by path. A segment of a pattern that begins with `:` matches any text that is not empty; all others match
- * exactly. So every path has one spelling, which caches and logs rely on.
+ * Finds values by path. A segment of a pattern that begins with `:` matches any text that is not empty, and `:locale` only a
+ * language tag; all others match exactly. So every path has one spelling, which caches and logs rely on.
  */
 class PathTable<Value> {
   /** By the number of segments and the third one, such as `publication`, or else by the number alone. */
@@ -324,6 +324,7 @@ function matched(
     const text = asked[index]!;
     if (segment === text) continue;
     if (!segment.startsWith(':') || text === '') return undefined;
+    if (segment === ':locale' && !LOCALE.test(text)) return undefined;
     params ??= {};
     params[segment.slice(1)] = decodeURIComponent(text);
   }
@@ -331,3 +332,5 @@ function matched(
 }
 
 const NO_PARAMETERS = {};
+/** `api` is the code of a language, too. */
+const LOCALE = /^(?!api$)[a-z]{2,3}(-[a-z\d]{1,8})*$/i;

@@ -64,7 +64,9 @@ describe('translations', () => {
     });
     // Of the languages, a change has those that the write changed.
     const de = { seo: { title: 'Tee kaufen' } };
-    expect(body.data.map(({ changed }: any) => changed.translations)[1]).toEqual({
+    expect(
+      body.data.map(({ changed }: { changed: Record<string, unknown> }) => changed.translations)[1],
+    ).toEqual({
       before: { de },
       after: {},
     });

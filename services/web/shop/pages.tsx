@@ -1,8 +1,16 @@
 import type { ComponentChildren } from 'preact';
 import type { Listing, Publication, Review, Store, Variant } from '../../../shared/client';
-import { listingPath, OPTION_PARAMETER, optionQuery } from '../../feeds/addresses';
+import {
+  alternatesOf,
+  type Edition,
+  listingPath,
+  OPTION_PARAMETER,
+  pathIn,
+  variantQuery,
+} from '../../feeds/addresses';
 import { scriptJson } from '../html';
 import {
+  Chooser,
   Crumbs,
   canBeBought,
   Grid,
@@ -24,6 +32,12 @@ export interface Frame extends Localized {
   readonly store: Store;
   readonly listings: readonly Listing[];
   readonly query: URLSearchParams;
+  /** The path of the page, without the locale. */
+  readonly path: string;
+  /** The locale of the texts of the store. Undefined if it has none. */
+  readonly locale: string | undefined;
+  /** As `edition`, but with the locale under which search engines know the page. */
+  readonly listed: Edition;
   /** Milliseconds since 1970, to know which sales run. */
   readonly now: number;
   /** The address of the shop. */
@@ -51,22 +65,29 @@ interface LayoutProps extends Frame, Head {
   readonly children: ComponentChildren;
 }
 
-export function Layout({ t, language, store, listings, query, base_url, ...page }: LayoutProps) {
-  const { contact, policies } = store;
+export function Layout({ store, listings, base_url, ...page }: LayoutProps) {
+  const { t, language, edition, query } = page;
+  const { contact, policies, locales = [] } = store;
   const title = page.title === store.name ? store.name : `${page.title} · ${store.name}`;
+  const alternates = page.canonical ? alternatesOf(locales, page.canonical) : [];
+  const canonical = page.canonical && pathIn({ locale: page.listed.locale }, page.canonical);
   return (
-    <html lang={language}>
+    <html lang={language} dir={directionOf(language)}>
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>{title}</title>
         {page.description && <meta name="description" content={page.description.slice(0, 160)} />}
-        {page.canonical ? (
-          <link rel="canonical" href={base_url + page.canonical} />
+        {canonical ? (
+          <link rel="canonical" href={base_url + canonical} />
         ) : (
           <meta name="robots" content="noindex" />
         )}
-        <OpenGraph {...page} site={store.name} base_url={base_url} />
+        {alternates.map(([each, path]) => (
+          <link key={each} rel="alternate" hreflang={each} href={base_url + path} />
+        ))}
+        {alternates[0] && <link rel="alternate" hreflang="x-default" href={base_url + alternates[0][1]} />}
+        <OpenGraph {...page} canonical={canonical} site={store.name} base_url={base_url} />
         {page.data?.map((each, index) => (
           <script
             key={index}
@@ -84,10 +105,12 @@ export function Layout({ t, language, store, listings, query, base_url, ...page 
         </a>
         <header>
           <div class="wrap">
-            <a class="brand" href="/">
+            <a class="brand" href={pathIn(edition, '/')}>
               {store.name}
             </a>
-            <form class="search" action="/search">
+            <Chooser store={store} {...page} />
+            <form class="search" action={pathIn({ locale: edition.locale }, '/search')}>
+              {edition.currency && <input type="hidden" name="currency" value={edition.currency} />}
               <input
                 type="search"
                 name="q"
@@ -100,7 +123,7 @@ export function Layout({ t, language, store, listings, query, base_url, ...page 
               <button type="submit">{t.search}</button>
             </form>
             <nav class="listings" aria-label={t.all_products}>
-              <Listings listings={listings} current={page.current} t={t} />
+              <Listings listings={listings} current={page.current} t={t} edition={edition} />
             </nav>
           </div>
         </header>
@@ -141,9 +164,11 @@ function OpenGraph({
   description,
   canonical,
   picture,
+  locale,
   type = 'website',
 }: OpenGraphProps) {
   const values = {
+    'og:locale': locale?.replace('-', '_'),
     'og:type': type,
     'og:site_name': site,
     'og:title': title,
@@ -160,10 +185,17 @@ function OpenGraph({
   );
 }
 
-interface OpenGraphProps extends Head {
+interface OpenGraphProps extends Omit<Head, 'canonical'>, Pick<Frame, 'locale'> {
+  readonly canonical: string | undefined;
   readonly site: string;
   readonly base_url: string;
 }
+
+const RTL_SCRIPTS = new Set(['Arab', 'Hebr', 'Syrc', 'Thaa', 'Nkoo', 'Adlm', 'Rohg']);
+
+/** Returns the direction of texts in the language. Undefined for the direction that pages have by themselves. */
+const directionOf = (language: string): 'rtl' | undefined =>
+  RTL_SCRIPTS.has(new Intl.Locale(language).maximize().script ?? '') ? 'rtl' : undefined;
 
 export function Home({ featured, newest, ...frame }: Frame & Record<'featured' | 'newest', Publication[]>) {
   const { t, store } = frame;
@@ -177,7 +209,7 @@ export function Home({ featured, newest, ...frame }: Frame & Record<'featured' |
       {newest.length > 0 && <h2>{t.all_products}</h2>}
       <Grid products={newest} {...frame} />
       <p>
-        <a href="/products">{t.all_products} →</a>
+        <a href={pathIn(frame.edition, '/products')}>{t.all_products} ›</a>
       </p>
     </>
   );
@@ -196,7 +228,8 @@ interface ProductsFound {
 
 interface Facet {
   readonly name: string;
-  readonly values: readonly { value: string; count: number; query: string }[];
+  readonly label?: string;
+  readonly values: readonly { value: string; label?: string; count: number; query: string }[];
 }
 
 /** The orders of a list, each with the name of its text. The first one is that of the service. */
@@ -273,9 +306,11 @@ function Filters({ facets, query, t }: FiltersProps) {
       </a>
     </li>
   );
-  const linksOf = ({ values }: Facet) => values.map((each) => link(each.query, each.value, each.count));
-  const is_filtered = [...query.keys()].some((name) => !['q', 'sort', 'page'].includes(name));
-  const cleared = new URLSearchParams([...query].filter(([name]) => name === 'q' || name === 'sort'));
+  const linksOf = ({ values }: Facet) =>
+    values.map((each) => link(each.query, each.label ?? each.value, each.count));
+  const kept = ['q', 'sort', 'currency'];
+  const is_filtered = [...query.keys()].some((name) => name !== 'page' && !kept.includes(name));
+  const cleared = new URLSearchParams([...query].filter(([name]) => kept.includes(name)));
   return (
     <details class="filters">
       <summary>{t.filters}</summary>
@@ -301,7 +336,7 @@ function Filters({ facets, query, t }: FiltersProps) {
         .filter(({ values }) => values.length > 0)
         .map((facet) => (
           <section key={facet.name}>
-            <h2>{t.facets[facet.name] ?? facet.name.replace(/^[a-z]+\./, '')}</h2>
+            <h2>{t.facets[facet.name] ?? facet.label ?? facet.name.replace(/^[a-z]+\./, '')}</h2>
             <ul>{linksOf(facet).slice(0, VALUES_IN_SIGHT)}</ul>
             {facet.values.length > VALUES_IN_SIGHT && (
               <details>
@@ -333,11 +368,12 @@ const Kept = ({ query, without }: { query: URLSearchParams; without: readonly st
 
 export function ListingPage({ listing, children, ...page }: ListingPageProps) {
   const { path = [] } = listing;
+  const { t, edition } = page;
   const above = (
-    <Crumbs t={page.t}>
+    <Crumbs t={t} edition={edition}>
       {path.map((each) => (
         <li key={each.id}>
-          <a href={listingPath(each)} aria-current={each.id === listing.id ? 'page' : undefined}>
+          <a href={listingPath(each, edition)} aria-current={each.id === listing.id ? 'page' : undefined}>
             {each.name}
           </a>
         </li>
@@ -346,7 +382,7 @@ export function ListingPage({ listing, children, ...page }: ListingPageProps) {
   );
   const below = children.length > 0 && (
     <nav class="crumbs" aria-label={listing.name}>
-      <Listings listings={children} t={page.t} />
+      <Listings listings={children} t={t} edition={edition} />
     </nav>
   );
   return <Products heading={listing.name} lead={listing.description} above={above} below={below} {...page} />;
@@ -358,7 +394,7 @@ interface ListingPageProps extends Frame, ProductsFound {
 }
 
 export function Product({ product, reviews, related, ...frame }: ProductProps) {
-  const { t, language, query } = frame;
+  const { t, language, query, edition } = frame;
   const { listing, media, attributes = {} } = product;
   const variant = chosenVariant(product, query);
   const shown = variant ? pricedAs(product, variant) : product;
@@ -369,10 +405,10 @@ export function Product({ product, reviews, related, ...frame }: ProductProps) {
     : (media?.data ?? []);
   return (
     <>
-      <Crumbs t={t}>
+      <Crumbs t={t} edition={edition}>
         {listing && (
           <li>
-            <a href={listingPath(listing)}>{listing.name}</a>
+            <a href={listingPath(listing, edition)}>{listing.name}</a>
           </li>
         )}
       </Crumbs>
@@ -404,7 +440,7 @@ export function Product({ product, reviews, related, ...frame }: ProductProps) {
             </span>{' '}
             {product.free_shipping && <span class="badge">{t.free_shipping}</span>}
           </p>
-          {variant && <Options product={product} variant={variant} t={t} />}
+          {variant && <Options product={product} variant={variant} t={t} edition={edition} />}
           {product.description_html ? (
             // The service has sanitised it.
             <div dangerouslySetInnerHTML={{ __html: product.description_html }} />
@@ -419,7 +455,7 @@ export function Product({ product, reviews, related, ...frame }: ProductProps) {
           </dl>
           <p class="tags">
             {product.tags?.map((tag) => (
-              <a key={tag} class="badge" href={`/products?${new URLSearchParams({ tag })}`}>
+              <a key={tag} class="badge" href={pathIn(edition, `/products?${new URLSearchParams({ tag })}`)}>
                 {tag}
               </a>
             ))}
@@ -467,6 +503,7 @@ export function pricedAs(product: Publication, variant: Variant): Publication {
   return {
     ...others,
     price_amount,
+    price_active: product.price_active && variant.price_active !== false,
     in_stock: isAvailable(variant),
     ...(compare_at_amount !== undefined && { compare_at_amount }),
     ...(sale_price_amount !== undefined && { sale_price_amount }),
@@ -488,7 +525,7 @@ function variantOf(variants: readonly Variant[], wanted: OptionValues, option: s
   return variants.find(isWanted) ?? with_value.find(isAvailable) ?? with_value[0];
 }
 
-/** Returns the variant that the query names, such as `?option.Size=M`, or the first one that can be bought. */
+/** Returns the variant that the query names, by its id or such as `?option.Size=M`, or the first one that can be bought. */
 function chosenVariant({ options = [], variants }: Publication, query: URLSearchParams): Variant | undefined {
   const all = variants?.data ?? [];
   const wanted = Object.fromEntries(
@@ -497,17 +534,18 @@ function chosenVariant({ options = [], variants }: Publication, query: URLSearch
       return value === null ? [] : [[name, value]];
     }),
   );
+  const by_id = all.find(({ id }) => id === query.get('variant'));
   const [first] = Object.keys(wanted);
-  return (first && variantOf(all, wanted, first)) || (all.find(isAvailable) ?? all[0]);
+  return by_id ?? ((first && variantOf(all, wanted, first)) || (all.find(isAvailable) ?? all[0]));
 }
 
-interface OptionsProps extends Pick<Frame, 't'> {
+interface OptionsProps extends Pick<Frame, 't' | 'edition'> {
   readonly product: Publication;
   readonly variant: Variant;
 }
 
 /** A button for each value of each option. It leads to the variant with this value and the other values of the chosen one. */
-function Options({ product: { options = [], variants }, variant, t }: OptionsProps) {
+function Options({ product: { options = [], variants }, variant, t, edition }: OptionsProps) {
   const { data, total_count } = variants!;
   return (
     <>
@@ -521,7 +559,7 @@ function Options({ product: { options = [], variants }, variant, t }: OptionsPro
               return (
                 <li key={value}>
                   <a
-                    href={optionQuery(target.option_values)}
+                    href={variantQuery(target, edition)}
                     aria-current={variant.option_values[name] === value ? 'true' : undefined}
                     class={isAvailable(target) ? undefined : 'none'}
                     rel="nofollow"
@@ -540,14 +578,19 @@ function Options({ product: { options = [], variants }, variant, t }: OptionsPro
   );
 }
 
-export function Message({ heading, hint, t }: { heading: string; hint: string; t: Localized['t'] }) {
+export function Message({ heading, hint, t, edition = {} }: MessageProps) {
   return (
     <div class="empty">
       <h1>{heading}</h1>
       <p>{hint}</p>
       <p>
-        <a href="/">{t.home}</a>
+        <a href={pathIn(edition, '/')}>{t.home}</a>
       </p>
     </div>
   );
+}
+
+interface MessageProps extends Pick<Frame, 't'>, Partial<Pick<Frame, 'edition'>> {
+  readonly heading: string;
+  readonly hint: string;
 }

@@ -1,13 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { formatAmount } from '../../../shared/catalog/amounts';
-import type { Listing, Media, Publication } from '../../../shared/client';
-import { listingPath, productPath } from '../../feeds/addresses';
+import type { Listing, Media, Publication, Store } from '../../../shared/client';
+import { type Edition, listingPath, pathIn, productPath } from '../../feeds/addresses';
 import type { Texts } from './texts';
 
 /** The texts in the language of the visitor, and the language with which numbers and dates are formatted. */
 export interface Localized {
   readonly t: Texts;
   readonly language: string;
+  /** What the visitor has chosen, which the links of the page keep. */
+  readonly edition: Edition;
 }
 
 /** The price that the customer pays now, with the former price if the price is reduced. */
@@ -96,7 +98,7 @@ export function Grid({ products, ...shown }: Localized & { products: readonly Pu
     <ul class="grid">
       {products.map((product, index) => (
         <li key={product.id}>
-          <a class="card" href={productPath(product)}>
+          <a class="card" href={productPath(product, shown.edition)}>
             <div class="picture">
               {product.media?.data[0] && (
                 <Picture
@@ -118,12 +120,16 @@ export function Grid({ products, ...shown }: Localized & { products: readonly Pu
   );
 }
 
-export function Crumbs({ t, children }: { t: Texts; children: ComponentChildren }) {
+export function Crumbs({
+  t,
+  edition,
+  children,
+}: Omit<Localized, 'language'> & { children: ComponentChildren }) {
   return (
     <nav class="crumbs" aria-label={t.home}>
       <ul>
         <li>
-          <a href="/">{t.home}</a>
+          <a href={pathIn(edition, '/')}>{t.home}</a>
         </li>
         {children}
       </ul>
@@ -137,13 +143,13 @@ export function Pager({ t, page, total_pages, query }: PagerProps) {
     <nav class="pager">
       {page > 1 && (
         <a rel="prev" href={withPage(query, page - 1)}>
-          ← {t.previous}
+          ‹ {t.previous}
         </a>
       )}
       <span class="note">{t.page(page, total_pages)}</span>
       {page < total_pages && (
         <a rel="next" href={withPage(query, page + 1)}>
-          {t.next} →
+          {t.next} ›
         </a>
       )}
     </nav>
@@ -182,14 +188,69 @@ export function toggled(query: URLSearchParams, selection: string): string {
   return `?${next}`;
 }
 
+/** The languages and the currencies of the store as links to this page in each of them. Nothing if there is one of each. */
+export function Chooser({ store, t, language, edition, locale, path, query }: ChooserProps) {
+  const { locales = [], currencies = [] } = store;
+  const kept = new URLSearchParams(query);
+  kept.delete('currency');
+  const hrefIn = (chosen: Edition) => pathIn(chosen, kept.size === 0 ? path : `${path}?${kept}`);
+  const currency = edition.currency ?? currencies[0];
+  const nameOf = (each: string) => new Intl.DisplayNames(each, { type: 'language' }).of(each) ?? each;
+  const currency_names = new Intl.DisplayNames(language, { type: 'currency' });
+  const languages = locales.map((each) => (
+    <li key={each}>
+      <a
+        href={hrefIn({ ...edition, locale: each })}
+        lang={each}
+        hreflang={each}
+        aria-current={each === locale ? 'true' : undefined}
+      >
+        {nameOf(each)}
+      </a>
+    </li>
+  ));
+  const prices = currencies.map((each, index) => (
+    <li key={each}>
+      <a
+        href={hrefIn({ ...edition, currency: index === 0 ? undefined : each })}
+        aria-current={each === currency ? 'true' : undefined}
+        rel="nofollow"
+      >
+        {`${each} · ${currency_names.of(each)}`}
+      </a>
+    </li>
+  ));
+  const has_currencies = currencies.length > 1;
+  if (!edition.has_languages && !has_currencies) return null;
+  const shown = [edition.has_languages && nameOf(locale!), has_currencies && currency];
+  return (
+    <nav class="chooser" aria-label={t.choose}>
+      <details>
+        <summary>{shown.filter(Boolean).join(' · ')}</summary>
+        <div>
+          {edition.has_languages && <ul>{languages}</ul>}
+          {has_currencies && <ul>{prices}</ul>}
+        </div>
+      </details>
+    </nav>
+  );
+}
+
+interface ChooserProps extends Localized {
+  readonly store: Store;
+  readonly locale: string | undefined;
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
 /** How many listings are beside each other. The others are in a menu. */
 const LISTINGS_IN_SIGHT = 12;
 
 /** Links to listings: those at the top of the tree, or those in a listing. */
-export function Listings({ listings, current, t }: ListingsProps) {
+export function Listings({ listings, current, t, edition }: ListingsProps) {
   const links = listings.map((listing) => (
     <li key={listing.id}>
-      <a href={listingPath(listing)} aria-current={listing.id === current ? 'page' : undefined}>
+      <a href={listingPath(listing, edition)} aria-current={listing.id === current ? 'page' : undefined}>
         {listing.name}
       </a>
     </li>
@@ -209,8 +270,7 @@ export function Listings({ listings, current, t }: ListingsProps) {
   );
 }
 
-interface ListingsProps {
+interface ListingsProps extends Omit<Localized, 'language'> {
   readonly listings: readonly Listing[];
   readonly current?: string | undefined;
-  readonly t: Texts;
 }

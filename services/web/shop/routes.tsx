@@ -2,13 +2,15 @@ import { join } from 'node:path';
 import accepts from 'accepts';
 import type { VNode } from 'preact';
 import { renderToString } from 'preact-render-to-string';
+import { canonicalLocale } from '../../../shared/catalog/translations';
 import { CatalogApiError, CatalogClient, type Listing, type Publication } from '../../../shared/client';
 import { readAsset } from '../../../shared/http/asset';
 import { type HttpRequest, headerOf, ownAddress } from '../../../shared/http/request';
 import { etagOf } from '../../../shared/http/respond';
 import type { PublicRoute, TextAnswer } from '../../../shared/http/route';
+import { CatalogError } from '../../../shared/kernel/errors';
 import { isUuid } from '../../../shared/kernel/ids';
-import { listingPath, productPath } from '../../feeds/addresses';
+import { listingPath, pathIn, productPath } from '../../feeds/addresses';
 import { assetRoute, htmlAnswer, PAGE_HEADERS } from '../html';
 import type { ConnectShop } from '../shops';
 import { type Frame, type Head, Home, Layout, ListingPage, Message, Product, Products } from './pages';
@@ -54,6 +56,8 @@ interface PageRequest {
   readonly client: CatalogClient;
   readonly frame: Frame;
   readonly query: URLSearchParams;
+  /** The parameters of a read for the language and the currency of the page. */
+  readonly shown: { readonly locale?: string | undefined; readonly currency?: string | undefined };
   /** The handle or the id in the path. Empty if the path has none. */
   readonly name: string;
 }
@@ -88,58 +92,91 @@ export function shopRoutes(connect: ConnectShop, start: PublicRoute): PublicRout
     serve: async (req, params, request_id) => {
       const is_start = path === '/' && accepts(req).types(['json', 'html']) !== 'html';
       const opened = is_start ? undefined : await open(headerOf(req, 'host'));
-      if (opened) return answer(opened, req, params.name ?? '', page);
+      if (opened) return answer(opened, req, params, page);
       return path === '/' ? start.serve(req, params, request_id) : htmlAnswer('', 404, HEADERS);
     },
   });
+  const inEachLanguage = (path: string, page: Page) => [
+    route(path, page),
+    route(pathIn({ locale: ':locale' }, path), page),
+  ];
   return [
-    route('/', homePage),
-    route('/products', (request) => productsPage(request, '')),
-    route('/search', (request) => productsPage(request, wordsOf(request.query))),
-    route('/c/:name', listingPage),
-    route('/p/:name', productPage),
+    ...inEachLanguage('/', homePage),
+    ...inEachLanguage('/products', (request) => productsPage(request, '')),
+    ...inEachLanguage('/search', (request) => productsPage(request, wordsOf(request.query))),
+    ...inEachLanguage('/c/:name', listingPage),
+    ...inEachLanguage('/p/:name', productPage),
     STYLE_ROUTE,
     SCRIPT_ROUTE,
     ICON_ROUTE,
   ];
 }
 
+/**
+ * Answers with a page. Its language is that of the path, otherwise the language that the browser asks for. Throws `path_not_found`
+ * if the store does not have the locale of the path.
+ */
 async function answer(
   client: CatalogClient,
   req: HttpRequest,
-  name: string,
+  { locale: of_path, name = '' }: Readonly<Record<string, string>>,
   page: Page,
 ): Promise<TextAnswer> {
-  const language = languageOf(req);
-  const t = language.startsWith('es') ? TEXTS.es : TEXTS.en;
-  const query = new URL(req.url ?? '/', 'http://shop').searchParams;
+  const { pathname, searchParams: query } = new URL(req.url ?? '/', 'http://shop');
+  if (of_path && !canonicalLocale(of_path)) throw new CatalogError('path_not_found');
+  const asked = of_path ? { locale: of_path } : {};
+  const accepted = {
+    fetchOptions: { headers: { 'accept-language': headerOf(req, 'accept-language') ?? '' } },
+  };
+  let t = textsIn(languageOf(req, undefined));
   try {
     const [store, listings] = await Promise.all([
-      client.store.get(),
-      client.listings.list({ parent_id: 'none', limit: MENU_MAX }).page(),
+      client.store.get(asked, accepted),
+      client.listings.list({ parent_id: 'none', limit: MENU_MAX, ...asked }, accepted).page(),
     ]);
+    const { locales = [], currencies = [] } = store;
+    const { language: negotiated } = client.answerOf(store)!;
+    if (of_path && of_path.toLowerCase() !== negotiated?.toLowerCase())
+      throw new CatalogError('path_not_found');
+    const locale = negotiated ?? locales[0];
+    const language = languageOf(req, locale);
+    t = textsIn(language);
+    const currency = currencies.slice(1).find((each) => each === query.get('currency'));
+    const edition = { locale: of_path && locale, currency, has_languages: locales.length > 1 };
+    const listed = { ...edition, locale: locale === locales[0] ? undefined : locale };
+    const path = of_path ? pathname.slice(of_path.length + 1) || '/' : pathname;
     const base_url = ownAddress((name) => headerOf(req, name));
-    const frame = { t, language, store, listings: listings.data, query, now: Date.now(), base_url };
+    const of_visitor = { t, language, locale, edition, listed, path, query };
+    const frame = { ...of_visitor, store, listings: listings.data, now: Date.now(), base_url };
     try {
-      const content = await page({ client, frame, query, name });
+      const content = await page({ client, frame, query, name, shown: { locale: negotiated, currency } });
       return 'headers' in content ? content : render(frame, content);
     } catch (error) {
       // The service answers 400 to a query that no link of the shop has.
       if (!(error instanceof CatalogApiError) || (error.status !== 404 && error.status !== 400)) throw error;
-      const body = <Message heading={t.not_found} hint={t.not_found_hint} t={t} />;
+      const body = <Message heading={t.not_found} hint={t.not_found_hint} t={t} edition={edition} />;
       return render(frame, { title: t.not_found, status: 404, body });
     }
-  } catch {
+  } catch (error) {
+    if (error instanceof CatalogError) throw error;
     // The service has logged its own failure. The visitor only needs to know that the shop is not ready.
     const body = <Message heading={t.unavailable} hint={t.unavailable_hint} t={t} />;
     return pageAnswer(body, 503);
   }
 }
 
-/** Returns the first language that the browser asks for and the shop has, with its country: `es-PE` formats as in Peru. */
-function languageOf(req: HttpRequest): string {
+const textsIn = (language: string) => (language.startsWith('es') ? TEXTS.es : TEXTS.en);
+
+/**
+ * Returns the language that the browser asks for, with its country: `es-PE` formats as in Peru. It is a form of the locale, or
+ * of a language of the shop's own texts if the store has no locales.
+ */
+function languageOf(req: HttpRequest, locale: string | undefined): string {
+  const known = locale === undefined ? Object.keys(TEXTS) : [locale];
+  const isKnown = (tag: string): boolean =>
+    known.some((each) => `${tag}-`.toLowerCase().startsWith(`${each}-`.toLowerCase()));
   const accepted = accepts(req).languages();
-  return accepted.find((tag) => /^(en|es)(-[a-z0-9]{2,8})*$/i.test(tag)) ?? 'en';
+  return accepted.find((tag) => isKnown(tag) && canonicalLocale(tag) !== undefined) ?? known[0]!;
 }
 
 function render(frame: Frame, { status = 200, body, ...page }: PageContent): TextAnswer {
@@ -148,17 +185,17 @@ function render(frame: Frame, { status = 200, body, ...page }: PageContent): Tex
       {body}
     </Layout>
   );
-  return pageAnswer(layout, status);
+  return pageAnswer(layout, status, frame.locale);
 }
 
-function pageAnswer(page: VNode, status: number): TextAnswer {
+function pageAnswer(page: VNode, status: number, locale?: string): TextAnswer {
   const html = `<!doctype html>${renderToString(page)}`;
   const etag = status === 200 && { ETag: etagOf(undefined, html) };
-  return htmlAnswer(html, status, { ...HEADERS, ...etag });
+  return htmlAnswer(html, status, { ...HEADERS, ...(locale && { 'Content-Language': locale }), ...etag });
 }
 
-const homePage: Page = async ({ client, frame }) => {
-  const query = { limit: HOME_ROW_SIZE, expand: ['media'] } as const;
+const homePage: Page = async ({ client, frame, shown }) => {
+  const query = { limit: HOME_ROW_SIZE, expand: ['media'], ...shown } as const;
   const [featured, newest] = await Promise.all([
     client.publications.list({ featured: true, ...query }).page(),
     client.publications.list({ featured: false, ...query }).page(),
@@ -175,8 +212,11 @@ const wordsOf = (query: URLSearchParams): string =>
   [...(query.get('q')?.trim() ?? '')].slice(0, SEARCH_LETTERS_MAX).join('').trim();
 
 /** Shows the results of a search, or all products without words. */
-async function productsPage({ client, frame, query }: PageRequest, words: string): Promise<PageContent> {
-  const parameters = parametersOf(query);
+async function productsPage(
+  { client, frame, query, shown }: PageRequest,
+  words: string,
+): Promise<PageContent> {
+  const parameters = { ...parametersOf(query), ...shown };
   const { data, meta } = await (words === ''
     ? client.publications.list(parameters).page()
     : client.store.search(words, parameters).page());
@@ -186,15 +226,17 @@ async function productsPage({ client, frame, query }: PageRequest, words: string
   return { title, ...canonical, body: <Products heading={title} {...found} {...frame} /> };
 }
 
-const listingPage: Page = async ({ client, frame, query, name }) => {
-  const listing = isUuid(name) ? await client.listings.get(name) : await client.listings.getByHandle(name);
-  const moved = movedTo(name, listing, listingPath(listing));
+const listingPage: Page = async ({ client, frame, query, name, shown }) => {
+  const listing = isUuid(name)
+    ? await client.listings.get(name, shown)
+    : await client.listings.getByHandle(name, shown);
+  const moved = movedTo(name, listing, listingPath(listing, frame.edition));
   if (moved) return moved;
   const { id } = listing;
-  const parameters = { ...parametersOf(query), include_descendants: true };
+  const parameters = { ...parametersOf(query), ...shown, include_descendants: true };
   const [{ featured, others, meta }, children] = await Promise.all([
     client.listings.publications(id, parameters).page(),
-    client.listings.list({ parent_id: id, limit: 50 }).page(),
+    client.listings.list({ parent_id: id, limit: 50, locale: shown.locale }).page(),
   ]);
   const found = { products: [...featured, ...others], total: meta.pagination.total, meta };
   return {
@@ -207,28 +249,31 @@ const listingPage: Page = async ({ client, frame, query, name }) => {
   };
 };
 
-const productPage: Page = async ({ client, frame, name }) => {
-  const query = { expand: ['media', 'listing', 'variants'] } as const;
+const productPage: Page = async ({ client, frame, name, shown }) => {
+  const query = { expand: ['media', 'listing', 'variants'], ...shown } as const;
   const product = isUuid(name)
     ? await client.publications.get(name, query)
     : await client.publications.getByHandle(name, query);
   const path = productPath(product);
-  const moved = movedTo(name, product, path);
+  const moved = movedTo(name, product, pathIn(frame.edition, path));
   if (moved) return moved;
   const [reviews, related] = await Promise.all([
     client.publications.reviews(product.id, { limit: 12 }).page(),
-    client.publications.related(product.id, { limit: 4, expand: ['media'] }).page(),
+    client.publications.related(product.id, { limit: 4, expand: ['media'], ...shown }).page(),
   ]);
   const { listing, media, title } = product;
   const picture = media.data[0]?.url;
-  const crumbs = [...crumbsOf(frame, listing ? [listing] : []), { name: title, path }];
+  const crumbs = [
+    ...crumbsOf(frame, listing ? [listing] : []),
+    { name: title, path: productPath(product, { locale: frame.listed.locale }) },
+  ];
   return {
     title: product.seo?.title ?? product.title,
     description: product.seo?.description ?? product.description,
     canonical: path,
     picture: picture && pathOf(picture),
     type: 'product',
-    data: [productData(product, frame), breadcrumbs(frame.base_url, crumbs)],
+    data: [productData(product, { ...frame, edition: frame.listed }), breadcrumbs(frame.base_url, crumbs)],
     body: <Product product={product} reviews={reviews.data} related={related.data} {...frame} />,
   };
 };
@@ -236,9 +281,12 @@ const productPage: Page = async ({ client, frame, name }) => {
 /** Returns the address of a page of a list, whose filters and order search engines need not know. */
 const canonicalOf = (path: string, page: number): string => (page > 1 ? `${path}?page=${page}` : path);
 
-const crumbsOf = ({ t }: Frame, listings: readonly Pick<Listing, 'id' | 'name' | 'handle'>[]) => [
-  { name: t.home, path: '/' },
-  ...listings.map((listing) => ({ name: listing.name, path: listingPath(listing) })),
+const crumbsOf = (
+  { t, listed: { locale } }: Frame,
+  listings: readonly Pick<Listing, 'id' | 'name' | 'handle'>[],
+) => [
+  { name: t.home, path: pathIn({ locale }, '/') },
+  ...listings.map((listing) => ({ name: listing.name, path: listingPath(listing, { locale }) })),
 ];
 
 /**

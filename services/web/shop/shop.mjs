@@ -18,7 +18,8 @@ async function showPage(path) {
     const answer = await fetch(path, { signal });
     if (!answer.ok) return false;
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    document.querySelector('main').replaceWith(page.querySelector('main'));
+    for (const part of ['main', '.chooser'])
+      document.querySelector(part)?.replaceWith(page.querySelector(part));
     document.title = page.title;
     return true;
   } catch {
@@ -30,7 +31,9 @@ async function showPage(path) {
 async function showFound() {
   const words = input.value.trim();
   if (words.length < LETTERS_MIN || words === shown) return;
-  const path = `${form.action}?${new URLSearchParams({ q: words })}`;
+  const query = new URLSearchParams(new FormData(form));
+  query.set('q', words);
+  const path = `${form.action}?${query}`;
   if (!(await showPage(path))) return;
   shown = words;
   const is_search = location.pathname === new URL(form.action).pathname;

@@ -1,6 +1,6 @@
 import { plainAmount } from '../../../shared/catalog/amounts';
 import type { Media, Publication, Variant } from '../../../shared/client';
-import { knownOption, productPath, variantPath } from '../../feeds/addresses';
+import { type Edition, knownOption, productPath, variantPath } from '../../feeds/addresses';
 import { isAvailable, pricedAs } from './pages';
 import { canBeBought, pathOf, saleAmount } from './parts';
 
@@ -14,6 +14,8 @@ interface Reader {
   readonly base_url: string;
   /** Milliseconds since 1970, to know which sales run. */
   readonly now: number;
+  /** The language of the canonical page, and the currency of the prices. */
+  readonly edition: Edition;
 }
 
 export const breadcrumbs = (
@@ -36,7 +38,7 @@ export function productData(product: Publication, reader: Reader): object {
     '@context': 'https://schema.org',
     name: product.title,
     ...(product.description && { description: product.description }),
-    url: base_url + productPath(product),
+    url: base_url + productPath(product, { locale: reader.edition.locale }),
     image: imagesOf(product, base_url),
     ...(vendor && { brand: { '@type': 'Brand', name: vendor } }),
     ...(listing && { category: listing.name }),
@@ -48,8 +50,9 @@ export function productData(product: Publication, reader: Reader): object {
       },
     }),
   };
+  const page = base_url + productPath(product, reader.edition);
   if (!variants?.data.length)
-    return { '@type': 'Product', ...about, ...offers(product, canBeBought(product), about.url, reader) };
+    return { '@type': 'Product', ...about, ...offers(product, canBeBought(product), page, reader) };
   return {
     '@type': 'ProductGroup',
     productGroupID: product.id,
@@ -64,7 +67,7 @@ export function productData(product: Publication, reader: Reader): object {
 function variantData(product: Publication, variant: Variant, reader: Reader): object {
   const { sku, barcode, option_values } = variant;
   const values = Object.entries(option_values);
-  const url = reader.base_url + variantPath(product, variant);
+  const url = reader.base_url + variantPath(product, variant, reader.edition);
   const known = values.flatMap(([name, value]) => (knownOption(name) ? [[knownOption(name), value]] : []));
   return {
     '@type': 'Product',

@@ -1,5 +1,6 @@
-/** The texts of the shop in each language. The language of a page is the first of `Accept-Language` that is here. */
+/** The texts of the shop in each language. A page in a language that is not here has the English texts. */
 const en = {
+  choose: 'Language and currency',
   search: 'Search',
   search_placeholder: 'Search the shop',
   all_products: 'All products',
@@ -53,6 +54,7 @@ const en = {
 export type Texts = typeof en;
 
 const es: Texts = {
+  choose: 'Idioma y moneda',
   search: 'Buscar',
   search_placeholder: 'Buscar en la tienda',
   all_products: 'Todos los productos',

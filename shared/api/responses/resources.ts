@@ -476,7 +476,7 @@ export const changeSchema = z.strictObject({
     )
     .meta({
       description:
-        'The changed fields, with their values before and after; null for none. Of `variants`, only those that differ. Empty for a deletion and a restoration.',
+        'The changed fields, with their values before and after; null for none. Of `variants`, `translations` and `prices`, only the entries that differ. Empty for a deletion and a restoration.',
       example: { price_amount: { before: 1250, after: 990 } },
     }),
 });

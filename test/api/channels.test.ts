@@ -1,0 +1,210 @@
+import { pino } from 'pino';
+import { type Service, startAllInOne } from '../../services/boot/all-in-one';
+import { CatalogClient } from '../../shared/client';
+import { parseConfig } from '../../shared/kernel/config';
+import { useBrowser } from '../support/browser';
+import { fetch } from '../support/fetch';
+import { flatPicture } from '../support/pictures';
+import { describeWithProgram } from '../support/programs';
+import { makeTempDir } from '../support/temp-dir';
+import { WAIT_MS_MAX } from '../support/wait-for';
+import { InProcessCli } from './cli-run';
+
+/*
+ * A shop in three languages and three currencies, as its visitors, marketplaces and agents see it.
+ */
+
+const folder = makeTempDir();
+const cli = new InProcessCli(folder.path);
+let service: Service;
+let merchant: CatalogClient;
+let tea: { readonly id: string; readonly variants: readonly string[] };
+
+beforeAll(async () => {
+  const account = await cli.account();
+  const store = await cli.store(account);
+  const keyOf = async (type: string): Promise<string> =>
+    (await cli.json('key', 'create', '--account', account, '--type', type, '--store', store)).key;
+  const [SHOP_KEY, apiKey] = [await keyOf('public'), await keyOf('secret')];
+  const limit = '1000000/100000000/1000000';
+  const config = parseConfig({
+    ...{ DATA_DIR: folder.path, PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent', SHOP_KEY, WEBHOOKS: 'private' },
+    ...{ RATE_LIMIT_PUBLIC: limit, RATE_LIMIT_SECRET: limit },
+  });
+  service = await startAllInOne(config, pino({ level: 'silent' }));
+  expect(await service.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
+  merchant = new CatalogClient({ baseUrl: service.url, apiKey });
+  await merchant.store.update({
+    ...{ name: 'Casa del té', description: 'Tés de montaña.' },
+    ...{ locales: ['es', 'de', 'ar'], currencies: ['PEN', 'USD', 'JPY'] },
+    translations: {
+      de: { name: 'Teehaus', description: 'Tee aus den Bergen.' },
+      ar: { name: 'بيت الشاي', description: 'شاي من الجبال.' },
+    },
+  });
+  const drinks = await merchant.listings.create({
+    name: 'Bebidas',
+    translations: { de: { name: 'Getränke' }, ar: { name: 'مشروبات' } },
+  });
+  const picture = new Blob([new Uint8Array(await flatPicture('png', { width: 600, height: 400 }))]);
+  const media = await merchant.media.upload(picture, { alt: 'Una taza' });
+  await merchant.media.processed(media.id);
+  await merchant.media.update(media.id, { translations: { de: { alt: 'Eine Tasse' } } });
+  const created = await merchant.publications.create({
+    ...{ title: 'Té verde', description: 'Fresco y suave.', listing_id: drinks.id, media_ids: [media.id] },
+    ...{ price_currency: 'PEN', price_amount: 3_400, vendor: 'Inti' },
+    variants: [
+      {
+        option_values: { Peso: '100 g', Hoja: 'Entera' },
+        prices: { USD: { price_amount: 900, sale_price_amount: 800 }, JPY: { price_amount: 140_000 } },
+      },
+      {
+        option_values: { Peso: '250 g', Hoja: 'Entera' },
+        price_amount: 7_000,
+        prices: { USD: { price_amount: 1_900 } },
+      },
+    ],
+    translations: {
+      de: {
+        ...{ title: 'Grüner Tee', description: 'Frisch und mild.' },
+        options: { Hoja: { name: 'Blatt', values: { Entera: 'Ganz' } }, Peso: { name: 'Gewicht' } },
+      },
+      ar: { title: 'شاي أخضر', description: 'منعش وخفيف.', options: { Peso: { name: 'الوزن' } } },
+    },
+  });
+  tea = {
+    id: created.id,
+    variants: (await merchant.publications.variants(created.id).all()).map(({ id }) => id),
+  };
+  await merchant.publications.update(created.id, {
+    prices: {
+      USD: { price_amount: 900, sale_from: '2026-01-01T00:00:00.000Z', sale_to: '2027-06-01T00:00:00.000Z' },
+    },
+  });
+  await merchant.publications.create({
+    ...{ title: 'Taza', price_currency: 'PEN', price_amount: 2_000, listing_id: drinks.id },
+  });
+});
+afterAll(async () => {
+  await service?.close();
+  folder.remove();
+});
+
+async function open(path: string, headers: Record<string, string> = {}) {
+  const answer = await fetch(service.url + path, {
+    headers: { accept: 'text/html', ...headers },
+    redirect: 'manual',
+  });
+  return { status: answer.status, headers: answer.headers, text: await answer.text() };
+}
+
+/** Returns the addresses of the links of a page, with the text in each. */
+const linksIn = (html: string): Map<string, string> =>
+  new Map(
+    [...html.matchAll(/<a [^>]*href="([^"]+)"[^>]*>(.*?)<\/a>/gs)].map(([, href, text]) => [
+      href!.replaceAll('&amp;', '&'),
+      text!.replace(/<[^>]+>/g, ''),
+    ]),
+  );
+const headIn = (html: string, pattern: RegExp): string[][] =>
+  [...html.matchAll(pattern)].map(([, ...found]) => found.map((text) => text!.replace(service.url, '')));
+
+describe('the shop', () => {
+  test('speaks the language of the browser, until the visitor chooses another one', async () => {
+    const german = await open('/p/te-verde', { 'accept-language': 'fr,de-AT;q=0.8' });
+    expect([german.headers.get('content-language'), german.headers.get('vary')]).toEqual([
+      'de',
+      'Accept-Encoding, Accept, Accept-Language',
+    ]);
+    expect(german.text).toContain('<html lang="de-AT">');
+    expect(german.text).toContain('<h1>Grüner Tee</h1>');
+    expect(german.text).toContain('alt="Eine Tasse"');
+    const links = linksIn(german.text);
+    expect(links.get('/ar/p/te-verde')).toBe('العربية');
+    expect(links.get('/es/p/te-verde')).toBe('español');
+    // A link without a locale stays in the language of the browser.
+    expect([...links].filter(([, text]) => text === 'Getränke')[0]![0]).toMatch(/^\/c\/bebidas$/);
+    const chosen = await open('/ar/p/te-verde', { 'accept-language': 'de' });
+    expect(chosen.text).toContain('<html lang="ar" dir="rtl">');
+    expect(chosen.text).toContain('<h1>شاي أخضر</h1>');
+    expect(linksIn(chosen.text).get('/ar/c/bebidas')).toBe('مشروبات');
+    expect((await open('/ar', { 'accept-language': 'de' })).text).toContain('<h1>بيت الشاي</h1>');
+    for (const path of ['/fr/p/te-verde', '/fr', '/de/none', '/p/products', '/api/products'])
+      expect([path, (await open(path)).status]).toEqual([path, path.startsWith('/api') ? 401 : 404]);
+  });
+
+  test('names its pages in each language for search engines', async () => {
+    const alternates = (html: string) =>
+      headIn(html, /<link rel="alternate" hreflang="([^"]+)" href="([^"]+)"/g);
+    const { text: german } = await open('/de/p/te-verde');
+    expect(headIn(german, /<link rel="canonical" href="([^"]+)"/g)).toEqual([['/de/p/te-verde']]);
+    const everywhere = [
+      ...[
+        ['es', '/p/te-verde'],
+        ['de', '/de/p/te-verde'],
+        ['ar', '/ar/p/te-verde'],
+      ],
+      ['x-default', '/p/te-verde'],
+    ];
+    expect(alternates(german)).toEqual(everywhere);
+    expect(german).toContain('property="og:locale" content="de"');
+    // Without a header, as crawlers come, and under the address with its locale, the page in the default language is one.
+    for (const path of ['/p/te-verde', '/es/p/te-verde?currency=USD']) {
+      const { text } = await open(path);
+      expect(headIn(text, /<link rel="canonical" href="([^"]+)"/g)).toEqual([['/p/te-verde']]);
+      expect(alternates(text)).toEqual(everywhere);
+    }
+    const data = headIn(german, /<script type="application\/ld\+json">(.*?)<\/script>/g);
+    const [product, crumbs] = data.map(([json]) => JSON.parse(json!));
+    expect(product).toMatchObject({ name: 'Grüner Tee', variesBy: ['Gewicht', 'Blatt'] });
+    expect(crumbs.itemListElement.at(-1).item).toMatch(/\/de\/p\/te-verde$/);
+  });
+
+  test('shows prices in the currency that the visitor chooses, and keeps it in all links', async () => {
+    const { text: start } = await open('/de');
+    const usd = [...linksIn(start)].find(([, text]) => text.startsWith('USD'))!;
+    expect(usd).toEqual(['/de?currency=USD', 'USD · US-Dollar']);
+    const { text } = await open('/de/p/te-verde?currency=USD');
+    expect(text).toMatch(/<s>9,00\s\$<\/s>.*8,00\s\$/s);
+    expect(text).toContain('"price":"8.00","priceCurrency":"USD"');
+    const hrefs = [...linksIn(text).keys()].filter((href) => /^[/?](?!media|docs)/.test(href));
+    // Only the choice of the base currency leaves it out.
+    expect(
+      hrefs.filter(
+        (href) => !href.includes('currency=USD') && href !== '/de/p/te-verde' && !href.includes('JPY'),
+      ),
+    ).toEqual([]);
+    expect(text).toContain('<input type="hidden" name="currency" value="USD"');
+    // A variant has the same address in each language.
+    const second = `/p/te-verde?variant=${tea.variants[1]}`;
+    expect([...linksIn(text).keys()]).toContain(`${second.slice('/p/te-verde'.length)}&currency=USD`);
+    for (const path of [second, `/de${second}`])
+      expect((await open(path)).text).toMatch(/aria-current="true"[^>]*>250 g</);
+    // What has no price in the currency has no price.
+    expect((await open('/p/taza?currency=JPY')).text).toMatch(/Precio a consultar/);
+    expect((await open(`${second}&currency=JPY`)).text).not.toMatch(/7[.,]?000|70[.,]00/);
+    expect((await open('/p/taza?currency=XXX')).text).toMatch(/20,00\sPEN/);
+  });
+});
+
+describeWithProgram('chromium', 'in a browser', () => {
+  const browser = useBrowser();
+
+  test('the shop can be read by everybody in a language from right to left', async () => {
+    const page = await browser().newPage(service.url, { locale: 'ar-EG' });
+    const wrong: string[] = [];
+    for (const path of ['/', '/products', '/c/bebidas', '/p/te-verde', '/ar/p/te-verde?currency=USD']) {
+      await page.goto(path);
+      wrong.push(...(await browser().look(page, `world ${path}`, true)));
+    }
+    await page.goto('/p/te-verde?currency=USD');
+    await page.locator('.chooser summary').click();
+    wrong.push(...(await browser().look(page, 'world chooser', true)));
+    expect(wrong).toEqual([]);
+    await page.getByRole('link', { name: 'Deutsch' }).click();
+    await page.getByRole('heading', { name: 'Grüner Tee' }).waitFor();
+    expect(new URL(page.url()).search).toBe('?currency=USD');
+    await page.locator('.chooser summary').click();
+    expect(await browser().look(page, 'world chosen')).toEqual([]);
+  });
+});
