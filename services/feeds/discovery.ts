@@ -4,10 +4,10 @@ import type { HttpRequest } from '../../shared/http/request';
 import { etagOf } from '../../shared/http/respond';
 import type { Answer, PublicRoute, TextAnswer } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
-import { imageOf, readListings } from '../query/export-items';
-import { listingPath, productPath } from './addresses';
+import { readListings } from '../query/export-items';
+import { alternatesOf, listingPath, productPath } from './addresses';
 import { CHANNELS, element, escapeXml } from './channels';
-import { publicDocuments, type Shop } from './products';
+import { imagesOf, publicDocuments, type Shop } from './products';
 import { feedSlots, type OpenedShop, openShop, type PublicFeedOptions, streamAnswer } from './routes';
 
 /*
@@ -21,7 +21,10 @@ const LISTINGS_MAX = 49_998;
 const XML = 'application/xml; charset=utf-8';
 const XML_BEGIN = '<?xml version="1.0" encoding="UTF-8"?>\n';
 const NAMESPACES =
-  'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1"';
+  'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="http://www.google.com/schemas/sitemap-image/1.1" xmlns:xhtml="http://www.w3.org/1999/xhtml"';
+
+/** How many pages a file has, each of them in all languages. */
+const pagesIn = ({ locales = [] }: Shop): number => Math.floor(PRODUCTS_MAX / Math.max(1, locales.length));
 
 /** Returns the routes of the files that name the pages of a shop. */
 export function discoveryRoutes(options: PublicFeedOptions): PublicRoute[] {
@@ -57,7 +60,7 @@ function textAnswer(content_type: string, body: string): TextAnswer {
 
 async function sitemapIndex({ shop, version }: OpenedShop): Promise<string> {
   const count = await version.count('publications', { store_id: shop.store_id, visibility: 'public' });
-  const numbers = Array.from({ length: Math.ceil(count / PRODUCTS_MAX) }, (_, index) => index + 1);
+  const numbers = Array.from({ length: Math.ceil(count / pagesIn(shop)) }, (_, index) => index + 1);
   const files = ['pages.xml', ...numbers.map((number) => `products-${number}.xml`)];
   const entries = files.map(
     (file) => `<sitemap>${element('loc', `${shop.base_url}/sitemaps/${file}`)}</sitemap>\n`,
@@ -71,13 +74,28 @@ async function* sitemap(entries: AsyncIterable<string>): AsyncGenerator<string> 
   yield '</urlset>\n';
 }
 
-const entry = (address: string, changed_at?: string, more = ''): string =>
-  `<url>${element('loc', address)}${changed_at ? element('lastmod', changed_at) : ''}${more}</url>\n`;
+/** Returns a page in each language. Each of them names all others. `more`: of the first one. */
+function entry({ base_url, locales = [] }: Shop, path: string, changed_at?: string, more = ''): string {
+  const alternates = alternatesOf(locales, path);
+  const link = (locale: string, each: string) =>
+    `<xhtml:link rel="alternate" hreflang="${locale}" href="${escapeXml(base_url + each)}"/>`;
+  const links = alternates.map(([locale, each]) => link(locale, each)).join('');
+  const others = links && links + link('x-default', path);
+  const lastmod = changed_at ? element('lastmod', changed_at) : '';
+  const paths = alternates.length > 0 ? alternates.map(([, each]) => each) : [path];
+  return paths
+    .map((each, index) => {
+      const first = index === 0 ? more : '';
+      return `<url>${element('loc', base_url + each)}${lastmod}${others}${first}</url>\n`;
+    })
+    .join('');
+}
 
 async function* pages(shop: Shop): AsyncGenerator<string> {
-  yield entry(`${shop.base_url}/`) + entry(`${shop.base_url}/products`);
-  for (const listing of (await publicListings(shop)).slice(0, LISTINGS_MAX))
-    yield entry(shop.base_url + listingPath(listing), listing.updated_at);
+  yield entry(shop, '/') + entry(shop, '/products');
+  const listings_max = shop.edition?.has_languages ? pagesIn(shop) : LISTINGS_MAX;
+  for (const listing of (await publicListings(shop)).slice(0, listings_max))
+    yield entry(shop, listingPath(listing), listing.updated_at);
 }
 
 async function publicListings(shop: Shop) {
@@ -86,30 +104,30 @@ async function publicListings(shop: Shop) {
 
 /** Yields the products of a file, of which the first has number 1. */
 async function* products(shop: Shop, number: number): AsyncGenerator<string> {
-  let left = PRODUCTS_MAX;
-  for await (const { document } of publicDocuments(shop, { skip: (number - 1) * PRODUCTS_MAX })) {
+  let left = pagesIn(shop);
+  for await (const { document } of publicDocuments(shop, { skip: (number - 1) * left })) {
     yield productEntry(shop, document!);
     if (--left === 0) return;
   }
 }
 
-function productEntry({ base_url }: Shop, { state, expansions }: PublicationDocument): string {
+function productEntry(shop: Shop, { state, expansions }: PublicationDocument): string {
   const { id, handle, updated_at } = state.publication!;
-  const pictures = expansions.media.flatMap((media) => imageOf(media, base_url)).slice(0, PICTURES_MAX);
+  const pictures = imagesOf(shop, expansions).slice(0, PICTURES_MAX);
   const images = pictures.map(
     ({ url }) => `<image:image><image:loc>${escapeXml(url)}</image:loc></image:image>`,
   );
-  return entry(base_url + productPath({ id, handle }), updated_at, images.join(''));
+  return entry(shop, productPath({ id, handle }), updated_at, images.join(''));
 }
 
 /** Keeps crawlers away from what is no page of the shop, and from searches. */
-const robots = ({ base_url }: Shop): string => `User-agent: *
+const robots = ({ base_url, edition }: Shop): string => `User-agent: *
 Disallow: /api/
 Disallow: /auth/
 Disallow: /console
 Disallow: /operator
 Disallow: /search
-
+${edition?.has_languages ? 'Disallow: /*/search\n' : ''}
 Sitemap: ${base_url}/sitemap.xml
 `;
 

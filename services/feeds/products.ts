@@ -13,13 +13,19 @@ import {
   publicationPages,
   readListings,
 } from '../query/export-items';
-import { type KnownOption, knownOption, productPath, variantPath } from './addresses';
+import { type Edition, type KnownOption, knownOption, productPath, variantPath } from './addresses';
 
 /** The store whose products are read, and the address of its shop. */
 export interface Shop extends Export {
   readonly name: string;
   /** The time of the request, in Unix milliseconds. */
   readonly now: number;
+  /** The locales of the store. None if it has one language. */
+  readonly locales?: readonly string[];
+  /** What the addresses of pages open. */
+  readonly edition?: Edition;
+  /** Returns a resource with its texts and prices as the feed shows them. Undefined if the feed shows what is stored. */
+  readonly show?: <Resource extends object>(resource: Resource) => Resource;
 }
 
 /** A public product with an active price, as the fields of a channel read it. */
@@ -80,9 +86,11 @@ export interface Placed {
 
 /** Yields the public products of a store, the oldest first, after a place. Only pages of them are in memory. */
 export async function* productsOf(shop: Shop, after?: Place): AsyncGenerator<Placed> {
-  const paths = listingPaths(await readListings(shop));
+  const listings = await readListings(shop);
+  const paths = listingPaths(shop.show ? listings.map(listingsShownBy(shop.show)) : listings);
   for await (const { id, document } of publicDocuments(shop, { after })) {
-    const { publication } = document!.state;
+    const stored = document!.state.publication;
+    const publication = stored && shop.show ? shownBy(shop.show, stored) : stored;
     const product = publication?.price_active ? productOf(shop, publication, document!, paths) : undefined;
     yield { place: [document!.keys.created_at!, id], product };
   }
@@ -98,6 +106,24 @@ export function publicDocuments(
     const place = last ? ([last.document!.keys.created_at!, last.id] as const) : after;
     return { where, order: ORDER, ...(place ? { after: place } : { skip: skip ?? 0 }) };
   });
+}
+
+type Show = NonNullable<Shop['show']>;
+
+const listingsShownBy = (show: Show) => (listing: Listing) => show({ ...listing, object: 'listing' });
+
+/** What a publication or a variant with a price in another currency may lack. */
+const NO_SALE = { compare_at_amount: null, sale_price_amount: null, sale_from: null, sale_to: null };
+
+/** Returns the publication as the feed shows it. Leaves out variants that have no price in the currency. */
+function shownBy(show: Show, publication: Publication): Publication {
+  const variants = publication.variants.map((variant) => ({
+    ...{ ...variant, object: 'variant', price_active: true },
+    stored_options: Object.keys(variant.option_values),
+  }));
+  const { variants: all, ...fields } = show({ ...publication, object: 'publication', variants });
+  const priced = all.filter(({ price_active }) => price_active);
+  return { ...NO_SALE, ...fields, variants: priced.map((variant) => ({ ...NO_SALE, ...variant })) };
 }
 
 /** Returns the path of each public listing by its id. Names of private listings do not appear. */
@@ -122,16 +148,26 @@ function productOf(
     publication,
     description: description || (description_html ? htmlToText(description_html) : ''),
     listing_path: paths.get(listing_id ?? ''),
-    images: expansions.media.flatMap((media) => imageOf(media, shop.base_url)),
+    images: imagesOf(shop, expansions),
   };
   const offers = variants.length > 0 ? variants.map((each) => offerOf(common, each)) : [offerOf(common)];
-  return { ...common, link: shop.base_url + productPath(publication), offers };
+  return { ...common, link: shop.base_url + productPath(publication, shop.edition), offers };
 }
+
+/** Returns the pictures of a publication that are ready. */
+export const imagesOf = (
+  { base_url, show = (resource) => resource }: Shop,
+  { media }: Pick<PublicationDocument['expansions'], 'media'>,
+): ExportedImage[] => media.flatMap((each) => imageOf({ ...each, body: show(each.body) }, base_url));
 
 function offerOf(product: Omit<Product, 'offers' | 'link'>, variant?: Variant): Offer {
   const { shop, publication, images } = product;
   const sold = variant ?? publication;
+  const { edition } = shop;
+  const path = variant ? variantPath(publication, variant, edition) : productPath(publication, edition);
   const values = Object.entries(variant?.option_values ?? {});
+  // Other systems may not know the names in another language.
+  const { stored_options = values.map(([option]) => option) } = (variant ?? {}) as StoredOptions;
   const own = images.filter(({ media_id }) => media_id === variant?.media_id);
   const attribute = (name: string): string | undefined =>
     textOf(variant?.attributes?.[name]) ?? textOf(publication.attributes?.[name]);
@@ -144,7 +180,7 @@ function offerOf(product: Omit<Product, 'offers' | 'link'>, variant?: Variant): 
       publication.title,
       ...(values.length > 0 ? [values.map(([, value]) => value).join(' / ')] : []),
     ].join(' - '),
-    link: shop.base_url + (variant ? variantPath(publication, variant) : productPath(publication)),
+    link: shop.base_url + path,
     images: [...own, ...images.filter((each) => !own.includes(each))],
     amount: sold.price_amount,
     sale: saleOf(publication, sold, shop.now),
@@ -152,8 +188,14 @@ function offerOf(product: Omit<Product, 'offers' | 'link'>, variant?: Variant): 
     quantity: sold.quantity_available,
     gtin: GTIN.test(variant?.barcode ?? '') ? variant!.barcode! : undefined,
     attribute,
-    detail: (name) => values.find(([option]) => knownOption(option) === name)?.[1] ?? attribute(name),
+    detail: (name) =>
+      values.find((_, index) => knownOption(stored_options[index]!) === name)?.[1] ?? attribute(name),
   };
+}
+
+interface StoredOptions {
+  /** The names of the options in the default locale. */
+  readonly stored_options?: readonly string[];
 }
 
 const GTIN = /^(\d{8}|\d{12,14})$/;

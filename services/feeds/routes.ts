@@ -2,20 +2,25 @@ import { pipeline, Readable } from 'node:stream';
 import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import { reads } from '../../shared/api/operations/reads';
 import { service } from '../../shared/api/operations/service';
+import { type FeedQuery, feedSchema } from '../../shared/api/requests/reads';
+import type { Presentable } from '../../shared/catalog/json-text';
 import type { Environment } from '../../shared/catalog/realm';
+import type { StoreDocument } from '../../shared/catalog/store/document';
 import type { Limits } from '../../shared/http/rate-limit';
 import { type HttpRequest, headerOf, ownAddress } from '../../shared/http/request';
 import { encodingOf, etagOf } from '../../shared/http/respond';
 import type { Answer, ApiRequest, PublicRoute, Route } from '../../shared/http/route';
 import { routeOf } from '../../shared/http/route';
 import { StreamSlots } from '../../shared/http/stream-slots';
-import { parseQuery } from '../../shared/http/validation';
+import { parseQuery, queryParameters } from '../../shared/http/validation';
 import { longTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { StoreId } from '../../shared/kernel/ids';
 import { VERSION } from '../../shared/kernel/version';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
-import { assertActive, openStore, requestedStore, requireSecretKey } from '../query/read';
+import { presentationOf, shown } from '../query/presentation';
+import { assertActive, openStore, requestedStore, requireSecretKey, settingsOf } from '../query/read';
+import type { Edition } from './addresses';
 import type { CatalogState } from './catalog-state';
 import { CHANNELS, type Channel, type ChannelName } from './channels';
 import { parsePlace, placeText, readIssues } from './issues';
@@ -42,23 +47,60 @@ export interface PublicFeedOptions extends FeedOptions {
 /** A shop whose documents are read now. */
 export interface OpenedShop {
   readonly shop: Shop;
+  /** The locale of the texts, if the store has several. */
+  readonly language: string | undefined;
+  /** What distinguishes the answers in different languages and currencies. */
+  readonly variety: string;
   readonly version: DocumentReader;
 }
 
-/** Opens the shop of the host of a request. Throws `path_not_found` if it has none, and `rate_limited`. */
-export async function openShop(options: PublicFeedOptions, req: HttpRequest): Promise<OpenedShop> {
+/**
+ * Opens the shop of the host of a request. Throws `path_not_found` if it has none, `rate_limited`, and `invalid_query` for a
+ * currency that the store does not have.
+ */
+export async function openShop(
+  options: PublicFeedOptions,
+  req: HttpRequest,
+  query: FeedQuery = {},
+): Promise<OpenedShop> {
   const { allowed, retry_after_s } = await options.limits.takeRead(req);
   if (!allowed) throw new CatalogError('rate_limited', { retry_after_s });
   const header = (name: string) => headerOf(req, name);
-  const shown = await options.findStore(header('host'));
-  if (!shown) throw new CatalogError('path_not_found');
-  const { store_id } = shown;
-  const view = options.views[shown.environment];
+  const found = await options.findStore(header('host'));
+  if (!found) throw new CatalogError('path_not_found');
+  const { store_id } = found;
+  const view = options.views[found.environment];
   const version = await view.current();
   if (!version) throw new CatalogError('unavailable');
-  const { name } = assertActive(await version.get('stores', store_id)).body;
-  const shop = { view, store_id, base_url: ownAddress(header), name: String(name), now: options.now() };
-  return { shop, version };
+  const store = assertActive(await version.get('stores', store_id));
+  const source = { view, store_id, base_url: ownAddress(header), now: options.now() };
+  return { version, ...shopOf(store, source, query) };
+}
+
+/** Returns the shop with the texts and prices that a feed asks for. */
+function shopOf(
+  store: StoreDocument,
+  source: Pick<Shop, 'view' | 'store_id' | 'base_url' | 'now'>,
+  { locale: asked, currency }: FeedQuery,
+): Pick<OpenedShop, 'shop' | 'language' | 'variety'> {
+  const settings = settingsOf(store);
+  const { locales = [], currencies = [] } = settings;
+  if (currency !== undefined && !currencies.includes(currency)) {
+    const constraint = `a currency of the store${currencies.length > 0 ? `: ${currencies.join(', ')}` : ', which has none'}`;
+    throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'currency', constraint }]);
+  }
+  const query = { ...(asked && { locale: [asked] }), ...(currency && { currency: [currency] }) };
+  const as = presentationOf(settings, { query, header: () => undefined, principal: { key_type: 'public' } });
+  const has_languages = locales.length > 1;
+  const edition: Edition = {
+    locale: asked && has_languages ? as?.locale : undefined,
+    currency: currency === currencies[0] ? undefined : currency,
+    has_languages,
+  };
+  const show: Shop['show'] = as && ((resource) => shown(resource as Presentable, as) as typeof resource);
+  const { name } = show ? show(store.body) : store.body;
+  const shop = { ...source, name: String(name), locales, edition, ...(show && { show }) };
+  return { shop, language: has_languages ? as?.locale : undefined, variety: JSON.stringify([as, edition]) };
 }
 
 /** How many feeds a process makes at the same time. Each has up to 2 MB of publications in memory. */
@@ -73,7 +115,8 @@ export function feedRoute(options: PublicFeedOptions): PublicRoute {
     serve: async (req, { feed = '' }) => {
       const channel = channels.get(feed);
       if (!channel) throw new CatalogError('path_not_found');
-      const opened = await openShop(options, req);
+      const query = parseQuery(feedSchema, queryParameters(req.url ?? ''));
+      const opened = await openShop(options, req, query);
       return streamAnswer(options, req, opened, channel.content_type, feedLines(opened.shop, channel));
     },
   };
@@ -89,17 +132,18 @@ async function* feedLines(shop: Shop, channel: Channel): AsyncGenerator<string> 
 export async function streamAnswer(
   { catalog_state }: PublicFeedOptions,
   req: HttpRequest,
-  { shop: { store_id, base_url, name }, version }: OpenedShop,
+  { shop: { store_id, base_url, name }, version, language, variety }: OpenedShop,
   content_type: string,
   lines: AsyncIterable<string>,
 ): Promise<Answer> {
   const digest = await catalog_state.digest(version, store_id);
-  const state = JSON.stringify([VERSION, base_url, store_id, name, version.version, digest]);
+  const state = JSON.stringify([VERSION, base_url, store_id, name, variety, version.version, digest]);
   const etag = digest === undefined ? undefined : etagOf(undefined, state);
   const encoding = encodingOf(req.headers['accept-encoding']);
   const headers = {
     'Content-Type': content_type,
     'Cache-Control': 'no-cache',
+    ...(language && { 'Content-Language': language }),
     ...(encoding && { 'Content-Encoding': encoding }),
     ...(etag && { ETag: etag }),
   };
@@ -144,14 +188,15 @@ export function feedIssuesRoute(options: FeedOptions): Route {
   const deps = { live: { view: views.live }, test: { view: views.test } };
   return routeOf(reads.listFeedIssues, async (request: ApiRequest) => {
     requireSecretKey(request, 'A report about a feed');
-    const { limit, cursor, severity } = parseQuery(reads.listFeedIssues.query, request.query);
+    const { limit, cursor, severity, ...query } = parseQuery(reads.listFeedIssues.query, request.query);
     const channel = request.params.channel as ChannelName;
     if (!Object.hasOwn(CHANNELS, channel)) throw new CatalogError('path_not_found');
     const store_id = requestedStore(request);
     const version = await openStore(deps, request, store_id);
-    const { name } = assertActive(await version.get('stores', store_id)).body;
+    const store = assertActive(await version.get('stores', store_id));
     const { view } = deps[request.principal.environment];
-    const shop = { view, store_id, base_url: ownAddress(request.header), name: String(name), now: now() };
+    const source = { view, store_id, base_url: ownAddress(request.header), now: now() };
+    const { shop } = shopOf(store, source, query);
     const after = cursor === undefined ? undefined : parsePlace(cursor);
     const { issues, next } = await readIssues(shop, CHANNELS[channel], { after, limit, severity });
     const meta = { limit, ...(next && { next_cursor: placeText(next) }) };

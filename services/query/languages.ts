@@ -27,7 +27,9 @@ const TEXTS: Readonly<Record<string, readonly string[]>> = {
 // --- The choice of a locale ---
 
 /** What of a request chooses language and currency. */
-export type Asked = Pick<ApiRequest, 'query' | 'header' | 'principal'>;
+export type Asked = Pick<ApiRequest, 'query' | 'header'> & {
+  readonly principal: Pick<ApiRequest['principal'], 'key_type'>;
+};
 
 /**
  * Returns the best of the locales for the request: for its `locale`, otherwise for the `Accept-Language` of a visitor. The

@@ -12,7 +12,7 @@ import type { ReadHandler } from './read';
  * best language that has it, and each price in one currency, wherever the resource is in the answer.
  */
 
-interface Presentation {
+export interface Presentation {
   /** Undefined: texts in the default locale, with all translations. */
   readonly language?: Language;
   /** The locale of the texts. Undefined if the store has one. */
@@ -46,7 +46,7 @@ export const presented =
  * Returns undefined if answers show what documents have: for a store with one language, without a currency. Throws
  * `invalid_query` for a market that the store does not have.
  */
-function presentationOf(store: ActiveStore, request: Asked): Presentation | undefined {
+export function presentationOf(store: ActiveStore, request: Asked): Presentation | undefined {
   const { query, principal } = request;
   const market = marketOf(store, { market: query.market?.[0], country: query.country?.[0] });
   const currency = query.currency?.[0] ?? market?.currency;
@@ -74,8 +74,8 @@ export function choiceOf(store: ActiveStore, request: Asked): string | undefined
 export const localesOfTexts = (store: ActiveStore, request: Asked): readonly string[] =>
   presentationOf(store, request)?.language?.locales ?? [];
 
-/** `owner`: the publication whose variants the value contains. */
-function shown(value: Presentable, as: Presentation, owner?: JsonObject): Presentable {
+/** Returns the value with its resources as they are shown. `owner`: the publication whose variants the value contains. */
+export function shown(value: Presentable, as: Presentation, owner?: JsonObject): Presentable {
   if (value instanceof JsonText) return isShownAs(value, as) ? value : shown(value.toJSON(), as);
   if (Array.isArray(value)) return value.map((item) => shown(item, as, owner));
   if (typeof value !== 'object' || value === null) return value;

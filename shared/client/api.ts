@@ -915,6 +915,10 @@ export interface HistoryMeta {
 export interface FeedIssuesQuery {
   /** Store to read. Default: the first of the token's stores. */
   store_id?: string | undefined;
+  /** The language of the texts. Default: the default locale. */
+  locale?: string | undefined;
+  /** The currency of the prices. Leaves out what has no price in it. Default: that of each publication. */
+  currency?: string | undefined;
   /** Number of items per page. */
   limit?: number | undefined;
   /** The `next_cursor` of an answer: return the issues of the products after it. */

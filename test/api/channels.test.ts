@@ -1,3 +1,5 @@
+import { parse } from 'csv-parse/sync';
+import { XMLParser } from 'fast-xml-parser';
 import { pino } from 'pino';
 import { type Service, startAllInOne } from '../../services/boot/all-in-one';
 import { CatalogClient } from '../../shared/client';
@@ -184,6 +186,99 @@ describe('the shop', () => {
     expect((await open('/p/taza?currency=JPY')).text).toMatch(/Precio a consultar/);
     expect((await open(`${second}&currency=JPY`)).text).not.toMatch(/7[.,]?000|70[.,]00/);
     expect((await open('/p/taza?currency=XXX')).text).toMatch(/20,00\sPEN/);
+  });
+});
+
+describe('the feeds', () => {
+  const isArray = (name: string) => ['item', 'url', 'xhtml:link'].includes(name);
+  const xml = new XMLParser({ parseTagValue: false, ignoreAttributes: false, isArray });
+  const itemsOf = async (query: string) =>
+    xml.parse((await open(`/feeds/google.xml${query}`)).text, true).rss.channel.item as Record<
+      string,
+      string
+    >[];
+
+  test('have the texts of a language and the prices of a currency', async () => {
+    const german = await open('/feeds/google.xml?locale=de-AT&currency=USD');
+    expect([german.status, german.headers.get('content-language')]).toEqual([200, 'de']);
+    const items = await itemsOf('?locale=de-AT&currency=USD');
+    // The cup has no price in dollars.
+    expect(items.map((item) => [item['g:title'], item['g:price'], item['g:sale_price']])).toEqual([
+      ['Grüner Tee - 100 g / Ganz', '9.00 USD', '8.00 USD'],
+      ['Grüner Tee - 250 g / Ganz', '19.00 USD', undefined],
+    ]);
+    expect(items[0]).toMatchObject({
+      ...{ 'g:description': 'Frisch und mild.', 'g:product_type': 'Getränke' },
+      'g:sale_price_effective_date': '2026-01-01T00:00+0000/2027-06-01T00:00+0000',
+      'g:link': `${service.url}/de/p/te-verde?variant=${tea.variants[0]}&currency=USD`,
+    });
+    const yen = await itemsOf('?currency=JPY');
+    expect(yen.map((item) => [item['g:title'], item['g:price']])).toEqual([
+      ['Té verde - 100 g / Entera', '1400.00 JPY'],
+    ]);
+    // Without parameters, a feed has the default locale, whatever the reader accepts, and each price_currency.
+    const plain = await open('/feeds/meta.csv', { 'accept-language': 'de' });
+    const rows = parse(plain.text, { columns: true }) as Record<string, string>[];
+    expect(rows.map(({ title, price, link }) => [title, price, link!.includes('currency')])).toEqual([
+      ...[
+        ['Té verde - 100 g / Entera', '34.00 PEN', false],
+        ['Té verde - 250 g / Entera', '70.00 PEN', false],
+      ],
+      ['Taza', '20.00 PEN', false],
+    ]);
+    const [agents] = (await open('/feeds/acp.jsonl?locale=ar&currency=JPY')).text.trim().split('\n');
+    expect(JSON.parse(agents!)).toMatchObject({
+      ...{ title: 'شاي أخضر', url: `${service.url}/ar/p/te-verde?currency=JPY` },
+      variants: [{ price: { amount: 1_400, currency: 'JPY' }, seller: { name: 'بيت الشاي' } }],
+    });
+  });
+
+  test('keep what a channel knows of options whose names are translated', async () => {
+    const shirt = await merchant.publications.create({
+      ...{ title: 'Camisa', price_currency: 'PEN', price_amount: 9_000 },
+      variants: [{ option_values: { Talla: 'Única' } }],
+      translations: { ar: { options: { Talla: { name: 'المقاس', values: { Única: 'واحد' } } } } },
+    });
+    const item = (await itemsOf('?locale=ar')).find((each) => each['g:item_group_id'] === shirt.id);
+    expect(item).toMatchObject({ 'g:size': 'واحد', 'g:title': 'Camisa - واحد' });
+    await merchant.publications.delete(shirt.id);
+  });
+
+  test('differ in their ETag, and refuse a currency that the store does not have', async () => {
+    const queries = ['', '?locale=de', '?locale=ar', '?currency=USD', '?locale=de&currency=USD'];
+    const etags = await Promise.all(
+      queries.map(async (query) => (await open(`/feeds/google.xml${query}`)).headers.get('etag')!),
+    );
+    expect(new Set(etags).size).toBe(queries.length);
+    for (const [index, query] of queries.entries())
+      expect((await open(`/feeds/google.xml${query}`, { 'if-none-match': etags[index]! })).status).toBe(304);
+    // An empty feed would take all products out of a channel.
+    const refused = await open('/feeds/google.xml?currency=EUR', { accept: 'application/json' });
+    expect([refused.status, JSON.parse(refused.text).error]).toMatchObject([
+      400,
+      {
+        code: 'VALIDATION_ERROR',
+        details: { field: 'currency', constraint: 'a currency of the store: PEN, USD, JPY' },
+      },
+    ]);
+    expect((await open('/feeds/google.xml?locale=de_DE', { accept: 'application/json' })).status).toBe(400);
+    const issues = await merchant.feeds.issues('google', { locale: 'de', currency: 'USD' }).all();
+    expect(new Set(issues.map(({ title }) => title))).toEqual(new Set(['Grüner Tee']));
+  });
+
+  test('and the sitemap names each page in all languages', async () => {
+    const { urlset } = xml.parse((await open('/sitemaps/products-1.xml')).text, true);
+    const pages = urlset.url.filter(({ loc }: { loc: string }) => loc.endsWith('te-verde'));
+    const paths = ['/p/te-verde', '/de/p/te-verde', '/ar/p/te-verde'].map((path) => service.url + path);
+    expect(pages.map(({ loc }: { loc: string }) => loc)).toEqual(paths);
+    for (const page of pages)
+      expect(
+        page['xhtml:link'].map((link: Record<string, string>) => [link['@_hreflang'], link['@_href']]),
+      ).toEqual([
+        ...['es', 'de', 'ar'].map((locale, index) => [locale, paths[index]]),
+        ['x-default', paths[0]],
+      ]);
+    expect((await open('/robots.txt')).text).toContain('Disallow: /*/search');
   });
 });
 

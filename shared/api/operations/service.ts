@@ -1,4 +1,5 @@
 import { answers } from '../components';
+import { feedSchema } from '../requests/reads';
 import { notReadySchema } from '../responses/service';
 import { NOT_MODIFIED, withIds } from './operation';
 
@@ -75,9 +76,11 @@ export const service = withIds({
     summary: 'Retrieve the feed of a channel',
     description:
       'The public products with an active price of the store that the shop of this address shows: for Google Merchant Center, for Meta, or for agents (Agentic Commerce Protocol).',
+    query: feedSchema,
     conditions: [
       ...common.conditions,
-      ...(['path_not_found', 'store_not_found', 'rate_limited', 'unavailable', 'database_timeout'] as const),
+      ...(['invalid_query', 'path_not_found', 'store_not_found'] as const),
+      ...(['rate_limited', 'unavailable', 'database_timeout'] as const),
     ],
     successes: {
       200: {

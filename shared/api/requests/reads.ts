@@ -168,8 +168,23 @@ export const storeHistorySchema = historySchema.omit({ before: true, page: true,
   }),
 });
 
+/** Parameters of a feed. */
+export const feedSchema = z.object({
+  locale: localeField.optional().meta({
+    description: 'The language of the texts. Default: the default locale.',
+    example: 'de',
+  }),
+  currency: currencyField.optional().meta({
+    description:
+      'The currency of the prices. Leaves out what has no price in it. Default: that of each publication.',
+    example: 'USD',
+  }),
+});
+export type FeedQuery = z.infer<typeof feedSchema>;
+
 /** Parameters of `GET /api/feeds/:channel/issues`. */
 export const feedIssuesSchema = readSchema.pick({ store_id: true }).extend({
+  ...feedSchema.shape,
   limit: paginationSchema.shape.limit,
   cursor: z.string().optional().meta({
     description: 'The `next_cursor` of an answer: return the issues of the products after it.',
