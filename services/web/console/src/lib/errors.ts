@@ -5,6 +5,7 @@ import {
   type ErrorInfo,
 } from 'catalog-client';
 import type { Texts } from '../texts/texts';
+import { translatedFault } from './translations';
 
 type Fault = NonNullable<ErrorInfo['details']>['errors'][number];
 
@@ -30,7 +31,9 @@ export function messageOf(error: unknown, t: Texts): string {
 /** Returns the reason why each field was refused, by the name of the field, such as `price_amount` or `variants.3.sku`. */
 export function fieldErrorsOf(error: unknown, t: Texts): Readonly<Record<string, string>> {
   if (!(error instanceof CatalogApiError)) return {};
-  return Object.fromEntries((error.details?.errors ?? []).map((fault) => [fault.field, wordFault(fault, t)]));
+  return Object.fromEntries(
+    (error.details?.errors ?? []).map((fault) => [translatedFault(fault.field), wordFault(fault, t)]),
+  );
 }
 
 /** Returns the reason why a field was refused. */

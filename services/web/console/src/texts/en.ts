@@ -194,6 +194,7 @@ export const en = {
       has_price: 'Price',
       scheduled: 'Schedule',
       free_shipping: 'Shipping',
+      untranslated: 'Texts missing in',
     },
     flags: {
       in_stock: { true: 'In stock', false: 'Sold out' },
@@ -1307,6 +1308,7 @@ export const en = {
     money: 'Money',
     noCurrency: 'No currency',
     currencyHint: 'Of new products, and of imported prices without a currency',
+    makeFirst: (name: string) => `Make ${name} the first`,
     moderation: 'Look at new reviews first',
     moderationHint: 'A new review is shown when somebody has published it under Reviews.',
     payment: 'Ways to pay',
@@ -1334,8 +1336,40 @@ export const en = {
       'policies.returns': 'Returns',
       'policies.satisfaction': 'Satisfaction',
       businessHours: 'Opening hours',
+      locales: 'Languages',
+      currencies: 'Currencies',
       new_review_status: 'New reviews',
     },
+  },
+
+  languages: {
+    title: 'Languages',
+    hint: 'You write in the first language, and translate your texts into the others.',
+    first: 'The language of your texts now',
+    add: 'Add a language',
+    base: 'First language',
+    baseChanges: (name: string) =>
+      `Your texts will count as ${name}. They do not change, and the shop no longer shows your translations into ${name}.`,
+    removed: (names: string) =>
+      `Your translations are kept, but the shop does not show them until you add the language again: ${names}.`,
+    ofTexts: 'Language of the texts',
+    translated: (done: number, all: number) => `${done} of ${plural(all, '# text', '# texts')} translated`,
+    missing: 'Not translated',
+    missingCount: (count: number) => `${count} missing`,
+    missingIn: (name: string) => `Products with texts missing in ${name}`,
+    options: 'Options and their values',
+  },
+
+  currencies: {
+    first: 'The currency of your prices now',
+    add: 'Add a currency to sell in',
+    base: 'First currency',
+    baseChanges: (name: string) =>
+      `Products keep their currency and prices. Those that are not in ${name} have no price in ${name} until you set one.`,
+    removed: (names: string) => `Its prices are kept, but no product can get a new price in it: ${names}.`,
+    title: 'Prices in other currencies',
+    hint: 'Customers who pay in another currency see a product only with a price in it.',
+    shown: 'Currency of the table',
   },
 
   operator: {

@@ -193,6 +193,7 @@ export const es: Texts = {
       has_price: 'Precio',
       scheduled: 'Programación',
       free_shipping: 'Envío',
+      untranslated: 'Sin traducir',
     },
     flags: {
       in_stock: { true: 'Con stock', false: 'Agotado' },
@@ -1351,6 +1352,7 @@ export const es: Texts = {
     money: 'Dinero',
     noCurrency: 'Ninguna',
     currencyHint: 'De los productos nuevos y de los precios importados sin moneda',
+    makeFirst: (name) => `Poner ${name} en primer lugar`,
     moderation: 'Revisar las reseñas nuevas antes',
     moderationHint: 'Una reseña nueva se muestra cuando alguien la publica en Reseñas.',
     payment: 'Medios de pago',
@@ -1378,8 +1380,41 @@ export const es: Texts = {
       'policies.returns': 'Devoluciones',
       'policies.satisfaction': 'Satisfacción',
       businessHours: 'Horario de atención',
+      locales: 'Idiomas',
+      currencies: 'Monedas',
       new_review_status: 'Reseñas nuevas',
     },
+  },
+
+  languages: {
+    title: 'Idiomas',
+    hint: 'Escribes en el primer idioma y traduces tus textos a los demás.',
+    first: 'El idioma actual de tus textos',
+    add: 'Agregar un idioma',
+    base: 'Primer idioma',
+    baseChanges: (name) =>
+      `Tus textos contarán como textos en ${name}. No cambian, y la tienda ya no muestra tus traducciones a ese idioma.`,
+    removed: (names) =>
+      `Tus traducciones se conservan, pero la tienda no las muestra hasta que agregues el idioma de nuevo: ${names}.`,
+    ofTexts: 'Idioma de los textos',
+    translated: (done, all) => `${plural(done, '# texto traducido', '# textos traducidos')} de ${all}`,
+    missing: 'Sin traducir',
+    missingCount: (count) => plural(count, 'falta #', 'faltan #'),
+    missingIn: (name) => `Productos con textos sin traducir: ${name}`,
+    options: 'Opciones y sus valores',
+  },
+
+  currencies: {
+    first: 'La moneda actual de tus precios',
+    add: 'Agregar una moneda de venta',
+    base: 'Primera moneda',
+    baseChanges: (name) =>
+      `Los productos conservan su moneda y sus precios. Los que tienen otra moneda no tienen precio en ${name} hasta que lo pongas.`,
+    removed: (names) =>
+      `Sus precios se conservan, pero ningún producto puede recibir un precio nuevo en ella: ${names}.`,
+    title: 'Precios en otras monedas',
+    hint: 'Los clientes que pagan en otra moneda ven un producto solo si tiene un precio en ella.',
+    shown: 'Moneda de la tabla',
   },
 
   operator: {

@@ -73,6 +73,8 @@ interface TextFieldProps extends FieldProps {
   readonly autoComplete?: string;
   readonly end?: ReactNode;
   readonly onBlur?: () => void;
+  /** The language of the text, if it is not that of the page. */
+  readonly lang?: string;
 }
 
 /** A text. With `rows` it has several lines. */
@@ -88,9 +90,10 @@ export function TextField(props: TextFieldProps) {
     value,
     onChange,
     type = 'text',
+    lang,
     ...rest
   } = props;
-  const input = { className: end ? 'input with-end' : 'input', placeholder, dir: 'auto' as const };
+  const input = { className: end ? 'input with-end' : 'input', placeholder, lang, dir: 'auto' as const };
   return (
     <AriaTextField
       {...rest}

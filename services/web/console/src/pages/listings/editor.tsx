@@ -1,11 +1,13 @@
 import { useState } from 'react';
 import { shortened } from '../../lib/change-words';
 import { formatTime } from '../../lib/format';
+import { useLanguageNames } from '../../lib/languages';
 import { pathText, useListings } from '../../lib/listings';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
 import { ConflictBanner } from '../../ui/conflicts';
 import { DateTimeField, Select, TextField } from '../../ui/fields';
+import { inLanguage, labelOfText, type TextForm } from '../../ui/languages';
 import { Card } from '../../ui/layout';
 import type { Fields } from './fields';
 import { ListingPicker } from './picker';
@@ -27,23 +29,27 @@ const SORT_MODES = [
 type TextName = 'description' | 'handle' | 'external_id' | 'seo_title' | 'seo_description';
 
 /** Returns what connects an input with a text of the draft. An empty text is no value. */
-const textOf = ({ values, change, faults }: Editor, name: TextName) => ({
-  value: values[name] ?? '',
-  onChange: (value: string) => change({ [name]: value || null }),
-  fault: faults[name.replace('seo_', 'seo.')],
-});
+const textOf = (editor: Editor, name: TextName) =>
+  inLanguage(editor as TextForm, name.split(/(?<=^seo)_/), {
+    value: editor.values[name] ?? '',
+    onChange: (value: string) => editor.change({ [name]: value || null }),
+    fault: editor.faults[name.replace('seo_', 'seo.')],
+  });
 
 export function Texts({ editor }: PartProps) {
   const t = useTexts();
+  const name = {
+    value: editor.values.name,
+    onChange: (name: string) => editor.change({ name }),
+    fault: editor.faults.name,
+    isRequired: true,
+  };
   return (
     <Card>
       <TextField
         label={t.listings.name}
-        value={editor.values.name}
-        onChange={(name) => editor.change({ name })}
-        fault={editor.faults.name}
         maxLength={120}
-        isRequired
+        {...inLanguage(editor as TextForm, ['name'], name)}
       />
       <TextField label={t.listings.description} rows={4} {...textOf(editor, 'description')} />
     </Card>
@@ -133,12 +139,16 @@ export function SearchEngines({ editor }: PartProps) {
         {...textOf(editor, 'seo_title')}
       />
       <TextField label={t.product.seoDescription} rows={2} {...textOf(editor, 'seo_description')} />
-      <TextField label={t.product.handle} hint={t.listings.handleHint} {...textOf(editor, 'handle')} />
-      <TextField
-        label={t.product.externalId}
-        hint={t.product.externalIdHint}
-        {...textOf(editor, 'external_id')}
-      />
+      {editor.language === undefined && (
+        <>
+          <TextField label={t.product.handle} hint={t.listings.handleHint} {...textOf(editor, 'handle')} />
+          <TextField
+            label={t.product.externalId}
+            hint={t.product.externalIdHint}
+            {...textOf(editor, 'external_id')}
+          />
+        </>
+      )}
     </Card>
   );
 }
@@ -147,6 +157,7 @@ export function ListingConflicts({ editor }: PartProps) {
   const t = useTexts();
   const locale = useLocale();
   const { tree } = useListings();
+  const languageOf = useLanguageNames();
   const words = (field: keyof Fields, value: unknown): string => {
     if (value === null || value === '') return t.common.none;
     if (field === 'media_ids') return t.product.pictureCount((value as string[]).length);
@@ -156,5 +167,7 @@ export function ListingConflicts({ editor }: PartProps) {
     const parent = field === 'parent_id' && tree?.byId.get(String(value));
     return parent ? pathText(parent) : shortened(String(value));
   };
-  return <ConflictBanner draft={editor} labelOf={(field) => t.listings.fieldNames[field]} wordsOf={words} />;
+  const labels: Readonly<Record<string, string>> = t.listings.fieldNames;
+  const labelOf = (field: string) => labelOfText(field, labels, languageOf) ?? labels[field]!;
+  return <ConflictBanner draft={editor} labelOf={labelOf} wordsOf={words} />;
 }

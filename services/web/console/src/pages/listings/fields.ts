@@ -1,7 +1,8 @@
 import type { Listing, ListingPatch } from 'catalog-client';
+import { type TranslatedTexts, textsOf, withPatch } from '../../lib/translations';
 
 /** What the editor of a listing shows. */
-export interface Fields {
+export interface Fields extends TranslatedTexts {
   readonly name: string;
   readonly description: string | null;
   readonly media_ids: readonly string[];
@@ -30,11 +31,12 @@ export const fieldsOf = (listing: Listing | undefined, parent_id: string | null)
   external_id: listing?.external_id ?? null,
   seo_title: listing?.seo?.title ?? null,
   seo_description: listing?.seo?.description ?? null,
+  ...textsOf(listing?.translations),
 });
 
 /** Returns the body that changes these fields. The texts for search engines are written together. */
 export function patchOf(changed: Partial<Fields>, values: Fields): ListingPatch {
-  const { seo_title, seo_description, ...others } = changed;
+  const { seo_title, seo_description, ...others } = withPatch(changed);
   const is_seo_changed = seo_title !== undefined || seo_description !== undefined;
   const seo = {
     ...(values.seo_title && { title: values.seo_title }),

@@ -6,6 +6,7 @@ import { useListings } from '../../lib/listings';
 import { useLocale, useTexts } from '../../texts/texts';
 import { IconButton } from '../../ui/button';
 import { Badge, ErrorState, Loading } from '../../ui/feedback';
+import { Languages, type TextForm } from '../../ui/languages';
 import { Columns, Page } from '../../ui/layout';
 import { Menu } from '../../ui/overlay';
 import { SaveBar } from '../../ui/save-bar';
@@ -47,6 +48,13 @@ function Editor({ listing, parent_id }: EditorProps) {
   const editor = useEditor(listing, parent_id);
   const { values, is_changed, is_pending, conflicts, save, discard } = editor;
   const refused = Object.keys(editor.faults).length;
+  const is_first = editor.language === undefined;
+  const texts = [
+    [['name'], values.name],
+    [['description'], values.description],
+    [['seo', 'title'], values.seo_title],
+    [['seo', 'description'], values.seo_description],
+  ] as const;
   return (
     <Page
       title={listing?.name ?? t.listings.new}
@@ -66,24 +74,28 @@ function Editor({ listing, parent_id }: EditorProps) {
       <ListingConflicts editor={editor} />
       {/* What is typed while a new listing is created would belong to no listing. */}
       <div inert={is_pending && !listing}>
-        <Columns
-          side={
-            <>
-              <Visibility editor={editor} />
-              <Placement editor={editor} listing={listing} />
-              <SearchEngines editor={editor} />
-            </>
-          }
-        >
-          <Texts editor={editor} />
-          <ListingPictures
-            ids={values.media_ids}
-            known={listing?.media.data ?? []}
-            fault={editor.faults.media_ids}
-            onChange={(next) => editor.change((now) => ({ media_ids: next(now.media_ids) }))}
-          />
-          {listing && <ListingProducts listing={listing} />}
-        </Columns>
+        <Languages form={editor as TextForm} texts={texts} onChange={editor.setLanguage}>
+          <Columns
+            side={
+              <>
+                {is_first && <Visibility editor={editor} />}
+                {is_first && <Placement editor={editor} listing={listing} />}
+                <SearchEngines editor={editor} />
+              </>
+            }
+          >
+            <Texts editor={editor} />
+            {is_first && (
+              <ListingPictures
+                ids={values.media_ids}
+                known={listing?.media.data ?? []}
+                fault={editor.faults.media_ids}
+                onChange={(next) => editor.change((now) => ({ media_ids: next(now.media_ids) }))}
+              />
+            )}
+            {is_first && listing && <ListingProducts listing={listing} />}
+          </Columns>
+        </Languages>
       </div>
       <SaveBar
         isChanged={is_changed && may('write:listings')}

@@ -5,6 +5,7 @@ import { useLocation } from 'wouter';
 import { useApi } from '../../lib/api';
 import { isSame, useDraft } from '../../lib/draft';
 import { fieldErrorsOf } from '../../lib/errors';
+import { useTextLanguage } from '../../lib/languages';
 import { useTexts } from '../../texts/texts';
 import { say, sayError, sayFailed } from '../../ui/feedback';
 import { type Fields, fieldsOf, patchOf } from './fields';
@@ -20,6 +21,7 @@ export function useEditor(listing: SavedListing | undefined, parent_id: string |
   const [, navigate] = useLocation();
   const [is_pending, setPending] = useState(false);
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
+  const [language, setLanguage] = useTextLanguage();
   const saved = fieldsOf(listing, parent_id);
   const draft = useDraft<Fields>(`listing/${listing?.id ?? 'new'}`, saved);
   const { values, changed } = draft;
@@ -45,7 +47,7 @@ export function useEditor(listing: SavedListing | undefined, parent_id: string |
     };
     await write(changed, { ...before, ...changed }, now);
     draft.settle(changed, values);
-    const former = Object.fromEntries(names.map((name) => [name, before[name]]));
+    const former = Object.fromEntries(names.map((name) => [name, before[name]])) as Partial<Fields>;
     say(t.common.saved, () => write(former, before));
   }
 
@@ -67,5 +69,5 @@ export function useEditor(listing: SavedListing | undefined, parent_id: string |
     say(t.product.discarded, draft.discard());
   };
 
-  return { ...draft, faults, is_pending, save, discard };
+  return { ...draft, faults, language, setLanguage, is_pending, save, discard };
 }

@@ -7,24 +7,28 @@ import { shortened } from '../../lib/change-words';
 import { useDraft } from '../../lib/draft';
 import { fieldErrorsOf } from '../../lib/errors';
 import { formatBytes, formatNumber, formatTime } from '../../lib/format';
+import { useLanguageNames, useTextLanguage } from '../../lib/languages';
+import { type TranslatedTexts, textsOf, withPatch } from '../../lib/translations';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, LinkButton } from '../../ui/button';
 import { ConflictBanner } from '../../ui/conflicts';
 import { Badge, Loading, say, sayError, sayFailed } from '../../ui/feedback';
 import { TextField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
+import { inLanguage, Languages, labelOfText } from '../../ui/languages';
 import { Facts } from '../../ui/layout';
 import { Dialog } from '../../ui/overlay';
 import { focusOf } from '../../ui/thumb';
 
 type Point = NonNullable<Media['focal_point']>;
-interface Fields {
+interface Fields extends TranslatedTexts {
   readonly alt: string | null;
   readonly focal_point: Point | null;
 }
-const fieldsOf = ({ alt, focal_point }: Media): Fields => ({
+const fieldsOf = ({ alt, focal_point, translations }: Media): Fields => ({
   alt: alt ?? null,
   focal_point: focal_point ?? null,
+  ...textsOf(translations),
 });
 
 interface MediaDetailProps {
@@ -44,7 +48,7 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
   const may_write = may('write:media');
   const write = async (fields: Partial<Fields>) => {
-    await client.media.update(media.id, fields);
+    await client.media.update(media.id, withPatch(fields));
     await queries.invalidateQueries({ queryKey: ['media'] });
   };
   /** Saves what was changed, unless somebody else has changed one of these fields meanwhile. */
@@ -56,7 +60,9 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
     await write(changed);
     draft.settle(changed, { ...before, ...changed });
     const names = Object.keys(changed) as (keyof Fields)[];
-    say(t.common.saved, () => write(Object.fromEntries(names.map((name) => [name, before[name]]))));
+    say(t.common.saved, () =>
+      write(Object.fromEntries(names.map((name) => [name, before[name]])) as Partial<Fields>),
+    );
   };
   const save = async () => {
     setPending(true);
@@ -69,7 +75,10 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
     }
     setPending(false);
   };
-  const labels = { alt: t.media.alt, focal_point: t.media.focalName };
+  const labels: Readonly<Record<string, string>> = { alt: t.media.alt, focal_point: t.media.focalName };
+  const [language, setLanguage] = useTextLanguage();
+  const languageOf = useLanguageNames();
+  const form = { values, change, faults, language };
   const words = (value: unknown): string => {
     if (value === null) return t.common.none;
     if (typeof value === 'string') return shortened(value);
@@ -114,7 +123,7 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
       {!is_pending && (
         <ConflictBanner
           draft={draft}
-          labelOf={(field) => labels[field]}
+          labelOf={(field) => labelOfText(field, labels, languageOf) ?? labels[field]!}
           wordsOf={(_, value) => words(value)}
         />
       )}
@@ -131,16 +140,20 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
           )}
         </div>
         <div className="stack">
-          <TextField
-            label={t.media.alt}
-            hint={t.media.altHint}
-            rows={3}
-            maxLength={500}
-            isDisabled={!may_write}
-            value={values.alt ?? ''}
-            onChange={(alt) => change({ alt: alt.replace(/\s*\n\s*/g, ' ') || null })}
-            fault={faults.alt}
-          />
+          <Languages form={form} texts={[[['alt'], values.alt]]} onChange={setLanguage}>
+            <TextField
+              label={t.media.alt}
+              rows={3}
+              maxLength={500}
+              isDisabled={!may_write}
+              {...inLanguage(form, ['alt'], {
+                hint: t.media.altHint,
+                value: values.alt ?? '',
+                onChange: (alt) => change({ alt: alt.replace(/\s*\n\s*/g, ' ') || null }),
+                fault: faults.alt,
+              })}
+            />
+          </Languages>
           <Uses id={media.id} />
           <MediaFacts media={media} />
           {media.url && (

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { useApi } from '../../lib/api';
 import { formatNumber } from '../../lib/format';
+import { useUntranslated } from '../../lib/languages';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Badge, type Tone } from '../../ui/feedback';
 import { Icon, type IconName } from '../../ui/icon';
@@ -30,6 +31,7 @@ export function Attention({ counts }: { readonly counts: Counts }) {
   const locale = useLocale();
   const others = useOthers();
   const proposals = useWaiting();
+  const untranslated = useUntranslated();
   const products = (count: number, label: string, query: string): Matter => ({
     ...{ count, label, href: `/products?${query}`, icon: 'product', tone: 'warn' },
   });
@@ -53,6 +55,9 @@ export function Attention({ counts }: { readonly counts: Counts }) {
     products(counts.sold_out, t.overview.soldOut, 'in_stock=false'),
     products(counts.without_price, t.overview.withoutPrice, 'has_price=false'),
     products(counts.without_media, t.overview.withoutMedia, 'has_media=false'),
+    ...untranslated.map(({ locale, count, name }) =>
+      products(count, t.languages.missingIn(name), `untranslated=${locale}`),
+    ),
   ];
   const open = matters.filter(({ count }) => count > 0);
   return (

@@ -4,8 +4,9 @@ import { Button } from '../../ui/button';
 import { MoneyField, NumberField, Select, TextField } from '../../ui/fields';
 import { Dialog } from '../../ui/overlay';
 import { useEditing } from './editing';
-import { type Cells, cellField } from './fields';
+import { type CellName, type Cells, cellField, namedIn, partOf } from './fields';
 import { type Row, usedOptions, valueNames } from './matrix';
+import { priceColumns } from './variant-columns';
 import { PicturePicker } from './variant-dialog';
 
 const CHANGEABLE = [
@@ -18,23 +19,25 @@ const CHANGEABLE = [
   'weight_grams',
   'allow_backorder',
 ] as const satisfies readonly (keyof Cells)[];
-type Changeable = (typeof CHANGEABLE)[number];
 
 interface BulkDialogProps {
   readonly rows: readonly Row[];
+  /** Sets prices in this currency. Undefined: any field. */
+  readonly currency: string | undefined;
   readonly onChange: (cells: Record<string, unknown>, text: string) => void;
   readonly onClose: () => void;
 }
 
 /** Sets one field of many variants. */
-export function BulkDialog({ rows, onChange, onClose }: BulkDialogProps) {
+export function BulkDialog({ rows, currency, onChange, onClose }: BulkDialogProps) {
   const t = useTexts();
   const { values } = useEditing();
   const options = usedOptions(values.options);
-  const [cell, setCell] = useState<Changeable>('price_amount');
+  const cells = currency ? priceColumns(currency).map((column) => column.cell) : CHANGEABLE;
+  const [cell, setCell] = useState<CellName>(cells[0]!);
   const [value, setValue] = useState<string | number | boolean | null>(null);
   const [pattern, setPattern] = useState(options.map(({ name }) => `{${name}}`).join('-'));
-  const label = t.product.cells[cell];
+  const label = namedIn(t.product.cells, cell);
   const apply = () => {
     const given = Object.fromEntries(
       rows.map((row, index) => [
@@ -62,9 +65,9 @@ export function BulkDialog({ rows, onChange, onClose }: BulkDialogProps) {
       <Select
         label={t.product.fieldToChange}
         value={cell}
-        options={CHANGEABLE.map((id) => ({ id, label: t.product.cells[id] }))}
+        options={cells.map((id) => ({ id, label: namedIn(t.product.cells, id) }))}
         onChange={(id) => {
-          setCell(id as Changeable);
+          setCell(id as CellName);
           setValue(id === 'allow_backorder' ? true : null);
         }}
       />
@@ -77,10 +80,10 @@ export function BulkDialog({ rows, onChange, onClose }: BulkDialogProps) {
         />
       )}
       {cell === 'media_id' && <PicturePicker value={value as string | null} onChange={setValue} />}
-      {cell.endsWith('_amount') && (
+      {partOf(cell).endsWith('_amount') && (
         <MoneyField
           label={label}
-          currency={values.price_currency}
+          currency={currency ?? values.price_currency}
           value={value as number | null}
           onChange={setValue}
         />

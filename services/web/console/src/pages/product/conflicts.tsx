@@ -1,11 +1,13 @@
 import { shortened } from '../../lib/change-words';
 import type { Conflict } from '../../lib/draft';
 import { formatMoney, formatTime } from '../../lib/format';
+import { useLanguageNames } from '../../lib/languages';
 import { type ListingTree, pathText, useListings } from '../../lib/listings';
 import { type Texts, useLocale, useTexts } from '../../texts/texts';
 import { ConflictBanner } from '../../ui/conflicts';
+import { labelOfText } from '../../ui/languages';
 import { useEditing } from './editing';
-import type { Fields } from './fields';
+import { currencyOf, type Fields, namedIn, partOf } from './fields';
 import { type DraftOption, type Row, rowName, usedOptions } from './matrix';
 import { textOf } from './plain-text';
 
@@ -21,25 +23,27 @@ export function Conflicts({ conflicts, onMine, onTheirs }: ConflictsProps) {
   const locale = useLocale();
   const { values } = useEditing();
   const { tree } = useListings();
+  const languageOf = useLanguageNames();
   const shown = (field: string, value: unknown): string =>
     wordsFor(field, value, { t, locale, values, nameOf: (id) => listingName(tree, id) });
   return (
     <ConflictBanner
       draft={{ conflicts, keepMine: onMine, takeTheirs: onTheirs }}
-      labelOf={(field) => fieldLabel(field, values, t)}
+      labelOf={(field) =>
+        labelOfText(field, t.product.fieldNames, languageOf) ?? fieldLabel(field, values, t)
+      }
       wordsOf={shown}
     />
   );
 }
 
 function fieldLabel(field: string, values: Fields, t: Texts): string {
-  const labels: Readonly<Record<string, string>> = t.product.fieldNames;
   if (field.startsWith('alt/')) return t.product.alt;
   const [, key, cell] = /^variants\/(.*)\/(\w+)$/.exec(field) ?? [];
-  if (key === undefined || cell === undefined) return labels[field] ?? field;
+  if (key === undefined || cell === undefined) return namedIn(t.product.fieldNames, field);
   const row = values.rows.find((each) => each.key === key);
   const name = row ? rowName(row, usedOptions(values.options)) : '';
-  return t.product.cellOf(t.product.cells[cell as keyof typeof t.product.cells], name);
+  return t.product.cellOf(namedIn(t.product.cells, cell), name);
 }
 
 interface Shown {
@@ -51,9 +55,10 @@ interface Shown {
 
 function wordsFor(field: string, value: unknown, { t, locale, values, nameOf }: Shown): string {
   if (value === null || value === undefined || value === '') return t.common.none;
-  if (field.endsWith('_amount')) return formatMoney(value as number, values.price_currency, locale);
+  const currency = currencyOf(field) ?? values.price_currency;
+  if (partOf(field).endsWith('_amount')) return formatMoney(value as number, currency, locale);
   if (/^(sale_|publish_|unpublish_)/.test(field)) return formatTime(value as string, locale);
-  if (field === 'description_html') return shortened(textOf(value as string));
+  if (field.endsWith('description_html')) return shortened(textOf(value as string));
   if (field === 'listing_id') return nameOf(value as string);
   if (field === 'listing_ids') return (value as string[]).map(nameOf).join(', ') || t.common.none;
   if (field === 'options')

@@ -3,6 +3,7 @@ import { lazy, Suspense, useState } from 'react';
 import { Link } from 'wouter';
 import { useApi } from '../../lib/api';
 import { formatMoney } from '../../lib/format';
+import { type TextPath, textField } from '../../lib/translations';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
 import { Banner, Loading } from '../../ui/feedback';
@@ -16,19 +17,22 @@ import {
   TagsField,
   TextField,
 } from '../../ui/fields';
+import { inLanguage, type TextForm, type TextInput } from '../../ui/languages';
 import { Card, FieldRow } from '../../ui/layout';
 import { Thumb } from '../../ui/thumb';
 import { Attributes as AttributesField } from './attributes';
-import { useEditing } from './editing';
-import { cellField, type Fields } from './fields';
+import { useEditing, useOtherCurrencies } from './editing';
+import { cellField, type Fields, namedIn, type PriceField } from './fields';
 import { ListingsField } from './listings-field';
+import { usedOptions } from './matrix';
 import { textOf } from './plain-text';
 
 const RichText = lazy(() => import('./rich-text'));
 
 /** Returns what connects an input with a field of the draft. */
 function useField() {
-  const { values, change, faults } = useEditing();
+  const editing = useEditing();
+  const { values, change, faults } = editing;
   const set =
     <Name extends keyof Fields>(name: Name) =>
     (value: Fields[Name]) =>
@@ -41,30 +45,54 @@ function useField() {
     onChange: (value: string) => set(name)(value || null),
     fault: faults[name],
   });
-  return { values, change, faults, set, text };
+  /** A text that can be translated. */
+  const translated = (path: TextPath, own: TextInput, original?: string) =>
+    inLanguage(editing as TextForm, path, own, original);
+  return { ...editing, set, text, translated };
 }
 
 export function Texts() {
   const t = useTexts();
-  const { values, faults, set } = useField();
+  const { values, faults, language, set, translated } = useField();
+  const description = {
+    value: values.description_html,
+    onChange: set('description_html'),
+    fault: faults.description_html ?? faults.description,
+  };
+  const title = { value: values.title, onChange: set('title'), fault: faults.title, isRequired: true };
   return (
     <Card>
-      <TextField
-        label={t.product.titleLabel}
-        value={values.title}
-        onChange={set('title')}
-        fault={faults.title}
-        maxLength={255}
-        isRequired
-      />
+      <TextField label={t.product.titleLabel} maxLength={255} {...translated(['title'], title)} />
       <Suspense fallback={<Loading lines={6} />}>
         <RichText
+          key={language}
           label={t.product.description}
-          value={values.description_html}
-          onChange={set('description_html')}
-          fault={faults.description_html ?? faults.description}
+          {...translated(['description_html'], description, textOf(values.description_html))}
         />
       </Suspense>
+    </Card>
+  );
+}
+
+/** The names and values of the options in another language. */
+export function OptionTexts() {
+  const t = useTexts();
+  const { values, translated } = useField();
+  const options = usedOptions(values.options);
+  const field = (name: string, path: TextPath) => {
+    const own = { value: name, onChange: () => {} };
+    const { hint, ...input } = translated(['options', ...path], own);
+    return <TextField key={path.join('/')} label={name} placeholder={name} {...input} />;
+  };
+  if (options.length === 0) return null;
+  return (
+    <Card title={t.languages.options}>
+      {options.map(({ id, name, values: own }) => (
+        <fieldset key={id} className="stack tight" aria-label={name}>
+          {field(name, [name, 'name'])}
+          <FieldRow>{own.map((value) => field(value.name, [name, 'values', value.name]))}</FieldRow>
+        </fieldset>
+      ))}
     </Card>
   );
 }
@@ -144,6 +172,59 @@ export function Price() {
           {t.product.priceShown}
         </Switch>
       </div>
+    </Card>
+  );
+}
+
+const PRICES = ['price_amount', 'compare_at_amount', 'sale_price_amount'] as const;
+
+/** The prices in the other currencies. Those of variants are in their table; the times of a sale are here. */
+export function OtherPrices() {
+  const t = useTexts();
+  const { values, faults, set } = useField();
+  const currencies = useOtherCurrencies();
+  const has_variants = values.rows.length > 0;
+  const isOnSale = (currency: string): boolean => {
+    const cell = `sale_price_amount_${currency}` as const;
+    const fields = has_variants ? values.rows.map(({ key }) => cellField(key, cell)) : [cell];
+    return fields.some((field) => typeof values[field] === 'number');
+  };
+  const shown = has_variants ? currencies.filter(isOnSale) : currencies;
+  const field = <Name extends PriceField>(name: Name) => ({
+    label: namedIn(t.product.fieldNames, name),
+    fault: faults[name],
+    onChange: set(name),
+  });
+  if (shown.length === 0) return null;
+  return (
+    <Card title={t.currencies.title} hint={t.currencies.hint}>
+      {shown.map((currency) => (
+        <fieldset key={currency} className="stack" aria-label={currency}>
+          {!has_variants && (
+            <FieldRow>
+              {PRICES.map((part) => (
+                <MoneyField
+                  key={part}
+                  {...field(`${part}_${currency}`)}
+                  currency={currency}
+                  value={values[`${part}_${currency}`] as number | null | undefined}
+                />
+              ))}
+            </FieldRow>
+          )}
+          {isOnSale(currency) && (
+            <FieldRow>
+              {(['sale_from', 'sale_to'] as const).map((part) => (
+                <DateTimeField
+                  key={part}
+                  {...field(`${part}_${currency}`)}
+                  value={values[`${part}_${currency}`] as string | null | undefined}
+                />
+              ))}
+            </FieldRow>
+          )}
+        </fieldset>
+      ))}
     </Card>
   );
 }
@@ -276,9 +357,14 @@ export function AttributesCard() {
 
 export function SearchEngines() {
   const t = useTexts();
-  const { values, text } = useField();
-  const { product } = useEditing();
-  const description = values.seo_description || textOf(values.description_html);
+  const { values, language, product, text, translated } = useField();
+  const seo_title = translated(['seo', 'title'], text('seo_title'));
+  const seo_description = translated(['seo', 'description'], text('seo_description'));
+  /** A text of the product as the result shows it. */
+  const shown = (path: string, own: string) =>
+    (language !== undefined && values[textField(language, [path])]) || own;
+  const title = shown('title', values.title);
+  const description = seo_description.value || textOf(shown('description_html', values.description_html));
   const handle = values.handle || product.publication?.handle || '…';
   return (
     <Card title={t.product.seo} hint={t.product.seoHint}>
@@ -287,18 +373,20 @@ export function SearchEngines() {
           {location.host} › p › {handle}
         </span>
         <span className="search-title truncate" dir="auto">
-          {values.seo_title || values.title || t.product.titleLabel}
+          {seo_title.value || title || t.product.titleLabel}
         </span>
         <span className="muted search-text" dir="auto">
           {description}
         </span>
       </section>
-      <TextField label={t.product.seoTitle} placeholder={values.title} {...text('seo_title')} />
-      <TextField label={t.product.seoDescription} rows={2} {...text('seo_description')} />
-      <FieldRow>
-        <TextField label={t.product.handle} hint={t.product.handleHint} {...text('handle')} />
-        <TextField label={t.product.externalId} hint={t.product.externalIdHint} {...text('external_id')} />
-      </FieldRow>
+      <TextField label={t.product.seoTitle} placeholder={title} {...seo_title} />
+      <TextField label={t.product.seoDescription} rows={2} {...seo_description} />
+      {language === undefined && (
+        <FieldRow>
+          <TextField label={t.product.handle} hint={t.product.handleHint} {...text('handle')} />
+          <TextField label={t.product.externalId} hint={t.product.externalIdHint} {...text('external_id')} />
+        </FieldRow>
+      )}
     </Card>
   );
 }

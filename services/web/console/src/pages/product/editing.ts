@@ -1,5 +1,6 @@
 import type { Media } from 'catalog-client';
 import { createContext, use } from 'react';
+import { useStore } from '../../lib/languages';
 import type { useUploads } from '../../lib/uploads';
 import type { Fields, Product } from './fields';
 
@@ -14,6 +15,8 @@ export interface Editing {
   /** The media that the draft shows, by id. */
   readonly pictures: ReadonlyMap<string, Media>;
   readonly uploads: ReturnType<typeof useUploads>;
+  /** The language in which the texts are edited. Undefined: the first one of the store. */
+  readonly language: string | undefined;
 }
 
 export const EditingContext = createContext<Editing | undefined>(undefined);
@@ -22,4 +25,12 @@ export function useEditing(): Editing {
   const editing = use(EditingContext);
   if (!editing) throw new Error('useEditing needs an EditingContext');
   return editing;
+}
+
+/** The currencies beside that of the product in which it can have or has prices. */
+export function useOtherCurrencies(): string[] {
+  const { product, values } = useEditing();
+  const sold = useStore()?.currencies ?? [];
+  const priced = Object.keys(product.publication?.prices ?? {});
+  return [...new Set([...sold, ...priced])].filter((currency) => currency !== values.price_currency);
 }

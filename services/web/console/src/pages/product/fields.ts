@@ -1,4 +1,5 @@
 import type { Media, NewPublication, Publication, PublicationPatch, Variant } from 'catalog-client';
+import { type TranslatedTexts, textsOf, withPatch } from '../../lib/translations';
 import {
   type DraftOption,
   isNew,
@@ -77,16 +78,41 @@ interface ProductFields {
   readonly rows: readonly Row[];
 }
 
+/** What a price in another currency has (docs/interface/currencies.md). Only that of a product has the times of its sale. */
+const PRICE_PARTS = [
+  'price_amount',
+  'compare_at_amount',
+  'sale_price_amount',
+  'sale_from',
+  'sale_to',
+] as const;
+/** The name of a part of a price in another currency, such as `price_amount_EUR`: of a product, and of a cell of a variant. */
+export type PriceField = `${(typeof PRICE_PARTS)[number]}_${string}`;
+const PRICE_FIELD = /^(.*)_([A-Z]{3})$/;
+/** Returns the currency of a part of a price, and undefined for another field. */
+export const currencyOf = (field: string): string | undefined => PRICE_FIELD.exec(field)?.[2];
+/** Returns the name without the currency. */
+export const partOf = (field: string): string => field.replace(PRICE_FIELD, '$1');
+
+/** Returns the name of a field or a cell, such as `Price (EUR)`. */
+export function namedIn(labels: object, field: string): string {
+  const currency = currencyOf(field);
+  const label = (labels as Readonly<Record<string, string>>)[partOf(field)] ?? field;
+  return currency ? `${label} (${currency})` : label;
+}
+
 /** The address of a cell in the fields: that of a variant, by its key. */
-export type CellField = `variants/${string}/${keyof Cells}`;
-export const cellField = (key: string, cell: keyof Cells): CellField => `variants/${key}/${cell}`;
+export type CellName = keyof Cells | PriceField;
+export type CellField = `variants/${string}/${CellName}`;
+export const cellField = (key: string, cell: CellName): CellField => `variants/${key}/${cell}`;
 
 /** All that the editor edits, flat, so that changes of two people contradict only in the same cell. */
 export type Fields = ProductFields &
-  Readonly<Record<`alt/${string}`, string | null>> & { readonly [cell: CellField]: unknown };
+  TranslatedTexts &
+  Readonly<Record<`alt/${string}`, string | null>> & { readonly [cell: CellField | PriceField]: unknown };
 
 /** The change of one cell. */
-export const cellChange = (key: string, cell: keyof Cells, value: unknown): Partial<Fields> =>
+export const cellChange = (key: string, cell: CellName, value: unknown): Partial<Fields> =>
   ({ [cellField(key, cell)]: value }) as Partial<Fields>;
 
 /** A product as the service has it. */
@@ -158,13 +184,54 @@ export function fieldsOf(
     options: savedOptions(publication.options ?? []),
     rows: savedRows(variants),
   } satisfies ProductFields;
+  for (const [locale, { description, ...texts }] of Object.entries(publication.translations ?? {})) {
+    const description_html = texts.description_html ?? (description && htmlOf(description));
+    Object.assign(fields, textsOf({ [locale]: { ...texts, description_html } }));
+  }
+  Object.assign(fields, priceFields(publication.prices));
   for (const { id, alt } of media) fields[`alt/${id}`] = alt ?? null;
-  for (const variant of variants)
+  for (const variant of variants) {
     for (const cell of CELLS)
       fields[cellField(variant.id, cell)] =
         cell === 'attributes' ? draftAttributes(variant.attributes) : (variant[cell] ?? null);
+    for (const [cell, value] of Object.entries(priceFields(variant.prices)))
+      fields[cellField(variant.id, cell as PriceField)] = value;
+  }
   return fields as unknown as Fields;
 }
+
+type Prices = Publication['prices'] | Variant['prices'];
+
+function priceFields(prices: Prices = {}): Record<string, unknown> {
+  const fields: Record<string, unknown> = {};
+  for (const [currency, price] of Object.entries(prices))
+    for (const part of PRICE_PARTS)
+      if (part in price) fields[`${part}_${currency}`] = price[part as 'price_amount'];
+  return fields;
+}
+
+/** Returns the parts of a price in a currency that are set. `start`: of the names of the fields of a variant. */
+function partsIn(values: Fields, currency: string, start = ''): object {
+  const all = values as unknown as Readonly<Record<string, unknown>>;
+  const parts = PRICE_PARTS.map((part) => [part, all[`${start}${part}_${currency}`] ?? null] as const);
+  return Object.fromEntries(parts.filter(([, value]) => value !== null));
+}
+
+/** Returns the price to send, null if it was removed. A write replaces the price in a currency as a whole. */
+const priceOf = (parts: object): object | null =>
+  Object.keys(parts).some((part) => part.endsWith('amount')) ? parts : null;
+
+/** The texts of a product that can be translated, by their paths in its translations. */
+export const translatable = (values: Fields): [path: string[], text: string | null][] => [
+  [['title'], values.title],
+  [['description_html'], values.description_html],
+  [['seo', 'title'], values.seo_title],
+  [['seo', 'description'], values.seo_description],
+  ...usedOptions(values.options).flatMap(({ name, values: own }): [string[], string][] => [
+    [['options', name, 'name'], name],
+    ...own.map((value): [string[], string] => [['options', name, 'values', value.name], value.name]),
+  ]),
+];
 
 /** Returns a row's cells. A new row has those that were typed. */
 export const cellsOf = (fields: Fields, key: string): Cells =>
@@ -257,12 +324,27 @@ export function bodyOf(values: Fields, changed: Partial<Fields>): PublicationPat
     body.description_html = changed.description_html || null;
     body.description = textOf(changed.description_html);
   }
+  const { translations } = withPatch(changed);
+  for (const texts of Object.values(translations ?? {}))
+    if ('description_html' in texts)
+      texts.description = texts.description_html && textOf(texts.description_html as string);
+  if (translations) body.translations = translations;
+  const has_variants = values.rows.length > 0;
+  for (const field of Object.keys(changed)) {
+    const currency = field.includes('/') ? undefined : currencyOf(field);
+    if (!currency) continue;
+    const parts = partsIn(values, currency);
+    // Of a product with variants, only the times of the sale count.
+    body.prices = {
+      ...(body.prices as object),
+      [currency]: has_variants ? { price_amount: 0, ...parts } : priceOf(parts),
+    };
+  }
   if (changed.attributes) body.attributes = attributesOf(changed.attributes);
   if ('seo_title' in changed || 'seo_description' in changed) {
     const seo = { title: values.seo_title || undefined, description: values.seo_description || undefined };
     body.seo = seo.title || seo.description ? seo : null;
   }
-  const has_variants = values.rows.length > 0;
   for (const field of ['price_amount', 'quantity_available'] as const)
     if (field in changed && !has_variants) body[field] = changed[field];
   if (changed.options)
@@ -289,7 +371,13 @@ function variantsOf(values: Fields, changed: Partial<Fields>): Record<string, un
     const [, key, cell] = /^variants\/(.*)\/(\w+)$/.exec(field) ?? [];
     if (!key || !cell) continue;
     const row = cells.get(key) ?? {};
-    row[cell] = cell === 'attributes' ? attributesOf(value as DraftAttribute[]) : value;
+    const currency = currencyOf(cell);
+    if (currency)
+      row.prices = {
+        ...(row.prices as object),
+        [currency]: priceOf(partsIn(values, currency, `variants/${key}/`)),
+      };
+    else row[cell] = cell === 'attributes' ? attributesOf(value as DraftAttribute[]) : value;
     cells.set(key, row);
   }
   const options = usedOptions(values.options);
@@ -315,7 +403,10 @@ export function faultsOf(
   rows: readonly Row[],
 ): Readonly<Record<string, string>> {
   return Object.fromEntries(
-    Object.entries(faults).map(([field, fault]) => {
+    Object.entries(faults).map(([given, fault]) => {
+      const [, place, currency, part = 'price_amount'] =
+        /^(.*\.|)prices\.([A-Z]{3})(?:\.(\w+))?$/.exec(given) ?? [];
+      const field = currency ? `${place}${part}_${currency}` : given;
       const [, index, cell = 'sku'] = /^variants\.(\d+)(?:\.(\w+))?/.exec(field) ?? [];
       const row = index === undefined ? undefined : rows[Number(index)];
       if (row) return [`variants/${row.key}/${cell}`, fault];

@@ -1,16 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { CatalogApiError } from 'catalog-client';
+import { CatalogApiError, type Store } from 'catalog-client';
 import { useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import { useLocation } from 'wouter';
+import { useLocation, useSearchParams } from 'wouter';
 import { useApi } from '../../lib/api';
 import { useDraft } from '../../lib/draft';
 import { fieldErrorsOf } from '../../lib/errors';
 import { formatTime } from '../../lib/format';
+import { useStore, useTextLanguage } from '../../lib/languages';
 import { storedKeys } from '../../lib/stored';
 import { useUploads } from '../../lib/uploads';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
 import { Badge, EmptyState, ErrorState, Loading, say, sayError } from '../../ui/feedback';
+import { Languages, type TextForm } from '../../ui/languages';
 import { Card, Columns, Page } from '../../ui/layout';
 import { Menu } from '../../ui/overlay';
 import { SaveBar } from '../../ui/save-bar';
@@ -18,7 +20,9 @@ import { faultText } from './attributes';
 import { Conflicts } from './conflicts';
 import {
   AttributesCard,
+  OptionTexts,
   Organisation,
+  OtherPrices,
   Price,
   Related,
   SearchEngines,
@@ -30,11 +34,13 @@ import { type Editing, EditingContext } from './editing';
 import {
   attributeFaults,
   bodyOf,
+  currencyOf,
   type Fields,
   faultsOf,
   newBodyOf,
   newProduct,
   type Product,
+  translatable,
 } from './fields';
 import { HistoryPanel } from './history-panel';
 import { Options } from './options';
@@ -62,7 +68,7 @@ export default function ProductPage({ id }: { readonly id: string }) {
   useEffect(() => {
     if (is_deleted) navigate('/products');
   }, [is_deleted, navigate]);
-  const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
+  const store = useStore();
   const { data, error, refetch } = useQuery({
     queryKey: keyOf(id),
     enabled: id !== NEW && !is_deleted,
@@ -74,7 +80,7 @@ export default function ProductPage({ id }: { readonly id: string }) {
     onSuccess: () => refetch(),
     onError: (failed) => sayError(failed, t),
   });
-  const empty = useMemo(() => store && newProduct(store.currency ?? 'USD'), [store]);
+  const empty = useMemo(() => store && newProduct(store.currencies?.[0] ?? store.currency ?? 'USD'), [store]);
   const product = id === NEW ? empty : data;
   const back = ['/products', t.products.title] as const;
   if (error instanceof CatalogApiError && error.status === 404)
@@ -120,11 +126,14 @@ function Editor({ id, product, onDelete }: EditorProps) {
   const t = useTexts();
   const locale = useLocale();
   const { client, store_id } = useApi();
+  const store = useStore();
   const queries = useQueryClient();
   const [, navigate] = useLocation();
   const draft = useDraft<Fields>(`product/${id}`, product.fields);
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
   const [panel, setPanel] = useState<'history' | 'preview'>();
+  const [search] = useSearchParams();
+  const [language, setLanguage] = useTextLanguage(search.get('language') ?? undefined);
   const { values, conflicts } = draft;
   const pictures = usePictures(values.media_ids, product.media);
   const readMedia = () => queries.invalidateQueries({ queryKey: ['media'] });
@@ -229,7 +238,9 @@ function Editor({ id, product, onDelete }: EditorProps) {
     });
   const duplicate = () =>
     act.mutate(async () => {
-      const copy = await client.publications.create(copyOf(product, t.product.copyOf(product.fields.title)));
+      const copy = await client.publications.create(
+        copyOf(product, t.product.copyOf(product.fields.title), store),
+      );
       navigate(`/products/${copy.id}`);
       say(t.product.duplicated, async () => {
         await client.publications.delete(copy.id);
@@ -271,7 +282,7 @@ function Editor({ id, product, onDelete }: EditorProps) {
     };
   }, []);
 
-  const editing: Editing = { product, values, change, faults, pictures, uploads };
+  const editing: Editing = { product, values, change, faults, pictures, uploads, language };
   // Up to 2,048 variants are drawn after what is typed elsewhere.
   const drawn_later = useDeferredValue(editing);
   const variants = useMemo(() => <Variants />, []);
@@ -338,30 +349,43 @@ function Editor({ id, product, onDelete }: EditorProps) {
           <Conflicts conflicts={conflicts} onMine={draft.keepMine} onTheirs={draft.takeTheirs} />
         )}
         <div className="stack" inert={is_inert}>
-          <Columns
-            side={
+          <Languages form={editing as TextForm} texts={translatable(values)} onChange={setLanguage}>
+            {language === undefined ? (
               <>
-                <Visibility />
-                <Organisation />
+                <Columns
+                  side={
+                    <>
+                      <Visibility />
+                      <Organisation />
+                    </>
+                  }
+                >
+                  <Texts />
+                  <Pictures />
+                  <Price />
+                  <OtherPrices />
+                  <AttributesCard />
+                </Columns>
+                <Card title={t.product.variants} hint={t.product.variantsHint}>
+                  <Options />
+                  <EditingContext value={drawn_later}>{variants}</EditingContext>
+                </Card>
+                {is_new ? (
+                  <SearchEngines />
+                ) : (
+                  <Columns side={<Related id={id} />}>
+                    <SearchEngines />
+                  </Columns>
+                )}
               </>
-            }
-          >
-            <Texts />
-            <Pictures />
-            <Price />
-            <AttributesCard />
-          </Columns>
-          <Card title={t.product.variants} hint={t.product.variantsHint}>
-            <Options />
-            <EditingContext value={drawn_later}>{variants}</EditingContext>
-          </Card>
-          {is_new ? (
-            <SearchEngines />
-          ) : (
-            <Columns side={<Related id={id} />}>
-              <SearchEngines />
-            </Columns>
-          )}
+            ) : (
+              <>
+                <Texts />
+                <OptionTexts />
+                <SearchEngines />
+              </>
+            )}
+          </Languages>
         </div>
         <SaveBar
           isChanged={draft.is_changed || is_saving}
@@ -386,8 +410,16 @@ function Editor({ id, product, onDelete }: EditorProps) {
 }
 
 /** Returns the body of a private copy. It has no names that only one product may have. */
-function copyOf({ fields }: Product, title: string) {
-  const all = bodyOf(fields, fields);
+function copyOf({ fields }: Product, title: string, store: Store | undefined) {
+  // A copy gets no texts and prices in languages and currencies that the store does not have any more.
+  const isKept = (field: string): boolean => {
+    const currency = currencyOf(field);
+    const [start, locale = ''] = field.split('/');
+    if (start === 'translations') return store?.locales?.slice(1).includes(locale) ?? false;
+    return !currency || (store?.currencies?.includes(currency) ?? false);
+  };
+  const kept = Object.entries(fields).filter(([field]) => isKept(field));
+  const all = bodyOf(fields, Object.fromEntries(kept));
   const { handle, external_id, publish_at, unpublish_at, variants, ...body } = all;
   const unique = new Set(['id', 'sku', 'external_id']);
   return {

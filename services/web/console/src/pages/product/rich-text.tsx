@@ -8,7 +8,7 @@ import {
   useEditorState,
 } from '@tiptap/react';
 import StarterKit from '@tiptap/starter-kit';
-import { useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
 import { TextField } from '../../ui/fields';
@@ -98,10 +98,12 @@ interface RichTextProps {
   readonly value: string;
   readonly onChange: (html: string) => void;
   readonly fault?: string | undefined;
+  readonly hint?: ReactNode;
+  readonly lang?: string;
 }
 
 /** A text with formats. An empty text is `''`. */
-export default function RichText({ label, value, onChange, fault }: RichTextProps) {
+export default function RichText({ label, value, onChange, fault, hint, lang }: RichTextProps) {
   const t = useTexts();
   const [link, setLink] = useState<string>();
   const onUpdate = useRef(onChange);
@@ -117,6 +119,7 @@ export default function RichText({ label, value, onChange, fault }: RichTextProp
         'aria-label': label,
         'aria-multiline': 'true',
         dir: 'auto',
+        ...(lang && { lang }),
       },
     },
     onUpdate: ({ editor }) => onUpdate.current(editor.isEmpty ? '' : editor.getHTML()),
@@ -208,6 +211,7 @@ export default function RichText({ label, value, onChange, fault }: RichTextProp
         ))}
       </div>
       <EditorContent editor={editor} />
+      {hint && <span className="hint">{hint}</span>}
       {fault && <span className="fault">{fault}</span>}
       <Dialog
         title={texts.link}

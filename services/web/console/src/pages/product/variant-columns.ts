@@ -1,11 +1,11 @@
 import { formatAmount, parseMoney } from '../../lib/format';
-import type { Cells } from './fields';
+import type { Cells, PriceField } from './fields';
 
 /** What a cell of the variants accepts. */
 export type CellKind = 'text' | 'money' | 'number';
 
 export interface VariantColumn {
-  readonly cell: Exclude<keyof Cells, 'attributes' | 'media_id' | 'allow_backorder'>;
+  readonly cell: Exclude<keyof Cells, 'attributes' | 'media_id' | 'allow_backorder'> | PriceField;
   readonly kind: CellKind;
   /** Whether a card on a phone shows it. The others are in the dialog of the variant. */
   readonly isInCard?: boolean;
@@ -20,6 +20,14 @@ export const COLUMNS: readonly VariantColumn[] = [
   { cell: 'barcode', kind: 'text' },
   { cell: 'weight_grams', kind: 'number' },
 ];
+
+/** The columns of the prices in another currency. */
+export const priceColumns = (currency: string): readonly VariantColumn[] =>
+  (['price_amount', 'compare_at_amount', 'sale_price_amount'] as const).map((part) => ({
+    cell: `${part}_${currency}`,
+    kind: 'money',
+    isInCard: true,
+  }));
 
 export const shownCell = (kind: CellKind, value: unknown, currency: string, locale: string): string => {
   if (value === null || value === undefined) return '';

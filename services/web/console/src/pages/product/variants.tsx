@@ -14,15 +14,22 @@ import { formatMoney, formatNumber } from '../../lib/format';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
 import { say } from '../../ui/feedback';
-import { Checkbox, SearchField } from '../../ui/fields';
+import { Checkbox, SearchField, Select } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
 import { Thumb } from '../../ui/thumb';
 import { parseBlock } from '../products/block';
 import { BulkDialog } from './bulk-dialog';
-import { type Editing, useEditing } from './editing';
-import { CELLS, cellChange, cellField, type Fields } from './fields';
+import { type Editing, useEditing, useOtherCurrencies } from './editing';
+import { CELLS, cellChange, cellField, type Fields, namedIn } from './fields';
 import { type DraftOption, isNew, type Row, rowName, undoRemoval, usedOptions } from './matrix';
-import { type CellKind, COLUMNS, parseCell, shownCell, type VariantColumn } from './variant-columns';
+import {
+  type CellKind,
+  COLUMNS,
+  parseCell,
+  priceColumns,
+  shownCell,
+  type VariantColumn,
+} from './variant-columns';
 import { VariantDialog } from './variant-dialog';
 
 /** From this many variants on, a search above them filters them. */
@@ -58,7 +65,13 @@ export function Variants() {
   const [is_bulk, setBulk] = useState(false);
   const is_phone = useIsPhone();
   const scroller = useRef<HTMLDivElement>(null);
-  const { rows, price_currency: currency } = values;
+  const [chosen, choose] = useState<string>();
+  const others = useOtherCurrencies();
+  const { rows, price_currency } = values;
+  /** Undefined: the columns of all fields, in the currency of the product. */
+  const other = others.find((each) => each === chosen);
+  const currency = other ?? price_currency;
+  const all_columns = useMemo(() => (other ? priceColumns(other) : COLUMNS), [other]);
   const options = useMemo(() => usedOptions(values.options), [values.options]);
   const named = useMemo(() => rows.map((row) => ({ row, name: rowName(row, options) })), [rows, options]);
   const wanted = filter.trim().toLocaleLowerCase();
@@ -120,14 +133,14 @@ export function Variants() {
     const is_one_cell = block.length === 1 && block[0]!.length === 1;
     if (!place || is_one_cell) return;
     event.preventDefault();
-    const column = COLUMNS.findIndex(({ cell }) => cell === place.cell);
+    const column = all_columns.findIndex(({ cell }) => cell === place.cell);
     const below = lines.slice(place.index).filter((line) => line.type === 'row');
     const given: Record<string, unknown> = {};
     let refused = 0;
     const pasted = block.slice(0, below.length);
     for (const [index, line] of pasted.entries())
       for (const [offset, value] of line.entries()) {
-        const target = COLUMNS[column + offset];
+        const target = all_columns[column + offset];
         if (!target) continue;
         const parsed = parseCell(target.kind, value, currency);
         if (parsed === undefined) refused += 1;
@@ -157,7 +170,7 @@ export function Variants() {
       for (const key of keys) is_selected ? next.add(key) : next.delete(key);
       return next;
     });
-  const chosen = rows.filter(({ key }) => selected.has(key));
+  const selection = rows.filter(({ key }) => selected.has(key));
   const remove = (keys: ReadonlySet<string>) => {
     const left = rows.filter(({ key }) => !keys.has(key));
     change((now) => ({ rows: now.rows.filter(({ key }) => !keys.has(key)) }));
@@ -166,7 +179,7 @@ export function Variants() {
       change((now) => undoRemoval(values, { options: values.options, rows: left }, now)),
     );
   };
-  const columns = is_phone ? COLUMNS.filter(({ isInCard }) => isInCard) : COLUMNS;
+  const columns = is_phone ? all_columns.filter(({ isInCard }) => isInCard) : all_columns;
   if (rows.length === 0) return null;
   return (
     <>
@@ -174,13 +187,13 @@ export function Variants() {
         {rows.length >= FILTER_FROM && (
           <SearchField label={t.product.filterVariants} value={filter} onChange={setFilter} />
         )}
-        {chosen.length > 0 ? (
-          <div className="row" role="toolbar" aria-label={t.product.selected(chosen.length)}>
-            <span className="small muted">{t.product.selected(chosen.length)}</span>
+        {selection.length > 0 ? (
+          <div className="row" role="toolbar" aria-label={t.product.selected(selection.length)}>
+            <span className="small muted">{t.product.selected(selection.length)}</span>
             <Button icon="edit" onPress={() => setBulk(true)}>
               {t.product.changeSelected}
             </Button>
-            <Button icon="trash" onPress={() => remove(new Set(chosen.map(({ key }) => key)))}>
+            <Button icon="trash" onPress={() => remove(new Set(selection.map(({ key }) => key)))}>
               {t.common.delete}
             </Button>
             <Button kind="quiet" onPress={() => setSelected(new Set())}>
@@ -190,11 +203,20 @@ export function Variants() {
         ) : (
           <span className="small muted">{t.product.variantCount(matching.length)}</span>
         )}
+        {others.length > 0 && (
+          <Select
+            label={t.currencies.shown}
+            hideLabel
+            value={currency}
+            onChange={choose}
+            options={[price_currency, ...others].map((id) => ({ id, label: id }))}
+          />
+        )}
       </div>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: The keys belong to the inputs inside. */}
       <div
         ref={scroller}
-        className="variants"
+        className={other ? 'variants prices' : 'variants'}
         style={{ maxHeight: is_phone ? '70vh' : 600 }}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
@@ -205,8 +227,8 @@ export function Variants() {
               <td>
                 <Checkbox
                   aria-label={t.product.selectAll}
-                  isSelected={chosen.length > 0 && chosen.length >= matching.length}
-                  isIndeterminate={chosen.length > 0 && chosen.length < matching.length}
+                  isSelected={selection.length > 0 && selection.length >= matching.length}
+                  isIndeterminate={selection.length > 0 && selection.length < matching.length}
                   onChange={(is_selected) =>
                     select(
                       matching.map(({ row }) => row.key),
@@ -220,10 +242,10 @@ export function Variants() {
               <th>{t.product.variant}</th>
               {columns.map(({ cell, kind }) => (
                 <th key={cell} className={kind === 'text' ? '' : 'number'}>
-                  {t.product.cells[cell]}
+                  {namedIn(t.product.cells, cell)}
                 </th>
               ))}
-              <th>{t.product.cells.allow_backorder}</th>
+              {!other && <th>{t.product.cells.allow_backorder}</th>}
               <th>
                 <span className="visually-hidden">{t.common.edit}</span>
               </th>
@@ -262,16 +284,19 @@ export function Variants() {
                         <Icon name={is_closed ? 'chevronRight' : 'chevronDown'} />
                         <strong dir="auto">{line.name}</strong>
                         <span className="muted small">
-                          {groupSummary(line.rows, values, currency, locale, t.product.groupSummary)}
+                          {groupSummary(line.rows, values, other, locale, t.product.groupSummary)}
                         </span>
                       </button>
                     </td>
                   </tr>
                 );
               }
-              const row_faults = CELLS.flatMap((cell) => {
+              const cells = fault_keys.has(line.key)
+                ? [...CELLS, ...others.flatMap(priceColumns).map(({ cell }) => cell)]
+                : [];
+              const row_faults = cells.flatMap((cell) => {
                 const fault = faults[cellField(line.key, cell)];
-                return fault ? [`${t.product.cells[cell]}: ${fault}`] : [];
+                return fault ? [`${namedIn(t.product.cells, cell)}: ${fault}`] : [];
               });
               const media_id = values[cellField(line.key, 'media_id')] as string | null | undefined;
               return (
@@ -300,11 +325,13 @@ export function Variants() {
                       key={column.cell}
                       id={line.key}
                       column={column}
-                      label={t.product.cellOf(t.product.cells[column.cell], line.name)}
-                      caption={t.product.cells[column.cell]}
+                      label={t.product.cellOf(namedIn(t.product.cells, column.cell), line.name)}
+                      caption={namedIn(t.product.cells, column.cell)}
                       value={values[cellField(line.key, column.cell)] as string | number | null | undefined}
                       fallback={
-                        column.cell === 'price_amount' && isNew(line.row) ? values.price_amount : null
+                        column === columns.find(({ kind }) => kind === 'money') && isNew(line.row)
+                          ? (values[column.cell as 'price_amount'] ?? null)
+                          : null
                       }
                       currency={currency}
                       locale={locale}
@@ -312,13 +339,15 @@ export function Variants() {
                       onChange={change}
                     />
                   ))}
-                  <td className="backorder">
-                    <Checkbox
-                      aria-label={t.product.cellOf(t.product.cells.allow_backorder, line.name)}
-                      isSelected={values[cellField(line.key, 'allow_backorder')] === true}
-                      onChange={(is_on) => change(cellChange(line.key, 'allow_backorder', is_on))}
-                    />
-                  </td>
+                  {!other && (
+                    <td className="backorder">
+                      <Checkbox
+                        aria-label={t.product.cellOf(t.product.cells.allow_backorder, line.name)}
+                        isSelected={values[cellField(line.key, 'allow_backorder')] === true}
+                        onChange={(is_on) => change(cellChange(line.key, 'allow_backorder', is_on))}
+                      />
+                    </td>
+                  )}
                   <td className="variant-more">
                     <IconButton
                       label={t.product.moreOf(line.name)}
@@ -344,7 +373,9 @@ export function Variants() {
           }}
         />
       )}
-      {is_bulk && <BulkDialog rows={chosen} onChange={changeCells} onClose={() => setBulk(false)} />}
+      {is_bulk && (
+        <BulkDialog rows={selection} currency={other} onChange={changeCells} onClose={() => setBulk(false)} />
+      )}
     </>
   );
 }
@@ -383,24 +414,28 @@ function placeOf(target: EventTarget, lines: readonly Line[]): { index: number; 
 function groupSummary(
   rows: readonly Row[],
   values: Fields,
-  currency: string,
+  other: string | undefined,
   locale: string,
   words: (count: number, prices: string, stock: string | undefined) => string,
 ): string {
   let [min, max, stock] = [Number.POSITIVE_INFINITY, 0, 0];
   let is_tracked = true;
   for (const { key } of rows) {
-    const price = (values[cellField(key, 'price_amount')] ?? values.price_amount ?? 0) as number;
+    const price = other
+      ? values[cellField(key, `price_amount_${other}`)]
+      : (values[cellField(key, 'price_amount')] ?? values.price_amount ?? 0);
     const units = values[cellField(key, 'quantity_available')] as number | null | undefined;
-    min = Math.min(min, price);
-    max = Math.max(max, price);
+    if (typeof price === 'number') {
+      min = Math.min(min, price);
+      max = Math.max(max, price);
+    }
     if (typeof units === 'number') stock += units;
     else is_tracked = false;
   }
-  const prices = min === max ? [min] : [min, max];
+  const prices = min > max ? [] : [...new Set([min, max])];
   return words(
     rows.length,
-    prices.map((price) => formatMoney(price, currency, locale)).join(' – '),
+    prices.map((price) => formatMoney(price, other ?? values.price_currency, locale)).join(' – ') || '–',
     is_tracked ? formatNumber(stock, locale) : undefined,
   );
 }

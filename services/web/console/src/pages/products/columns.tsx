@@ -131,8 +131,12 @@ function Status({ product, locale, t }: { product: Publication; locale: string; 
   );
 }
 
-/** The columns of the table. `names` are the names of listings by id. Without `onRestore`, the key may only read. */
-export function useColumns(names: ReadonlyMap<string, string>, onRestore?: (product: Publication) => void) {
+/** The columns of the table. `names` are the names of listings by id. Without `onRestore`, the key may only read. `query`: of the addresses of products. */
+export function useColumns(
+  names: ReadonlyMap<string, string>,
+  query: string,
+  onRestore?: (product: Publication) => void,
+) {
   const t = useTexts();
   const locale = useLocale();
   return useMemo(() => {
@@ -164,7 +168,7 @@ export function useColumns(names: ReadonlyMap<string, string>, onRestore?: (prod
           </>
         ) : (
           <Link
-            href={`/products/${product.id}`}
+            href={`/products/${product.id}${query}`}
             className="title-link truncate"
             dir="auto"
             tabIndex={-1}
@@ -210,7 +214,7 @@ export function useColumns(names: ReadonlyMap<string, string>, onRestore?: (prod
         }),
       };
     });
-  }, [t, locale, names, onRestore]);
+  }, [t, locale, names, query, onRestore]);
 }
 
 /** The columns of the spreadsheet. */

@@ -4,6 +4,7 @@ import { useMemo, useState } from 'react';
 import { Dialog, DialogTrigger, Popover } from 'react-aria-components';
 import { useApi } from '../../lib/api';
 import { formatMoney, formatNumber } from '../../lib/format';
+import { useLanguageNames, useUntranslated } from '../../lib/languages';
 import { pathText, useListings, withDescendants } from '../../lib/listings';
 import { useTyping } from '../../lib/typing';
 import { type Texts, useLocale, useTexts } from '../../texts/texts';
@@ -125,6 +126,7 @@ function FilterPanel({
   const t = useTexts();
   const locale = useLocale();
   const names = [...LABELS, ...own];
+  const untranslated = useUntranslated();
   const { data: facets, error } = useFacets(filters, [...names, ...STATES, 'price']);
   const toggle = (name: string) => (value: string) => {
     const values = params.getAll(name);
@@ -220,9 +222,30 @@ function FilterPanel({
           })}
         </ul>
       </Section>
-      <Section label={t.products.states} count={STATES.filter((name) => params.has(name)).length}>
+      <Section
+        label={t.products.states}
+        count={[...STATES, 'untranslated'].filter((name) => params.has(name)).length}
+      >
         {state('visibility', t.products.visibilities)}
         {FLAGS.map((name) => state(name, t.products.flags[name]))}
+        {untranslated.length > 0 && (
+          <Select
+            label={labelOf('untranslated', t)}
+            value={params.get('untranslated') ?? 'any'}
+            onChange={(id) => {
+              setValues('untranslated', id === 'any' ? [] : [id]);
+              // A search does not look at translations.
+              setValues('q', [], { replace: true });
+            }}
+            options={[
+              { id: 'any', label: t.products.any },
+              ...untranslated.map(({ locale: id, name, count }) => ({
+                id,
+                label: `${name} (${formatNumber(count, locale)})`,
+              })),
+            ]}
+          />
+        )}
       </Section>
     </>
   );
@@ -296,9 +319,11 @@ export function ActiveFilters({
 }: Omit<FiltersProps, 'filters' | 'own'> & { readonly onClear: () => void }) {
   const t = useTexts();
   const locale = useLocale();
+  const languageOf = useLanguageNames();
   const textOf = (name: string, value: string): string => {
     if (name === 'listing_id') return listings.find(({ id }) => id === value)?.name ?? '…';
     if (name === 'min_price' || name === 'max_price') return formatMoney(Number(value), currency, locale);
+    if (name === 'untranslated') return languageOf(value);
     if (name === 'visibility') return t.products.visibilities[value as 'public' | 'private'] ?? value;
     const flag: Readonly<Record<string, string>> | undefined =
       t.products.flags[name as (typeof FLAGS)[number]];

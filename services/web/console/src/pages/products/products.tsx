@@ -86,6 +86,7 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
   const filters = useMemo(() => filtersOf(params), [params]);
   const chosen = selectionOf(params);
   const is_deleted = filters.visibility === 'deleted';
+  const language = filters.untranslated ? `?language=${filters.untranslated}` : '';
   const [range, setRange] = useState<Range>({ first: 0, last: 0 });
   const { itemAt, count, isLoading, isStale, error, retry, examples } = useProducts(filters, range);
   const listings = useListingChoices();
@@ -118,7 +119,7 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
     },
     [client, refresh, t],
   );
-  const all_columns = useColumns(names, may_write ? restore : undefined);
+  const all_columns = useColumns(names, language, may_write ? restore : undefined);
   const [shown, setShown] = useStored<readonly ColumnId[]>('columns/products', COLUMNS_SHOWN);
   const columns = all_columns.filter(
     ({ id }) => (is_phone ? CARD_COLUMNS : shown).includes(id) || id === 'title',
@@ -258,7 +259,9 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
               edits={edits}
               onCommit={commit}
               onRange={setRange}
-              onOpen={({ id, deleted_at }) => deleted_at === undefined && navigate(`/products/${id}`)}
+              onOpen={({ id, deleted_at }) =>
+                deleted_at === undefined && navigate(`/products/${id}${language}`)
+              }
               isCards={is_phone}
               startKey={params.toString()}
               sort={sort && { column: sort[0], order: order === 'desc' ? 'desc' : 'asc' }}
@@ -357,7 +360,11 @@ function useInlineEdits(refresh: () => Promise<unknown>) {
 /** The search. Only the field is drawn while somebody types. */
 function Search({ q, setValues }: { readonly q: string; readonly setValues: SetValues }) {
   const t = useTexts();
-  const [text, setText] = useTyping(q, (typed) => setValues('q', [typed], { replace: true }));
+  const [text, setText] = useTyping(q, (typed) => {
+    setValues('q', [typed], { replace: true });
+    // A search does not look at translations.
+    if (typed !== '') setValues('untranslated', [], { replace: true });
+  });
   return (
     <SearchField
       label={t.products.search}

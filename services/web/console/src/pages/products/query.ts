@@ -13,7 +13,17 @@ export const FLAGS = [
   'scheduled',
   'free_shipping',
 ] as const;
-const SINGLE = ['q', 'visibility', 'listing_id', 'min_price', 'max_price', 'sort', 'order', ...FLAGS];
+const SINGLE = [
+  'q',
+  'visibility',
+  'listing_id',
+  'min_price',
+  'max_price',
+  'sort',
+  'order',
+  'untranslated',
+  ...FLAGS,
+];
 /** Characters that a search may have. */
 const QUERY_MAX = 200;
 const NUMBERS = ['min_price', 'max_price'];
@@ -81,7 +91,9 @@ export function listOf(client: CatalogClient, { q, ...filters }: Filters, option
     const { facets: _, ...others } = options;
     return client.publications.list({ visibility: 'deleted', ...others });
   }
-  const query = { ...filters, ...options };
+  const { untranslated: _, ...others } = filters;
+  // Searches and facets do not look at translations.
+  const query = { ...(q || options.facets ? others : filters), ...options };
   return q ? client.store.search(String(q), query) : client.publications.list(query);
 }
 

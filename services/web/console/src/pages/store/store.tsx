@@ -5,12 +5,16 @@ import { useApi } from '../../lib/api';
 import { shortened } from '../../lib/change-words';
 import { useDraft } from '../../lib/draft';
 import { fieldErrorsOf } from '../../lib/errors';
+import { useLanguageNames, useTextLanguage } from '../../lib/languages';
+import { textsOf, withPatch } from '../../lib/translations';
 import { useLocale, useTexts } from '../../texts/texts';
 import { ConflictBanner } from '../../ui/conflicts';
 import { Badge, Banner, ErrorState, Loading, say, sayError } from '../../ui/feedback';
 import { Select, Switch, TextField } from '../../ui/fields';
+import { inLanguage, Languages, labelOfText } from '../../ui/languages';
 import { Card, Columns, Facts, Page } from '../../ui/layout';
 import { SaveBar } from '../../ui/save-bar';
+import { CodesField, CURRENCIES, LANGUAGES } from './codes-field';
 import type { Line } from './hours';
 import { HoursField } from './hours-field';
 import './store.css';
@@ -31,9 +35,17 @@ const fieldsOf = (store: Store) => ({
   'policies.satisfaction': store.policies?.satisfaction ?? '',
   businessHours: (store.businessHours ?? []) as readonly Line[],
   new_review_status: store.new_review_status ?? 'published',
+  locales: store.locales ?? [],
+  currencies: store.currencies ?? [],
+  ...textsOf(store.translations),
 });
 type Fields = ReturnType<typeof fieldsOf>;
 type TextName = { [Name in keyof Fields]: Fields[Name] extends string ? Name : never }[keyof Fields];
+
+const TRANSLATED = [
+  ...['name', 'description'],
+  ...['policies.shipping', 'policies.returns', 'policies.satisfaction'],
+] as TextName[];
 
 /** Returns the changed fields in the form of the interface, which replaces contact and policies as a whole. */
 function bodyOf(values: Fields, changed: Partial<Fields>): StoreBody {
@@ -44,6 +56,7 @@ function bodyOf(values: Fields, changed: Partial<Fields>): StoreBody {
     const entries = parts.map((name) => [name.slice(group.length + 1), values[name]]);
     return { [group]: entries.length > 0 ? Object.fromEntries(entries) : null };
   };
+  const { translations } = withPatch(changed);
   const lines = values.businessHours.filter(({ day, hours }) => day.trim() !== '' || hours.trim() !== '');
   return {
     ...('name' in changed && { name: values.name }),
@@ -52,6 +65,9 @@ function bodyOf(values: Fields, changed: Partial<Fields>): StoreBody {
     ...('ruc' in changed && { ruc: values.ruc || null }),
     ...('businessHours' in changed && { businessHours: lines.length > 0 ? lines : null }),
     ...('new_review_status' in changed && { new_review_status: values.new_review_status }),
+    ...('locales' in changed && { locales: values.locales }),
+    ...('currencies' in changed && { currencies: values.currencies }),
+    ...(translations && { translations }),
     ...partsOf('contact'),
     ...partsOf('policies'),
   };
@@ -74,6 +90,9 @@ function Editor({ store }: { readonly store: Store }) {
   const draft = useDraft('store', fieldsOf(store));
   const { values } = draft;
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
+  const [language, setLanguage] = useTextLanguage();
+  const languageOf = useLanguageNames();
+  const currencies = new Intl.DisplayNames(useLocale(), { type: 'currency' });
   const save = useMutation({
     mutationFn: async () => {
       const current = await client.store.get();
@@ -93,16 +112,27 @@ function Editor({ store }: { readonly store: Store }) {
     },
   });
   const is_disabled = !may('write:stores');
+  const form = { values, change: draft.change, faults, language };
   const text = (field: TextName, props: { rows?: number; hint?: string; type?: 'email' | 'tel' } = {}) => (
     <TextField
       label={t.store.fields[field]}
-      value={values[field]}
-      fault={faults[field]}
       isDisabled={is_disabled}
-      onChange={(value) => draft.change({ [field]: value })}
       {...props}
+      {...inLanguage(form, field.split('.'), {
+        value: values[field],
+        fault: faults[field],
+        hint: props.hint,
+        onChange: (value) => draft.change({ [field]: value }),
+      })}
     />
   );
+  const codes = (field: 'locales' | 'currencies') => ({
+    value: values[field],
+    saved: store[field] ?? [],
+    isDisabled: is_disabled,
+    fault: Object.entries(faults).find(([name]) => name.startsWith(field))?.[1],
+    onChange: (next: readonly string[]) => draft.change({ [field]: next }),
+  });
   const hours_fault = Object.entries(faults).find(([field]) => field.startsWith('businessHours'))?.[1];
   return (
     <Page
@@ -114,62 +144,89 @@ function Editor({ store }: { readonly store: Store }) {
       {!save.isPending && (
         <ConflictBanner
           draft={draft}
-          labelOf={(field) => t.store.fields[field]}
+          labelOf={(field) =>
+            labelOfText(field, t.store.fields, languageOf) ?? t.store.fields[field as keyof Fields]
+          }
           wordsOf={(_, value) => shown(value)}
         />
       )}
-      <Columns
-        side={
-          <>
-            <Card title={t.store.contact}>
-              {text('contact.address')}
-              {text('contact.phone', { type: 'tel' })}
-              {text('contact.email', { type: 'email' })}
-              {text('ruc', { hint: t.store.rucHint })}
-            </Card>
-            <Card title={t.store.money}>
-              <CurrencyField
-                value={values.currency}
-                fault={faults.currency}
-                isDisabled={is_disabled}
-                onChange={(currency) => draft.change({ currency })}
-              />
-            </Card>
-            <Card title={t.reviews.title}>
-              <Switch
-                isSelected={values.new_review_status === 'pending'}
-                isDisabled={is_disabled}
-                onChange={(is_on) => draft.change({ new_review_status: is_on ? 'pending' : 'published' })}
-              >
-                {t.store.moderation}
-              </Switch>
-              <p className="muted small">{t.store.moderationHint}</p>
-            </Card>
-            {may('read:payment_methods') && <PaymentMethods />}
-          </>
-        }
+      <Languages
+        form={form}
+        texts={TRANSLATED.map((field) => [field.split('.'), values[field]])}
+        onChange={setLanguage}
       >
-        <Card title={t.store.about}>
-          {text('name')}
-          {text('description', { rows: 4, hint: t.store.descriptionHint })}
-        </Card>
-        <Card title={t.store.fields.businessHours} hint={t.store.hoursHint}>
-          {is_disabled ? (
-            <Facts facts={values.businessHours.map(({ day, hours }) => [day, hours] as const)} />
-          ) : (
-            <HoursField
-              value={values.businessHours}
-              onChange={(businessHours) => draft.change({ businessHours })}
-            />
+        <Columns
+          side={
+            language === undefined && (
+              <>
+                <Card title={t.store.contact}>
+                  {text('contact.address')}
+                  {text('contact.phone', { type: 'tel' })}
+                  {text('contact.email', { type: 'email' })}
+                  {text('ruc', { hint: t.store.rucHint })}
+                </Card>
+                <Card title={t.store.money}>
+                  <CurrencyField
+                    value={values.currency}
+                    fault={faults.currency}
+                    isDisabled={is_disabled}
+                    onChange={(currency) => draft.change({ currency })}
+                  />
+                  <CodesField
+                    {...codes('currencies')}
+                    texts={t.currencies}
+                    choices={CURRENCIES}
+                    nameOf={(code) => currencies.of(code) ?? code}
+                    implied={values.currency}
+                  />
+                </Card>
+                <Card title={t.languages.title} hint={t.languages.hint}>
+                  <CodesField
+                    {...codes('locales')}
+                    texts={t.languages}
+                    choices={LANGUAGES}
+                    nameOf={languageOf}
+                  />
+                </Card>
+                <Card title={t.reviews.title}>
+                  <Switch
+                    isSelected={values.new_review_status === 'pending'}
+                    isDisabled={is_disabled}
+                    onChange={(is_on) => draft.change({ new_review_status: is_on ? 'pending' : 'published' })}
+                  >
+                    {t.store.moderation}
+                  </Switch>
+                  <p className="muted small">{t.store.moderationHint}</p>
+                </Card>
+                {may('read:payment_methods') && <PaymentMethods />}
+              </>
+            )
+          }
+        >
+          <Card title={t.store.about}>
+            {text('name')}
+            {text('description', { rows: 4, hint: t.store.descriptionHint })}
+          </Card>
+          {language === undefined && (
+            <Card title={t.store.fields.businessHours} hint={t.store.hoursHint}>
+              {is_disabled ? (
+                <Facts facts={values.businessHours.map(({ day, hours }) => [day, hours] as const)} />
+              ) : (
+                <HoursField
+                  value={values.businessHours}
+                  onChange={(businessHours) => draft.change({ businessHours })}
+                />
+              )}
+              {hours_fault && <Banner tone="bad">{hours_fault}</Banner>}
+            </Card>
           )}
-          {hours_fault && <Banner tone="bad">{hours_fault}</Banner>}
-        </Card>
-        <Card title={t.store.policies} hint={t.store.policiesHint}>
-          {text('policies.shipping', { rows: 4 })}
-          {text('policies.returns', { rows: 4 })}
-          {text('policies.satisfaction', { rows: 4 })}
-        </Card>
-      </Columns>
+          <Card title={t.store.policies} hint={t.store.policiesHint}>
+            {text('policies.shipping', { rows: 4 })}
+            {text('policies.returns', { rows: 4 })}
+            {text('policies.satisfaction', { rows: 4 })}
+          </Card>
+        </Columns>
+      </Languages>
       <SaveBar
         isChanged={draft.is_changed}
         isPending={save.isPending}
@@ -187,7 +244,9 @@ function Editor({ store }: { readonly store: Store }) {
 /** A value in a message about a conflict. */
 function shown(value: unknown): string {
   const text = Array.isArray(value)
-    ? (value as Line[]).map(({ day, hours }) => `${day} ${hours}`).join(' · ')
+    ? (value as (Line | string)[])
+        .map((each) => (typeof each === 'string' ? each : `${each.day} ${each.hours}`))
+        .join(' · ')
     : String(value);
   return shortened(text) || '–';
 }

@@ -1,0 +1,171 @@
+import type { Page } from 'playwright-core';
+import type { CatalogClient } from '../../shared/client';
+import { FRAMES, useBrowser } from '../support/browser';
+import { openConsole } from '../support/console';
+import { type Harness, type Shop, startHarness } from '../support/harness';
+import { describeWithProgram } from '../support/programs';
+
+describeWithProgram('chromium', 'languages and currencies in the console', () => {
+  const browser = useBrowser();
+  let harness: Harness;
+  let shop: Shop;
+  let client: CatalogClient;
+  beforeAll(async () => {
+    harness = await startHarness({ environment: { CONSOLE: 'on' } });
+  });
+  beforeEach(async () => {
+    shop = await harness.newShop();
+    client = harness.client(shop.secret, { consistent: true });
+  });
+  afterAll(() => harness?.close());
+
+  const open = (path: string): Promise<Page> => openConsole(browser(), harness.url, shop.secret.key, path);
+  const save = async (page: Page) => {
+    await page.getByRole('button', { name: /^Save/ }).click();
+    await page.getByRole('region', { name: 'Unsaved changes' }).waitFor({ state: 'detached' });
+  };
+  const newShirt = (more: object = {}) =>
+    client.publications.create({
+      title: 'Camisa',
+      description: 'De algodón',
+      price_currency: 'PEN',
+      price_amount: 10_000,
+      options: [{ name: 'Color' }],
+      variants: [{ option_values: { Color: 'Rojo' } }, { option_values: { Color: 'Azul' } }],
+      ...more,
+    });
+  const readAgain = (id: string) => client.publications.get(id, { visibility: 'all', expand: ['variants'] });
+
+  test('a store begins to speak German, and a product is translated', async () => {
+    const { id } = await newShirt();
+    const page = await open('/store');
+    const choose = async (field: string, typed: string, name: string) => {
+      const input = page.getByRole('combobox', { name: field });
+      // The list closes when the page is scrolled.
+      await input.scrollIntoViewIfNeeded();
+      await page.evaluate(FRAMES);
+      await input.fill(typed);
+      await page.getByRole('option', { name, exact: true }).click();
+    };
+    await choose('The language of your texts now', 'spani', 'Spanish · es');
+    await choose('Add a language', 'germ', 'German · de');
+    await choose('Add a language', 'german (sw', 'German (Switzerland) · de-CH');
+    await save(page);
+    await page.getByRole('button', { name: 'Make German the first' }).click();
+    await page.getByText(/^Your texts will count as German/).waitFor();
+    await page.getByRole('button', { name: 'Remove German (Switzerland)' }).click();
+    await page.getByText(/^Your translations are kept/).waitFor();
+    expect(await browser().look(page, 'store-languages')).toEqual([]);
+    await page.getByRole('button', { name: 'Discard' }).click();
+    expect((await client.store.get()).locales).toEqual(['es', 'de', 'de-CH']);
+
+    await page.goto(`/console/products/${id}`);
+    await page.getByRole('tab', { name: 'German 5 missing' }).click();
+    await page.getByText('0 of 5 texts translated').waitFor();
+    await page.getByLabel('Title', { exact: true }).fill('Hemd');
+    await page.getByRole('textbox', { name: 'Description', exact: true }).fill('Aus Baumwolle');
+    await page.getByRole('textbox', { name: 'Rojo' }).fill('Rot');
+    await page.getByText('3 of 5 texts translated').waitFor();
+    expect(await browser().look(page, 'product-german')).toEqual([]);
+    // Somebody else translates another text, and the same one.
+    await client.publications.update(id, {
+      translations: { de: { title: 'Bluse', seo: { title: 'Blusen' } } },
+    });
+    await page.getByRole('listitem', { name: 'Title (German)' }).getByText('Theirs: Bluse').waitFor();
+    await page.getByRole('button', { name: 'Mine: Hemd' }).click();
+    await save(page);
+    expect((await readAgain(id)).translations).toEqual({
+      de: {
+        title: 'Hemd',
+        description: 'Aus Baumwolle',
+        description_html: '<p>Aus Baumwolle</p>',
+        seo: { title: 'Blusen' },
+        options: { Color: { values: { Rojo: 'Rot' } } },
+      },
+    });
+    await page.getByLabel('Title of the result').fill('');
+    await save(page);
+    await page.getByRole('tab', { name: 'Spanish' }).click();
+    expect(await page.getByLabel('Title', { exact: true }).inputValue()).toBe('Camisa');
+    const { translations, title } = await readAgain(id);
+    expect({ title, seo: translations?.de?.seo }).toEqual({ title: 'Camisa', seo: undefined });
+  });
+
+  test('listings, pictures and the store are translated in the same way', async () => {
+    await client.store.update({ locales: ['es', 'ar'], description: 'Ropa' });
+    const { id } = await client.listings.create({ name: 'Camisas' });
+    const page = await open(`/listings/${id}`);
+    await page.getByRole('tab', { name: 'Arabic 1 missing' }).click();
+    await page.getByLabel('Name').fill('قمصان');
+    expect(await browser().look(page, 'listing-arabic')).toEqual([]);
+    await save(page);
+    expect((await client.listings.get(id)).translations).toEqual({ ar: { name: 'قمصان' } });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('tab', { name: 'Arabic 1 missing' }).waitFor();
+    await page.goto('/console/store');
+    await page.getByRole('tab', { name: 'Arabic' }).click();
+    await page.getByLabel('Description').fill('ملابس');
+    await save(page);
+    expect((await client.store.get()).translations).toEqual({ ar: { description: 'ملابس' } });
+  });
+
+  test('prices are set in other currencies, for a product and its variants', async () => {
+    await client.store.update({ currencies: ['PEN', 'USD', 'JPY'] });
+    const { id } = await newShirt({ options: undefined, variants: undefined });
+    const page = await open(`/products/${id}`);
+    await page.getByRole('textbox', { name: 'Price (USD)', exact: true }).fill('25.99');
+    await page.getByRole('textbox', { name: 'Sale price (USD)' }).fill('19.99');
+    await page.getByRole('textbox', { name: 'Price (JPY)', exact: true }).fill('4000.50');
+    await page.getByText('Type an amount such as 12.50').waitFor();
+    await page.getByRole('textbox', { name: 'Price (JPY)', exact: true }).fill('4000');
+    expect(await browser().look(page, 'product-currencies')).toEqual([]);
+    await save(page);
+    expect((await readAgain(id)).prices).toMatchObject({
+      USD: { price_amount: 2_599, sale_price_amount: 1_999 },
+      JPY: { price_amount: 400_000 },
+    });
+    await page.getByRole('textbox', { name: 'Price (JPY)', exact: true }).fill('');
+    await save(page);
+    expect(Object.keys((await readAgain(id)).prices ?? {})).toEqual(['USD']);
+
+    const { id: shirt } = await newShirt();
+    await page.goto(`/console/products/${shirt}`);
+    await page.getByRole('button', { name: /Currency of the table/ }).click();
+    await page.getByRole('option', { name: 'USD' }).click();
+    await page.getByRole('textbox', { name: 'Price (USD) of Rojo', exact: true }).fill('30');
+    await page.getByRole('textbox', { name: 'Price (USD) of Rojo', exact: true }).press('Enter');
+    await page.keyboard.type('28');
+    expect(await browser().look(page, 'variants-currencies')).toEqual([]);
+    await page.getByRole('textbox', { name: 'Sale price (USD) of Azul' }).fill('40');
+    await page.getByRole('button', { name: /^Save/ }).click();
+    await page.getByText(/^Sale price \(USD\): Expected/).waitFor();
+    browser().expectProblem('400');
+    await page.getByRole('textbox', { name: 'Sale price (USD) of Azul' }).fill('20');
+    await save(page);
+    const { prices, variants } = await readAgain(shirt);
+    expect(prices?.USD).toMatchObject({ price_amount: 2_800, price_range: { min: 2_800, max: 3_000 } });
+    expect(variants?.data.map((each) => each.prices?.USD?.sale_price_amount)).toEqual([undefined, 2_000]);
+  });
+
+  test('the products that lack German texts are listed, and open in German', async () => {
+    await client.store.update({ locales: ['es', 'de'] });
+    await newShirt();
+    const { id } = await newShirt({
+      title: 'Pantalón',
+      options: undefined,
+      variants: undefined,
+      description: '',
+    });
+    await client.publications.update(id, { translations: { de: { title: 'Hose' } } });
+    const page = await open('/');
+    await page.getByRole('link', { name: 'Products with texts missing in German 1' }).click();
+    await page.getByText('Texts missing in: German').waitFor();
+    await page.getByText('1 product', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Filter', exact: true }).click();
+    await page.getByRole('button', { name: /German \(1\) Texts missing in/ }).waitFor();
+    await page.keyboard.press('Escape');
+    expect(await browser().look(page, 'products-untranslated')).toEqual([]);
+    await page.getByRole('link', { name: 'Camisa' }).click();
+    await page.getByRole('tab', { name: /German/, selected: true }).waitFor();
+  });
+});
