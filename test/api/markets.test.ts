@@ -153,8 +153,8 @@ describe('derived prices', () => {
     ]);
     await send('PATCH', `/api/variant/${small.id}`, { body: { price_amount: 2_600 } });
     await send('PATCH', `/api/variant/${medium.id}`, { body: { prices: { EUR: null } } });
-    const derived = [699, 1_099].map((price_amount) => ({ prices: { EUR: { price_amount } } }));
-    expect(await read(`publication/${id}/variants`)).toMatchObject(derived);
+    const wanted = [699, 1_099].map((price_amount) => ({ prices: { EUR: { price_amount } } }));
+    expect(await read(`publication/${id}/variants`)).toMatchObject(wanted);
     const added = { option_values: { Size: 'L' }, price_amount: 1_000, sale_price_amount: null };
     await patch(id, { sale_price_amount: null });
     await send('POST', `/api/publication/${id}/variants`, { body: added });
