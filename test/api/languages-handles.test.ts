@@ -115,7 +115,9 @@ test('two items of a batch do not get one handle, and may exchange theirs', asyn
   const twice = [put('a', handle('de', 'tee')), put('b', handle('en', 'tee'))];
   for (const dry_run of [true, false])
     expect((await batch(dry_run, ...twice)).sort()).toEqual(['created', expect.stringContaining('.handle')]);
-  await batch(false, put('a', handle('de', 'tee')), put('b', { handle: 'mate' }));
+  // Either of them may have got it.
+  await batch(false, put('b', { handle: 'mate', ...handle('en', null) }));
+  await batch(false, put('a', handle('de', 'tee')));
   const exchanged = [put('a', { handle: 'mate', ...handle('de', null) }), put('b', { handle: 'tee' })];
   expect(await batch(true, ...exchanged)).toEqual(['updated', 'updated']);
   expect(await batch(false, ...exchanged)).toEqual(['updated', 'updated']);
@@ -133,7 +135,8 @@ test('an import says which row would take a handle that another one has', async 
       return found.status !== 'running' && found;
     });
   await ended();
-  const failed = [{ outcome: 'failed', reason: expect.stringContaining('translations.en.handle') }];
+  // Rows are written at once, so either of them may come first.
+  const failed = [{ outcome: 'failed', reason: expect.stringMatching(/translations\.(de|en)\.handle/) }];
   expect(await merchant.imports.rows(id, { outcome: 'failed' }).all()).toMatchObject(failed);
   await merchant.imports.start(id);
   await ended();
