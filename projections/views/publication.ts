@@ -16,7 +16,7 @@ import {
 import { facetKey } from '../../shared/catalog/publication/facets';
 import { type PageViewEvent, viewsIn } from '../../shared/catalog/publication/page-views';
 import { shownVariants } from '../../shared/catalog/publication/price-history';
-import { hasSale } from '../../shared/catalog/publication/prices';
+import { hasSale, inEachCurrency } from '../../shared/catalog/publication/prices';
 import {
   type Publication,
   type PublicationEvent,
@@ -159,13 +159,14 @@ function wordsAfter({ state, words }: PublicationDocument, after: Publication): 
   const before = state.publication;
   const isSame = (name: keyof Publication): boolean => isSameValue(before![name], after[name]);
   if (!before || !words || !TEXT_FIELDS.every(isSame)) return publicationWords(after);
-  if (LABEL_FIELDS.every(isSame) && isSameValue(codesOf(before), codesOf(after))) return words;
+  if (LABEL_FIELDS.every(isSame) && isSameValue(labelledOf(before), labelledOf(after))) return words;
   return withLabels(termsOfTexts(words), after);
 }
 
 /** The fields on which the units depend, besides the time of a sale. */
 const UNIT_FIELDS = [
   ...(['variants', 'price_active', 'price_amount', 'quantity_available', 'sale_price_amount'] as const),
+  ...(['price_currency', 'prices'] as const),
 ];
 
 /** Returns the units. Keeps those whose fields are unchanged, because there may be 2,048. */
@@ -176,12 +177,13 @@ function unitsAfter(
 ): readonly Unit[] {
   const before = state.publication;
   const isSame = (name: keyof Publication): boolean => isSameValue(before![name], after[name]);
-  const is_unchanged = before !== null && UNIT_FIELDS.every(isSame) && !hasSale(after);
+  const is_unchanged = before !== null && UNIT_FIELDS.every(isSame) && !inEachCurrency(after).some(hasSale);
   return (is_unchanged && units) || unitsOf(after, at_ms);
 }
 
 /** Not all of the variants: their stock changes more often than anything else. */
-const codesOf = ({ variants }: Publication) => variants.map(({ sku, barcode }) => [sku, barcode]);
+const labelledOf = ({ variants }: Publication) =>
+  variants.map(({ sku, barcode, prices }) => [sku, barcode, prices]);
 
 /** Returns the facet under which a store counts the publication. */
 export const facetOf = ({ keys }: PublicationDocument): string => facetOfKeys(keys);

@@ -1,8 +1,8 @@
-import type { PriceBounds } from '../../shared/api/requests/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { ActiveStore } from '../../shared/catalog/store/document';
-import { CatalogError } from '../../shared/kernel/errors';
+import type { DocumentReader } from '../../shared/ports/document-reader';
 import { inMarket } from './markets';
+import { pricedReader } from './priced-reader';
 
 /** The fields of a publication or a variant that have amounts, besides `price_amount`, or belong to one. */
 const OF_PRICE = new Set([
@@ -28,40 +28,28 @@ export function priceIn(currency: string, resource: JsonObject, owner: JsonObjec
   return { ...shown, ...of_publication, ...amounts };
 }
 
-interface PriceQuery extends PriceBounds {
+interface PriceQuery {
   readonly currency?: string | undefined;
   readonly market?: string | undefined;
   readonly country?: string | undefined;
   readonly priced?: true | undefined;
-  readonly sort?: string | undefined;
   readonly has_price?: boolean | undefined;
-  readonly has_discount?: boolean | undefined;
-  readonly facets?: readonly string[] | undefined;
 }
 
-/** The filters that look at prices. */
-const BY_PRICE = ['min_price', 'max_price', 'has_price', 'has_discount'] as const;
-
 /**
- * Returns the query of a list as its filters understand it, with the currency of its market. In the base currency of the store, `priced` means `has_price`. In
- * another currency, throws `invalid_query` if the query sorts, filters or counts by price: the indexes have the prices in the
- * base currency only (docs/decisions/0038-prices-by-currency.md).
+ * Returns the query of a list as its filters understand it, with the currency of its market, and the reader for it. `priced`
+ * means `has_price`. The documents have their keys in the base currency of the store, so in another currency a reader of its
+ * own finds them by price (`pricedReader`). A store without currencies has those of its publications.
  */
-export function withCurrency<Query extends PriceQuery>(store: ActiveStore, asked: Query): Query {
-  const query = inMarket(store, asked);
-  const { currency, priced, sort, facets = [] } = query;
-  const names = [
-    ...(sort === 'price' ? ['sort'] : []),
-    ...BY_PRICE.filter((name) => query[name] !== undefined),
-    ...(facets.some((facet) => ['price', 'has_price', 'has_discount'].includes(facet)) ? ['facets'] : []),
-  ];
-  if (names.length === 0 && !priced) return query;
-  const is_base = currency === undefined || currency === store.currencies?.[0];
-  if (is_base) return priced ? { ...query, priced: undefined, has_price: true } : query;
-  const constraint = `nothing by price together with currency=${currency}: only the first currency of the store can be used for it`;
-  if (names.length > 0)
-    throw CatalogError.ofFaults(
-      names.map((field) => ({ condition: 'invalid_query', field, constraint }) as const),
-    );
-  return query;
+export function withCurrency<Query extends PriceQuery>(
+  store: ActiveStore,
+  version: DocumentReader,
+  asked: Query,
+): { query: Query; version: DocumentReader } {
+  const { priced, ...others } = inMarket(store, asked);
+  const query = { ...others, ...(priced && { has_price: true }) } as Query;
+  const { currency } = query;
+  const [base = currency] = store.currencies ?? [];
+  if (currency === undefined || currency === base) return { query: { ...query, currency: undefined }, version };
+  return { query, version: pricedReader(version, store.id, currency) };
 }

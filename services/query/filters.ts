@@ -15,10 +15,11 @@ import {
   type PublicationKeys,
 } from '../../shared/catalog/publication/document';
 import { FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
-import { isOfVariant, labelTerm, PRICED_IN } from '../../shared/catalog/search/words';
+import { isOfVariant, labelTerm, variesIn } from '../../shared/catalog/search/words';
 import type { ListSortMode } from '../../shared/catalog/vocabulary';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { UnitCondition, ViewQuery, WordTerms } from '../../shared/ports/view-store';
+import { wordScope } from './read';
 
 /*
  * The filters of lists of publications, as conditions for a view store (docs/interface/lists.md#filters). Filters by price, stock,
@@ -27,9 +28,10 @@ import type { UnitCondition, ViewQuery, WordTerms } from '../../shared/ports/vie
 
 type FilterName = keyof typeof publicationFilters;
 export type FilterQuery = LabelFilters &
-  PricedFilter &
-  PriceBounds &
-  Pick<Partial<ListingPublicationsQuery>, FilterName>;
+  PriceBounds & {
+    /** Set if it is another currency than the first one of the store. The reader of the documents then finds them by prices in it. */
+    readonly currency?: string | undefined;
+  } & Pick<Partial<ListingPublicationsQuery>, FilterName>;
 const FILTERS = Object.keys(publicationFilters) as FilterName[];
 const LABEL_FILTERS = Object.keys(labelFilters) as (keyof LabelFilters)[];
 
@@ -130,7 +132,15 @@ function priceState({ has_price, ...query }: FilterQuery): ViewQuery['where'] {
  * Returns whether the store has a publication that has variants with different prices, some of which may be in the range.
  * Without one, the lowest price of a publication shows whether all of its variants are in the range.
  */
-async function doPricesVary(version: DocumentReader, store_id: string, query: PriceBounds): Promise<boolean> {
+async function doPricesVary(
+  version: DocumentReader,
+  store_id: string,
+  { currency, ...query }: FilterQuery,
+): Promise<boolean> {
+  if (currency !== undefined) {
+    const asked = { scope: wordScope(store_id, 'all'), matches: [{ word: variesIn(currency) }], limit: 1 };
+    return (await version.matchingWords('publications', asked)).length > 0;
+  }
   const { gte, lte } = activePrices(query);
   const found = await version.find('publications', {
     where: { varies_in: store_id, price_max: { gte }, price_up: { gte: 0, lte } },
@@ -166,23 +176,17 @@ function isSetIn(query: FilterQuery): (name: FilterName) => boolean {
 type Selection = readonly [name: string, values: readonly string[]];
 
 /** Returns the terms that the filters by labels demand, except the one with the name `except`. */
-export const labelTerms = (query: LabelFilters & PricedFilter, except?: string): WordTerms =>
+export const labelTerms = (query: LabelFilters, except?: string): WordTerms =>
   termsOf(labelsIn(query).filter(([name]) => name !== except));
 
-interface PricedFilter {
-  readonly priced?: true | undefined;
-  readonly currency?: string | undefined;
-}
-
 /** Returns the labels by which the query filters. */
-export function labelsIn({ priced, currency, ...query }: LabelFilters & PricedFilter): Selection[] {
-  const labels = LABEL_FILTERS.flatMap((filter): Selection[] => {
+export function labelsIn(query: LabelFilters): Selection[] {
+  return LABEL_FILTERS.flatMap((filter): Selection[] => {
     const selected = query[filter];
     if (selected === undefined) return [];
     if (Array.isArray(selected)) return [[filter, selected]];
     return Object.entries(selected).map(([name, values]) => [prefixOf(filter) + name, values]);
   });
-  return priced && currency !== undefined ? [...labels, [PRICED_IN, [currency]]] : labels;
 }
 
 const termsOf = (labels: readonly Selection[]): WordTerms =>

@@ -15,7 +15,12 @@ import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { type ListingDocument, publicationCount } from '../../shared/catalog/listing/document';
 import type { MediaEmbed } from '../../shared/catalog/media/document';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
-import { NOT_FEATURED, type ReviewCounts } from '../../shared/catalog/publication/document';
+import {
+  NOT_FEATURED,
+  type PublicationKeys,
+  placesOf,
+  type ReviewCounts,
+} from '../../shared/catalog/publication/document';
 import { countFacets, type Facets } from '../../shared/catalog/publication/facets';
 import { type ShownVariant, shownVariants } from '../../shared/catalog/publication/price-history';
 import { averageOf } from '../../shared/catalog/publication/publication';
@@ -136,15 +141,15 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
 export async function readPublications(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const parsed = parseRead({ query: existingPublicationsSchema }, request, EXPANSIONS.publication);
   const store_id = requestedStore(request);
-  const version = await openStore(deps, request, store_id);
+  const opened = await openStore(deps, request, store_id);
   const [stored, listing] = await Promise.all([
-    version.get('stores', store_id, ['state']),
-    findFilterListing(version, parsed, store_id),
+    opened.get('stores', store_id, ['state']),
+    findFilterListing(opened, parsed, store_id),
   ]);
   const active = assertActive(stored);
   const store = settingsOf(active);
+  const { query, version } = withCurrency(store, opened, parsed);
   const source = { version, request, store };
-  const query = withCurrency(store, parsed);
   const mode = sortModeOf(query);
   const featured_first = isByPosition(query);
   const order = featured_first ? featuredFirst(mode) : orderOf(mode);
@@ -219,14 +224,14 @@ interface ListedPublication {
 export async function readListingPublications(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const parsed = parseRead(reads.listListingPublications, request, EXPANSIONS.publication);
   const is_precomputed = isPrecomputed(parsed);
-  const version = await openForId(deps, request, 'listings');
-  const { document: listing, store } = await findById(deps, request, version, 'listings', {
+  const opened = await openForId(deps, request, 'listings');
+  const { document: listing, store } = await findById(deps, request, opened, 'listings', {
     visibility: parsed.visibility,
     isVisible: isContainerVisible,
     parts: is_precomputed ? ['state', 'expansions'] : ['state'],
   });
   const store_id = String(listing.keys.store_id);
-  const query = withCurrency(store, parsed);
+  const { query, version } = withCurrency(store, opened, parsed);
   const { default_sort_mode } = listing.body;
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
   const place = placeOf(request, query, 'listing/publications', featuredFirst(effective_sort_mode));
@@ -252,9 +257,12 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
     ),
   };
   const source = { version, request, store };
-  const precomputed = is_precomputed ? precomputedPage(listing, query, default_sort_mode) : [];
+  // The document of the listing is in the order of the prices in the first currency of the store.
+  const is_in_order = query.currency === undefined || !default_sort_mode.startsWith('price');
+  const has_page = is_precomputed && is_in_order && !isFiltered(query);
+  const precomputed = has_page ? precomputedPage(listing, query, default_sort_mode) : [];
   const count = list.maintained_total ?? 0;
-  const is_complete = is_precomputed && precomputed.length >= Math.min(limit, count);
+  const is_complete = has_page && precomputed.length >= Math.min(limit, count);
   const { items, end, total } = is_complete
     ? { items: precomputed, end: endOf(place, precomputed, count > limit), total: count }
     : await findPage(source, list, query);
@@ -325,7 +333,8 @@ function precomputedPage(
     publicationCount(state, [one]),
   ).slice(0, limit);
   // The entries leave out the ids of other listings that are private.
-  if (visibility !== 'public' && page.some(({ keys }) => keys.places)) return [];
+  if (visibility !== 'public' && page.some(({ keys }) => placesOf(keys as PublicationKeys).size > 0))
+    return [];
   return page.map(({ id, keys, body }) => ({ id, keys, resource: body }));
 }
 

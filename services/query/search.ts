@@ -68,14 +68,14 @@ const CANDIDATES_MAX = 20;
 export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const parsed = parseRead(reads.searchStore, request, EXPANSIONS.publication);
   const store_id = requestedStore(request);
-  const version = await openStore(deps, request, store_id);
+  const opened = await openStore(deps, request, store_id);
   const [stored, listing] = await Promise.all([
-    version.get('stores', store_id),
-    findFilterListing(version, parsed, store_id),
+    opened.get('stores', store_id),
+    findFilterListing(opened, parsed, store_id),
   ]);
   const store = settingsOf(assertActive(stored));
+  const { query, version } = withCurrency(store, opened, parsed);
   const source = { version, request, store };
-  const query = withCurrency(store, parsed);
   const locales = localesOfTexts(store, request);
   const tokens = queryTokens(query.q);
   const place = placeOf(request, query, 'search', query.sort && orderOf(sortModeOfSearch(query)));
@@ -278,14 +278,14 @@ interface Section {
  */
 export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const parsed = parseRead(reads.listRelatedPublications, request, EXPANSIONS.publication);
-  const version = await openForId(deps, request, 'publications');
-  const { document: publication, store } = await findById(deps, request, version, 'publications', {
+  const opened = await openForId(deps, request, 'publications');
+  const { document: publication, store } = await findById(deps, request, opened, 'publications', {
     visibility: parsed.visibility,
     isVisible: isContainerVisible,
     parts: ['words'],
   });
   const store_id = String(publication.keys.store_id);
-  const query = withCurrency(store, parsed);
+  const { query, version } = withCurrency(store, opened, parsed);
   const sections = firstMatches(await sectionsOf(version, query, publication, store_id));
   const words = query.sort ? undefined : comparedWords(publication.words ?? []);
   const place = placeOf(request, query, 'related', query.sort && orderOf(sortModeOf(query)));

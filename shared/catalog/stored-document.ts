@@ -143,6 +143,25 @@ export interface ListsSpec<KeyName extends string = string> {
   readonly orders: readonly ListOrder<KeyName>[];
   /** Set if a document is in several lists of one scope key. */
   readonly shared?: SharedLists<KeyName>;
+  /** Set if lists have variants. Only with `shared`. */
+  readonly variants?: ListVariants<KeyName>;
+}
+
+/**
+ * Further variants of all lists, such as one for each currency: the documents of the list that have values in the variant, with
+ * these values instead of those of `keys`.
+ *
+ * - A condition on `name` with a text is for the documents in that variant. In the query, `keys` are then their values in it.
+ * - A condition of the form `OutsideCondition` is for all other documents.
+ * - A query with such a condition must name lists, by a key of `scopes`.
+ */
+export interface ListVariants<KeyName extends string = string> {
+  readonly name: string;
+  readonly keys: readonly KeyName[];
+  /** Returns the values of `keys` in each variant that the document is in. */
+  valuesOf(keys: Readonly<Record<string, Key>>): ReadonlyMap<string, Readonly<Record<string, Key>>>;
+  /** Returns the word that the documents in this variant have. */
+  wordOf(variant: string): string;
 }
 
 /**

@@ -113,7 +113,17 @@ export type KeyCondition =
   | { readonly not: Key }
   | { readonly gte?: number; readonly lte?: number }
   | { readonly after: string }
-  | UnitCondition;
+  | UnitCondition
+  | OutsideCondition;
+
+/**
+ * Whether the document is outside a variant of its lists (`ListVariants`), or has other values than these in it. The condition of
+ * the name of the variants.
+ */
+export interface OutsideCondition {
+  readonly outside: string;
+  readonly or_without?: Readonly<Record<string, Key>>;
+}
 
 /**
  * Whether one unit of the document fulfils all of this. The condition of the name `units`. What all units of a document with

@@ -10,7 +10,7 @@ import {
   sortKeysOf,
 } from '../../shared/catalog/sorting';
 import { listSortModeSchema } from '../../shared/catalog/vocabulary';
-import type { KeyCondition, ViewQuery, ViewVersion } from '../../shared/ports/view-store';
+import type { KeyCondition, OutsideCondition, ViewQuery, ViewVersion } from '../../shared/ports/view-store';
 import { anyText } from '../support/any-text';
 import { cases, IS_LONG, SEED } from '../support/long';
 import { within } from '../support/wait-for';
@@ -124,6 +124,10 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         return Math.floor((seed / 2_147_483_648) * below);
       };
       const stored = new Map<string, { position: bigint; keys: Record<string, Key> | null }>();
+      const randomPrice = (): string[] => {
+        const lowest = random(400);
+        return random(3) === 0 ? [] : [`EUR=${lowest},${lowest + random(2) * 50},${random(2)}`];
+      };
       const randomKeys = (): Record<string, Key> => {
         const price = random(20) === 0 ? null : random(400);
         const listing_id = random(3) === 0 ? null : `listing-${random(2)}`;
@@ -133,7 +137,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         const places = others.map((one) => `${one}=${random(9) === 0 ? random(9) + 1 : ''}`);
         return {
           store_id: random(10) === 0 ? 'small' : 'large',
-          ...{ listing_id, places: places.join(' ') || null },
+          ...{ listing_id, places: [...places, ...randomPrice()].join(' ') || null },
           visibility: random(4) === 0 ? 'private' : 'public',
           featured_rank: random(50) === 0 ? random(9) + 1 : NOT_FEATURED,
           created_at: new Date(1_700_000_000_000 + random(3_000)).toISOString(),
@@ -165,12 +169,15 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         const all = [...stored].flatMap(([id, { keys }]) => (keys ? [{ id, keys }] : []));
         const sorted = new Map<string, typeof all>();
         for (const { where, order } of queriesOfLists().filter((_, n) => IS_LONG || n % 3 === third)) {
-          const { listing_id, ...others } = where;
-          const name = JSON.stringify([order, listing_id]);
+          const { listing_id, currency, ...others } = where;
+          const name = JSON.stringify([order, listing_id, currency]);
           if (!sorted.has(name))
             sorted.set(
               name,
-              all.flatMap((item) => seenIn(listing_id, item)).sort((a, b) => compareByOrder(order, a, b)),
+              all
+                .flatMap((item) => seenIn(listing_id, item))
+                .flatMap((item) => pricedIn(currency, item))
+                .sort((a, b) => compareByOrder(order, a, b)),
             );
           const conditions = Object.entries(others);
           const matchingItems = sorted
@@ -186,8 +193,9 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
               matching.slice(Math.max(0, skip), Math.max(0, skip) + 20),
             );
           // The place may be that of a document that does not match, or not any more.
-          const place = stored.get(ids[random(ids.length)]!)?.keys ?? randomKeys();
-          for (const after of [matchingItems[length >> 1], { id: ids[random(ids.length)]!, keys: place }]) {
+          const keys_there = stored.get(ids[random(ids.length)]!)?.keys ?? randomKeys();
+          const [place] = pricedIn(currency, { id: ids[random(ids.length)]!, keys: keys_there });
+          for (const after of [matchingItems[length >> 1], place]) {
             const keys = after && (sortKeysOf(order, after) as ViewQuery['after']);
             if (!keys) continue;
             const rest = matchingItems.filter((one) => isAfter(order, one, keys)).map(({ id }) => id);
@@ -316,6 +324,13 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
     { visibility: 'public', id: { after: 'p00007' } },
     { name_fold: { after: 'name 1' } },
   ];
+  const in_currency: ViewQuery['where'][] = [
+    { visibility: 'public', currency: 'EUR' },
+    { currency: 'EUR', price_up: { gte: 0, lte: 300 }, price_max: { gte: 200 }, visibility: 'public' },
+    { currency: 'EUR', has_discount: 1, has_media: 1, visibility: { in: ['public', 'private'] } },
+    { currency: { outside: 'EUR', or_without: { has_discount: 1 } }, id: { not: 'p00008' } },
+    { currency: { outside: 'USD' }, price_up: { gte: 100, lte: 300 }, in_stock: 1 },
+  ];
   const scopes = [
     { store_id: 'large' },
     { listing_id: 'listing-1' },
@@ -323,7 +338,10 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
   ];
   return scopes.flatMap((scope) =>
     listSortModeSchema.options.flatMap((mode) => [
-      ...[...filters, ...ranges].map((filter) => ({ where: { ...scope, ...filter }, order: orderOf(mode) })),
+      ...[...filters, ...ranges, ...in_currency].map((filter) => ({
+        where: { ...scope, ...filter },
+        order: orderOf(mode),
+      })),
       { where: { ...scope, visibility: 'public' }, order: featuredFirst(mode) },
       ...('listing_id' in scope
         ? [NOT_FEATURED, { lte: NOT_FEATURED - 1 }].map((featured_rank) => ({
@@ -331,6 +349,13 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
             order: featuredFirst(mode),
           }))
         : []),
+      ...(['EUR', { outside: 'EUR' }] as const).flatMap((currency) => [
+        { where: { ...scope, visibility: 'public', currency }, order: featuredFirst(mode) },
+        ...[NOT_FEATURED, { lte: NOT_FEATURED - 1 }].map((featured_rank) => ({
+          where: { ...scope, visibility: 'public', currency, featured_rank },
+          order: featuredFirst(mode),
+        })),
+      ]),
     ]),
   );
 }
@@ -347,12 +372,28 @@ function seenIn(listings: KeyCondition | undefined, item: { id: string; keys: Re
   return ranks.length === 0 ? [] : [{ ...item, keys: { ...item.keys, featured_rank: Math.min(...ranks) } }];
 }
 
+/** Returns the item as the publications inside or outside a currency show it: none if it is not one of them. */
+function pricedIn(currency: KeyCondition | undefined, item: { id: string; keys: Record<string, Key> }) {
+  if (currency === undefined) return [item];
+  const { outside, or_without = {} } = (
+    typeof currency === 'string' ? { outside: currency } : currency
+  ) as OutsideCondition;
+  const place = String(item.keys.places ?? '')
+    .split(' ')
+    .find((one) => one.startsWith(`${outside}=`));
+  const [lowest = 0, price_max = 0, has_discount = 0] = place?.slice(4).split(',').map(Number) ?? [];
+  const values = { price_up: lowest, price_down: lowest, price_max, has_discount };
+  if (typeof currency === 'string') return place ? [{ ...item, keys: { ...item.keys, ...values } }] : [];
+  const isOther = ([key, value]: [string, Key]) => values[key as keyof typeof values] !== value;
+  return !place || Object.entries(or_without).some(isOther) ? [item] : [];
+}
+
 function isMatch(key: Key, condition: KeyCondition): boolean {
   if (condition === null || typeof condition !== 'object') return key === condition;
   if ('in' in condition) return condition.in.includes(key);
   if ('not' in condition) return key !== condition.not;
   if ('after' in condition) return String(key) > condition.after;
-  if ('unit' in condition) throw new Error('no key is a unit');
+  if ('unit' in condition || 'outside' in condition) throw new Error('no key is a unit');
   const { gte = Number.NEGATIVE_INFINITY, lte = Number.POSITIVE_INFINITY } = condition;
   return typeof key === 'number' && key >= gte && key <= lte;
 }

@@ -9,13 +9,14 @@ import {
   type DocumentPart,
   isUnitCondition,
   type KeyCondition,
+  type OutsideCondition,
   type UnitCondition,
   type ViewQuery,
   type WordMatch,
   type WordScope,
   type WordTerms,
 } from '../../ports/view-store';
-import { excludedValue, namedValues } from '../key-conditions';
+import { excludedValue, namedValues, variantIn } from '../key-conditions';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
 import { assertKey, assertUnits, type StoredCollection, wordScope } from '../stored-collections';
 
@@ -38,6 +39,8 @@ export interface MongoDocument extends Document {
   /** The lists of `SharedLists` that the document is in, and those in which it is ranked. */
   readonly lists?: readonly string[];
   readonly ranked?: readonly string[];
+  /** The keys that the document has in each variant of its lists. Absent without variants. */
+  readonly variants?: Readonly<Record<string, Keys>>;
   /** Search words. An array instead of JSON text, because MongoDB indexes its elements. */
   readonly words?: readonly string[];
   /** An array, because filters look into it. */
@@ -52,8 +55,10 @@ export const documentsName = (collection: CollectionName, version: number): stri
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Returns the field of a key or of the id. Throws if the documents do not have the key. */
-function fieldOf(collection: StoredCollection, key: string): string {
+function fieldOf(collection: StoredCollection, key: string, where: Where = {}): string {
   assertKey(collection, key);
+  const named = variantIn(collection.spec.lists?.variants, where);
+  if (named?.keys.includes(key)) return `variants.${named.variant}.${key}`;
   return key === 'id' ? '_id' : `k.${key}`;
 }
 
@@ -90,12 +95,14 @@ function partsOf({ spec }: StoredCollection, keys: Keys, document: ViewDocument)
   );
   const shared = spec.lists?.shared;
   const ranks = [...(shared?.ranksOf(keys) ?? [])];
+  const variants = Object.fromEntries(spec.lists?.variants?.valuesOf(keys) ?? []);
   return {
     k: keys,
     ...(shared && {
       lists: ranks.map(([value]) => value),
       ranked: ranks.flatMap(([value, rank]) => (rank < shared.rank_max ? value : [])),
     }),
+    ...(Object.keys(variants).length > 0 && { variants }),
     ...(well_formed ? {} : { exact_keys: JSON.stringify(keys) }),
     body: JSON.stringify(document.body),
     state: JSON.stringify(withoutRepeated(spec.repeats, { ...document, keys })),
@@ -172,13 +179,22 @@ export function filterOf(collection: StoredCollection, where: Where): Filter<Mon
       filter.ranked = isUnranked(condition, shared) ? { $nin: listed } : { $in: listed };
       continue;
     }
+    const variants = collection.spec.lists?.variants;
+    if (key === variants?.name) {
+      const { variant, without } = variantIn(variants, where)!;
+      const values = Object.entries(without ?? {});
+      const field = `variants.${variant}`;
+      if (values.length === 0) filter[field] = { $exists: without === undefined };
+      else filter.$nor = [Object.fromEntries(values.map(([name, value]) => [`${field}.${name}`, value]))];
+      continue;
+    }
     if (isUnitCondition(condition)) {
       assertUnits(collection);
       filter.units = { $elemMatch: unitFilter(condition) };
       continue;
     }
-    const term = termOf(condition);
-    if (term !== undefined) filter[fieldOf(collection, key)] = term;
+    const term = termOf(condition as Exclude<typeof condition, OutsideCondition>);
+    if (term !== undefined) filter[fieldOf(collection, key, where)] = term;
   }
   // A tombstone has no keys, and in MongoDB a missing field matches null. So if every condition matches null, this
   // excludes tombstones explicitly.
@@ -201,7 +217,7 @@ function isUnranked(condition: KeyCondition, { rank, rank_max }: SharedLists): b
   throw new Error(`a condition on ${rank} is for ranked documents or for all others`);
 }
 
-function termOf(condition: Exclude<KeyCondition, UnitCondition>): unknown {
+function termOf(condition: Exclude<KeyCondition, UnitCondition | OutsideCondition>): unknown {
   if (condition === null || typeof condition !== 'object') return condition;
   if ('in' in condition) return { $in: [...condition.in] };
   if ('not' in condition) return { $ne: condition.not };
@@ -232,7 +248,7 @@ function matchesNull(term: unknown): boolean {
 export function filterAfter(
   collection: StoredCollection,
   filter: Filter<MongoDocument>,
-  { order, after }: Pick<ViewQuery, 'order' | 'after'>,
+  { where, order, after }: Pick<ViewQuery, 'where' | 'order' | 'after'>,
 ): Filter<MongoDocument> {
   if (!after) return filter;
   const parts = order.map(([, direction], n) =>
@@ -240,7 +256,7 @@ export function filterAfter(
       order
         .slice(0, n + 1)
         .map(([key], m) => [
-          fieldOf(collection, key),
+          fieldOf(collection, key, where),
           m < n ? after[m] : { [direction === 'asc' ? '$gt' : '$lt']: after[m] },
         ]),
     ),
@@ -252,8 +268,12 @@ export function filterAfter(
  * Returns the argument of `sort`. Like `compareByOrder`, MongoDB compares texts by their UTF-8 bytes and puts nulls
  * first.
  */
-export function sortOf(collection: StoredCollection, order: SortOrder): [string, 1 | -1][] {
-  return order.map(([key, direction]) => [fieldOf(collection, key), direction === 'asc' ? 1 : -1]);
+export function sortOf(
+  collection: StoredCollection,
+  order: SortOrder,
+  where: Where = {},
+): [string, 1 | -1][] {
+  return order.map(([key, direction]) => [fieldOf(collection, key, where), direction === 'asc' ? 1 : -1]);
 }
 
 /**

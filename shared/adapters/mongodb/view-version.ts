@@ -34,6 +34,7 @@ import {
   type WriteBatch,
 } from '../../ports/view-store';
 import { CheckpointWatch } from '../checkpoint-watch';
+import { variantIn } from '../key-conditions';
 import {
   keysDiffer,
   notStoredError,
@@ -229,7 +230,7 @@ export class MongoViewVersion implements ViewVersion {
     if (lists && order[0]?.[0] === stored.spec.lists!.shared!.rank)
       return this.rankedPage(collection, filter, query, lists);
     const from = filterAfter(stored, filter, query);
-    return this.list(collection, from, parts, { sort: sortOf(stored, order), skip, limit });
+    return this.list(collection, from, parts, { sort: sortOf(stored, order, where), skip, limit });
   }
 
   /**
@@ -242,15 +243,21 @@ export class MongoViewVersion implements ViewVersion {
     { where, order, skip = 0, limit, parts = [], after }: ViewQuery,
     lists: readonly string[],
   ): Promise<StoredDocument[]> {
-    const shared = this.collection(collection).spec.lists!.shared!;
+    const { variants, ...spec } = this.collection(collection).spec.lists!;
+    const shared = spec.shared!;
+    const named = variantIn(variants, where);
     const rankOf = (keys: ViewDocument['keys']): number => {
       const ranks = shared.ranksOf(keys);
       return Math.min(...lists.map((list) => ranks.get(list) ?? shared.rank_max));
     };
+    const seenKeys = (keys: ViewDocument['keys']): ViewDocument['keys'] => {
+      const in_variant = named && !named.without ? variants?.valuesOf(keys).get(named.variant) : {};
+      return { ...keys, ...in_variant, [shared.rank]: rankOf(keys) };
+    };
     const projection = { position: 1, k: 1, exact_keys: 1 };
     const in_ranked = { $and: [filter, { ranked: { $in: lists } }] };
     const ranked = (await this.list(collection, in_ranked, [], { projection }))
-      .map(({ id, document }) => ({ id, keys: { ...document!.keys, [shared.rank]: rankOf(document!.keys) } }))
+      .map(({ id, document }) => ({ id, keys: seenKeys(document!.keys) }))
       .sort((a, b) => compareByOrder(order, a, b));
     const from = after ? ranked.filter((one) => isAfter(order, one, after)) : ranked;
     const ids = from.slice(skip, skip + limit).map(({ id }) => id);
@@ -262,7 +269,7 @@ export class MongoViewVersion implements ViewVersion {
       collection,
       { $and: [filter, { ranked: { $nin: lists } }] },
       {
-        where: {},
+        where: named ? { [variants!.name]: where[variants!.name]! } : {},
         order: order.slice(1),
         skip: Math.max(0, skip - from.length),
         limit: limit - ids.length,

@@ -12,11 +12,12 @@ import {
   type DocumentWrite,
   isUnitCondition,
   type KeyCondition,
+  type OutsideCondition,
   type StoredPart,
   type UnitCondition,
   type ViewQuery,
 } from '../../ports/view-store';
-import { excludedValue, namedValues } from '../key-conditions';
+import { excludedValue, namedValues, variantIn } from '../key-conditions';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
 import { assertUnits } from '../stored-collections';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
@@ -320,39 +321,84 @@ export function pageQuery(table: Table, query: ViewQuery): Query {
 }
 
 /**
- * Returns the end of a SELECT of the documents that match, as `m`. If the conditions name lists of `SharedLists`, `s.rank` is
- * the lowest rank of the document in them, and only the entries of these lists are read.
+ * Returns the end of a SELECT of the documents that match, as `m`. If the conditions name lists whose entries have values of
+ * their own (`entriesIn`), only the entries of these lists are read, as `s`.
  */
 function matchingQuery(table: Table, { where }: Pick<ViewQuery, 'where'>): Query {
-  const { shared, source } = table.lists ?? {};
-  const scopes = shared && scopesIn(table, where[shared.scope]);
-  if (!shared || !scopes) {
+  const { shared, variants, source } = table.lists ?? {};
+  const entries = entriesIn(table, where);
+  if (!shared || !entries) {
     const { sql, parameters } = conditionSql(table, where, 'm');
     return { sql: `FROM ${table.name} AS m WHERE ${sql}`, parameters };
   }
-  const { [shared.scope]: _, [shared.rank]: rank, ...others } = where;
-  const rank_terms = rank === undefined || isUnitCondition(rank) ? [] : keyTerms('s.rank', rank);
-  const condition = allOf([conditionSql(table, others, 'm'), ...rank_terms]);
+  const isImplied = (key: string): boolean =>
+    key === shared.scope || (key === variants?.name && typeof where[key] === 'string');
+  const conditions = Object.entries(where).filter(([key]) => !isImplied(key));
+  const isOfEntry = ([key]: readonly [string, KeyCondition]): boolean => entries.keys.includes(key);
+  const of_document = Object.fromEntries(conditions.filter((one) => !isOfEntry(one)));
+  const condition = allOf([
+    conditionSql(table, of_document, 'm', where),
+    ...conditions
+      .filter(isOfEntry)
+      .flatMap(([key, one]) => keyTerms(`s.${column(table, key)}`, one as KeyRange)),
+  ]);
+  const columns = entries.keys.map((key) => column(table, key));
   return {
-    sql: `FROM (SELECT row, min(${column(table, shared.rank)}) AS rank FROM ${source}
+    sql: `FROM (SELECT row, ${columns.map((name) => `min(${name}) AS ${name}`).join(', ')} FROM ${source}
         WHERE scope IN (SELECT value FROM json_each(?)) GROUP BY row) AS s
       CROSS JOIN ${table.name} AS m ON m.rowid = s.row WHERE ${condition.sql}`,
-    parameters: [JSON.stringify(scopes), ...condition.parameters],
+    parameters: [JSON.stringify(entries.scopes), ...condition.parameters],
   };
 }
 
 /** Returns the column of a key in a statement of `matchingQuery`. */
-function keyIn(table: Table, where: Where, key: string): string {
-  const { shared } = table.lists ?? {};
-  const has_rank = shared?.rank === key && scopesIn(table, where[shared.scope]) !== undefined;
-  return has_rank ? 's.rank' : `m.${column(table, key)}`;
+const keyIn = (table: Table, where: Where, key: string): string =>
+  `${entriesIn(table, where)?.keys.includes(key) ? 's' : 'm'}.${column(table, key)}`;
+
+/** Lists whose entries have values of some keys of their own. */
+interface NamedEntries {
+  readonly scopes: readonly string[];
+  readonly keys: readonly string[];
 }
 
-/** Returns the values of the scope column that a condition on the key of shared lists names. Undefined if it names none. */
-export function scopesIn(table: Table, condition: KeyCondition | undefined): string[] | undefined {
-  const values = condition === undefined ? undefined : namedValues(condition);
+/** Returns the lists whose values a query with these conditions sees. Undefined if it sees those of the documents. */
+export function entriesIn(table: Table, where: Where): NamedEntries | undefined {
+  const { shared, variants } = table.lists ?? {};
+  if (!shared) return undefined;
+  const named = variantIn(variants, where);
+  const scopes =
+    named && !named.without
+      ? variantScopes(table, where, named.variant)
+      : scopesOfKey(table, where, shared.scope);
+  return scopes && { scopes, keys: [shared.rank, ...(named?.keys ?? [])] };
+}
+
+/** Returns the lists that the conditions name, in this variant. */
+function variantScopes(table: Table, where: Where, variant: string): string[] {
+  for (const key of table.lists!.scopes) {
+    const scopes = scopesOfKey(table, where, key, variant);
+    if (scopes) return scopes;
+  }
+  throw new Error(`a query for a variant of the lists of ${table.name} names no lists`);
+}
+
+/** Returns the values of the scope column that the condition on a scope key names. Undefined if it names none. */
+function scopesOfKey(table: Table, where: Where, key: string, variant?: string): string[] | undefined {
+  const values = where[key] === undefined ? undefined : namedValues(where[key]);
   if (!values?.every((value) => typeof value === 'string')) return undefined;
-  return values.map((value) => scopeValue(table.lists!, table.lists!.shared!.scope, value));
+  return values.map((value) => scopeValue(table.lists!, key, value, variant));
+}
+
+/** Returns the end of a SELECT of the entries `s` that a document has in some lists. `alias`: its name in the statement. */
+const entriesOf = (table: Table, scopes: readonly string[], alias: string): Query => ({
+  sql: `FROM ${table.lists!.source} AS s WHERE s.scope IN (SELECT value FROM json_each(?)) AND s.id = ${alias}.id`,
+  parameters: [JSON.stringify(scopes)],
+});
+
+/** Returns the lowest value of a key that a document has in the entries, as an expression. */
+export function lowestOf(table: Table, { scopes }: NamedEntries, key: string, alias: string): Query {
+  const { sql, parameters } = entriesOf(table, scopes, alias);
+  return { sql: `(SELECT min(s.${column(table, key)}) ${sql})`, parameters };
 }
 
 /** Returns the condition for documents after `after`. `columns`: those of the keys of the order. */
@@ -416,9 +462,12 @@ function isEmptyRange(condition: KeyCondition): boolean {
   return gte > lte;
 }
 
-/** Returns the condition for existing documents. `alias`: the name of the table in the statement. */
-export function conditionSql(table: Table, where: Where, alias: string): Query {
-  const terms = conditionTerms(table, where, alias);
+/**
+ * Returns the condition for existing documents. `alias`: the name of the table in the statement. `all`: the conditions of the
+ * query, of which `where` may be a part.
+ */
+export function conditionSql(table: Table, where: Where, alias: string, all = where): Query {
+  const terms = conditionTerms(table, where, alias, all);
   // The keys of a tombstone are null, so tombstones only need to be excluded if every condition matches null.
   if (terms.every((term) => term.matches_null))
     terms.push({ sql: `${alias}.body IS NOT NULL`, parameters: [] });
@@ -431,25 +480,26 @@ export const allOf = (terms: readonly Query[]): Query => ({
 });
 
 /** Returns a term for each condition. `alias`: the table of the documents, or the source of their lists. */
-export function conditionTerms(table: Table, where: Where, alias: string): Term[] {
-  const { shared, source } = table.lists ?? {};
-  const scopes = shared && scopesIn(table, where[shared.scope]);
-  const lists = scopes && {
-    sql: `FROM ${source} AS s WHERE s.scope IN (SELECT value FROM json_each(?)) AND s.id = ${alias}.id`,
-    parameters: [JSON.stringify(scopes)],
-  };
+export function conditionTerms(table: Table, where: Where, alias: string, all: Where): Term[] {
+  const { shared, variants } = table.lists ?? {};
+  const entries = entriesIn(table, all);
   return Object.entries(where).flatMap(([key, condition]): Term[] => {
     if (isUnitCondition(condition)) {
       assertUnits(table);
       const row = alias === 'l' ? table.lists!.row : 'rowid';
       return [unitTerm(table.name, condition, `${alias}.${row}`)];
     }
-    if (lists && key === shared.scope) return [{ ...lists, sql: `EXISTS (SELECT 1 ${lists.sql})` }];
-    if (lists && key === shared.rank) {
-      const rank = `(SELECT min(s.${column(table, key)}) ${lists.sql})`;
-      return keyTerms(rank, condition).map(({ sql, parameters }) => ({
+    if (key === variants?.name) return [variantTerm(table, all, alias)];
+    const scopes = key === shared?.scope && scopesOfKey(table, where, key);
+    if (scopes) {
+      const { sql, parameters } = entriesOf(table, scopes, alias);
+      return [{ sql: `EXISTS (SELECT 1 ${sql})`, parameters }];
+    }
+    if (entries?.keys.includes(key)) {
+      const lowest = lowestOf(table, entries, key, alias);
+      return keyTerms(lowest.sql, condition as KeyRange).map(({ sql, parameters }) => ({
         sql,
-        parameters: [...lists.parameters, ...parameters],
+        parameters: [...lowest.parameters, ...parameters],
       }));
     }
     const excluded = excludedValue(condition);
@@ -457,13 +507,33 @@ export function conditionTerms(table: Table, where: Where, alias: string): Term[
       const none = conditionSql(table, { [key]: excluded }, alias);
       return [{ ...none, sql: `NOT ${none.sql}`, matches_null: true }];
     }
-    return keyTerms(`${alias}.${column(table, key)}`, condition);
+    return keyTerms(`${alias}.${column(table, key)}`, condition as KeyRange);
   });
+}
+
+/** Returns the term for the documents inside or outside the variant that the conditions name. */
+function variantTerm(table: Table, all: Where, alias: string): Term {
+  const { variant, without } = variantIn(table.lists!.variants, all)!;
+  const { sql, parameters } = entriesOf(table, variantScopes(table, all, variant), alias);
+  if (!without) return { sql: `EXISTS (SELECT 1 ${sql})`, parameters };
+  const values = allOf(
+    Object.entries(without).map(([key, value]) => equalTerm(`s.${column(table, key)}`, value)),
+  );
+  return {
+    sql: `NOT EXISTS (SELECT 1 ${[sql, values.sql].filter(Boolean).join(' AND ')})`,
+    parameters: [...parameters, ...values.parameters],
+    matches_null: true,
+  };
 }
 
 type Term = Query & { readonly matches_null?: boolean };
 
-function keyTerms(name: string, condition: Exclude<KeyCondition, UnitCondition>): Term[] {
+/** A condition on the value of a key. */
+type KeyRange = Exclude<KeyCondition, UnitCondition | OutsideCondition>;
+
+const equalTerm = (name: string, value: Key): Term => keyTerms(name, value)[0]!;
+
+function keyTerms(name: string, condition: KeyRange): Term[] {
   if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], matches_null: true }];
   if (typeof condition !== 'object') return [{ sql: `${name} = ?`, parameters: [condition] }];
   if ('in' in condition) return [inTerm(name, condition.in)];

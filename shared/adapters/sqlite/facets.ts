@@ -79,7 +79,7 @@ function matches(value: Key, condition: KeyCondition): boolean {
   if (condition === null || typeof condition !== 'object') return value === condition;
   if ('in' in condition) return condition.in.includes(value);
   if ('not' in condition) return value !== condition.not;
-  if ('after' in condition || 'unit' in condition) return false;
+  if ('after' in condition || 'unit' in condition || 'outside' in condition) return false;
   const { gte, lte } = condition;
   return (
     typeof value === 'number' && (gte === undefined || value >= gte) && (lte === undefined || value <= lte)

@@ -1,6 +1,6 @@
 import type { Key } from '../../catalog/documents';
 import type { SqlInput, SqliteConnection, SqlValue } from './connection';
-import { column, type List, scopeValue, type Table, type TableLists } from './tables';
+import { column, inVariant, type List, scopeValue, type Table, type TableLists } from './tables';
 
 /*
  * A list is divided into buckets: runs of consecutive entries. For each bucket a row stores where it begins and how many
@@ -117,8 +117,8 @@ export class ListWriter {
   private listsOf(
     keys: Record<string, Key>,
   ): [scope: string, keys: Record<string, Key>, is_shared: boolean][] {
-    const { scopes, shared } = this.lists;
-    return scopes.flatMap((scope_key): [string, Record<string, Key>, boolean][] => {
+    const { scopes, shared, variants } = this.lists;
+    const lists = scopes.flatMap((scope_key): [string, Record<string, Key>, boolean][] => {
       if (scope_key !== shared?.scope) {
         const value = keys[scope_key];
         return typeof value === 'string' ? [[scopeValue(this.lists, scope_key, value), keys, false]] : [];
@@ -130,6 +130,17 @@ export class ListWriter {
         ranks.size > 1,
       ]);
     });
+    const in_variants = [...(variants?.valuesOf(keys) ?? [])];
+    return [
+      ...lists,
+      ...in_variants.flatMap(([variant, values]) =>
+        lists.map(([scope, keys_there, is_shared]): (typeof lists)[number] => [
+          inVariant(scope, variant),
+          { ...keys_there, ...values },
+          is_shared,
+        ]),
+      ),
+    ];
   }
 
   private toEntry(

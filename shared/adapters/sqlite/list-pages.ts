@@ -2,6 +2,7 @@ import type { Key } from '../../catalog/documents';
 import { compareByOrder, type SortDirection, type SortOrder } from '../../catalog/sorting';
 import { endLongTurn } from '../../kernel/async';
 import { isUnitCondition, type KeyCondition, type ViewQuery } from '../../ports/view-store';
+import { variantIn } from '../key-conditions';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import {
   afterSql,
@@ -39,6 +40,8 @@ interface Segment extends Entries {
   readonly after?: ViewQuery['after'];
   /** Conditions that neither the facet nor the order expresses. */
   readonly others: Where;
+  /** The conditions of the query that name lists whose values `others` means. Empty if these are the values of the list. */
+  readonly names: Where;
 }
 
 /** The row ids of a page, in order. */
@@ -238,12 +241,13 @@ export class ListReader {
     const { source, scope, row } = table.lists!;
     const { name, rank, key, descending } = ranked;
     const columns = [rank, key, 'id'].map((one) => `l.${one}`);
+    const within = boundsSql(segment.list, segment);
     const after = afterSql(columns, ['asc', segment.direction, segment.direction], segment.after);
     const direction = descending ? 'DESC' : 'ASC';
     const sql = `SELECT l.${row} FROM ${source} AS l INDEXED BY ${name}
-      WHERE l.${scope} = ? AND l.${rank} < ${ranked.limit} AND ${facetIn(segment)} AND ${after.sql}
+      WHERE l.${scope} = ? AND l.${rank} < ${ranked.limit} AND ${facetIn(segment)} AND ${after.sql} ${within.sql}
       ORDER BY l.${rank}, l.${key} ${direction}, l.id ${direction} LIMIT ? OFFSET ?`;
-    return this.rows(sql, [segment.scope, ...after.parameters, limit, skip]);
+    return this.rows(sql, [segment.scope, ...after.parameters, ...within.parameters, limit, skip]);
   }
 
   /** Returns the number of matching entries. */
@@ -341,7 +345,7 @@ export class ListReader {
     if (skip >= total!) return [];
     const { sql, parameters } = entriesSql(table, range.list, range.scope, range);
     const within = boundsSql(segment.list, segment);
-    const others = listConditionSql(table, range.others);
+    const others = listConditionSql(table, range);
     const order = `${orderOf(segment.list, segment.direction)} LIMIT ? OFFSET ?`;
     return this.rows(
       `SELECT l.${table.lists!.row} ${sql} AND ${facetIn(segment)} AND ${others.sql} ${within.sql} ${order}`,
@@ -381,7 +385,7 @@ export class ListReader {
       this.buckets(table, segment, { condition: 'true', parameters: [], order: 'first_key, first_id' }),
     );
     const spans = buckets.map((from, index) => ({ from, to: buckets[index + 1] }));
-    const others = listConditionSql(table, segment.others);
+    const others = listConditionSql(table, segment);
     const within = boundsSql(segment.list, segment);
     for (const span of segment.direction === 'asc' ? spans : spans.reverse()) {
       if (span.from.size === 0) continue;
@@ -409,16 +413,20 @@ function scopesOf(table: Table, where: Where): Where[] | undefined {
  * Returns the conditions on documents for a statement that reads the source of lists as `l`. Only a condition on a key that
  * the source does not have reads the document.
  */
-function listConditionSql(table: Table, where: Where): Query {
-  const { columns, row, shared } = table.lists!;
+function listConditionSql(table: Table, { others: where, names }: Segment): Query {
+  const { columns, row, shared, variants } = table.lists!;
   const isInSource = ([key, condition]: readonly [string, KeyCondition]): boolean =>
-    isUnitCondition(condition) || key === shared?.scope || columns.includes(column(table, key));
+    isUnitCondition(condition) ||
+    key === shared?.scope ||
+    key === variants?.name ||
+    columns.includes(column(table, key));
   const conditions = Object.entries(where);
   const of_source = Object.fromEntries(conditions.filter(isInSource));
   const of_document = Object.fromEntries(conditions.filter((one) => !isInSource(one)));
-  const terms: Query[] = conditionTerms(table, of_source, 'l');
+  const all = { ...names, ...where };
+  const terms: Query[] = conditionTerms(table, of_source, 'l', all);
   if (hasAny(of_document)) {
-    const { sql, parameters } = conditionSql(table, of_document, 'd');
+    const { sql, parameters } = conditionSql(table, of_document, 'd', all);
     const document = `SELECT 1 FROM ${table.name} AS d WHERE d.rowid = l.${row} AND ${sql}`;
     terms.push({ sql: `EXISTS (${document})`, parameters });
   }
@@ -454,15 +462,20 @@ function segmentOf(table: Table, where: Where, order: SortOrder): Segment | unde
   const key = listKeyOf(order);
   const scope_key = table.lists?.scopes.find((name) => typeof where[name] === 'string');
   if (key === undefined || scope_key === undefined) return undefined;
-  const { [scope_key]: scope, ...filters } = where;
+  const { [scope_key]: scope, ...conditions } = where;
+  const named = variantIn(table.lists!.variants, where);
+  const variant = named?.without ? undefined : named?.variant;
+  // All documents of a variant of the list are in the variant.
+  const filters = variant === undefined ? conditions : without(conditions, table.lists!.variants!.name);
   const list = table.lists!.all.find((one) => one.key === column(table, key.name));
   if (!list) return undefined;
   const { facets, others } = table.lists!.facets.split(filters);
   const { [key.name]: range, ...rest } = others;
   const bounds = range === undefined ? {} : boundsOf(range);
   return {
-    ...{ list, scope: scopeValue(table.lists!, scope_key, String(scope)), facets, direction: key.direction },
-    ...{ ...bounds, others: bounds ? rest : others },
+    ...{ list, scope: scopeValue(table.lists!, scope_key, String(scope), variant), facets },
+    ...{ direction: key.direction, ...bounds, others: bounds ? rest : others },
+    names: named?.without ? where : {},
   };
 }
 
@@ -493,13 +506,18 @@ function listKeyOf(order: SortOrder): { name: string; direction: SortDirection }
   return second[0] === 'id' && second[1] === direction ? { name, direction } : undefined;
 }
 
+function without(where: Where, key: string): Where {
+  const { [key]: _, ...others } = where;
+  return others;
+}
+
 const hasAny = (where: Where): boolean => Object.keys(where).length > 0;
 
 /** Returns the bounds of a range of integers; undefined for another condition. */
 function boundsOf(condition: KeyCondition): Pick<Entries, 'from' | 'to'> | undefined {
   if (condition === null || typeof condition !== 'object' || 'in' in condition || 'not' in condition)
     return undefined;
-  if ('after' in condition || 'unit' in condition) return undefined;
+  if ('after' in condition || 'unit' in condition || 'outside' in condition) return undefined;
   const { gte, lte } = condition;
   return {
     ...(gte !== undefined && { from: { key: gte, id: '' } }),

@@ -1,5 +1,5 @@
 import { COLLECTION_NAMES, type CollectionName } from '../../catalog/documents';
-import type { SharedLists } from '../../catalog/stored-document';
+import type { ListVariants, SharedLists } from '../../catalog/stored-document';
 import type { StoredPart } from '../../ports/view-store';
 import { assertKey, type StoredCollection, type StoredKeys, storedCollection } from '../stored-collections';
 import type { SqliteConnection } from './connection';
@@ -61,6 +61,7 @@ export interface TableLists {
   /** The columns of the source. */
   readonly columns: readonly string[];
   readonly shared: SharedLists | undefined;
+  readonly variants: ListVariants | undefined;
   /** The indexes of the ranked rows, in the orders that begin with the rank. */
   readonly ranked: readonly RankedIndex[];
 }
@@ -95,7 +96,7 @@ function toTable(collection: StoredCollection): Table {
 
 function listsOf({ name, spec }: StoredCollection): TableLists | undefined {
   if (!spec.lists) return undefined;
-  const { scopes, filters, orders, shared } = spec.lists;
+  const { scopes, filters, orders, shared, variants } = spec.lists;
   const toColumn = (key: string): string => (key === 'id' ? 'id' : keyColumn(key));
   const all = orders.map(({ key, also = [] }, number) => ({
     number,
@@ -105,7 +106,7 @@ function listsOf({ name, spec }: StoredCollection): TableLists | undefined {
   }));
   const common = {
     facets: new Facets(filters),
-    ...{ scopes, all, shared },
+    ...{ scopes, all, shared, variants },
     keys: [...new Set(orders.map(({ key }) => key))].filter((key) => key !== 'id'),
   };
   if (!shared) {
@@ -128,9 +129,18 @@ function listsOf({ name, spec }: StoredCollection): TableLists | undefined {
 }
 
 /** Returns the value of the scope column for a value of a scope key. Two scope keys may have the same values. */
-export function scopeValue({ scopes, shared }: TableLists, key: string, value: string): string {
-  return shared ? `${scopes.indexOf(key)}${value}` : value;
+export function scopeValue(
+  { scopes, shared }: TableLists,
+  key: string,
+  value: string,
+  variant?: string,
+): string {
+  const scope = shared ? `${scopes.indexOf(key)}${value}` : value;
+  return variant === undefined ? scope : inVariant(scope, variant);
 }
+
+/** Returns the value of the scope column for a variant of the list. */
+export const inVariant = (scope: string, variant: string): string => `${scope}|${variant}`;
 
 export function toIndexKey(text: string): { key: string; direction: 'ASC' | 'DESC' } {
   return text.startsWith('-') ? { key: text.slice(1), direction: 'DESC' } : { key: text, direction: 'ASC' };

@@ -17,17 +17,18 @@ import {
   type WordSearchResult,
   type WordTerms,
 } from '../../ports/view-store';
-import { excludedValue, namedValues } from '../key-conditions';
+import { excludedValue, namedValues, variantIn } from '../key-conditions';
 import { wordScope } from '../stored-collections';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import {
   afterSql,
   checkWord,
   conditionSql,
+  entriesIn,
+  lowestOf,
   matchesNothing,
   type Query,
   scopeHash,
-  scopesIn,
   selectionOf,
   toDocuments,
 } from './documents';
@@ -187,7 +188,7 @@ class WordReader {
 
   private addConditions(scope: WordScope, where: ViewQuery['where']): void {
     const others: Record<string, KeyCondition> = {};
-    for (const [key, condition] of Object.entries(this.addLists(where))) {
+    for (const [key, condition] of Object.entries(this.addLists(this.addVariant(where)))) {
       const excluded = excludedValue(condition);
       if (Object.hasOwn(scope, key) && isSame(scope[key], condition)) continue;
       if (isUnitCondition(condition)) {
@@ -197,7 +198,17 @@ class WordReader {
       if (key === 'id' && excluded !== null) this.none.push(this.listOfDocument(String(excluded)));
       else others[key] = condition;
     }
-    if (Object.keys(others).length > 0) this.all.push(this.listWhere(others));
+    if (Object.keys(others).length > 0) this.all.push(this.listWhere(others, where));
+  }
+
+  /** Adds what a condition on a variant of lists demands or excludes: it is a word. Returns the other conditions. */
+  private addVariant(where: ViewQuery['where']): ViewQuery['where'] {
+    const { variants } = this.table.spec.lists ?? {};
+    const named = variantIn(variants, where);
+    if (!variants || !named || Object.keys(named.without ?? {}).length > 0) return where;
+    (named.without ? this.excluded : this.demanded).push(this.inAnyTag(variants.wordOf(named.variant)));
+    const { [variants.name]: _, ...others } = where;
+    return others;
   }
 
   /** Adds what the conditions on `SharedLists` demand and exclude: they are words. Returns the other conditions. */
@@ -266,11 +277,13 @@ class WordReader {
   }
 
   /** Returns the documents that fulfil conditions that the index has no terms for. Reads the keys of all documents. */
-  private listWhere(conditions: ViewQuery['where']): RankList {
+  private listWhere(conditions: ViewQuery['where'], all: ViewQuery['where']): RankList {
     const { entries } = this.names;
     const { ranges } = this.table.spec.words!;
-    const has_ranges_only = Object.keys(conditions).every((key) => ranges.includes(key));
-    const { sql, parameters } = conditionSql(this.table, conditions, has_ranges_only ? 'e' : 'd');
+    const of_lists = entriesIn(this.table, all)?.keys ?? [];
+    const isRange = (key: string): boolean => ranges.includes(key) && !of_lists.includes(key);
+    const has_ranges_only = Object.keys(conditions).every(isRange);
+    const { sql, parameters } = conditionSql(this.table, conditions, has_ranges_only ? 'e' : 'd', all);
     const rows = has_ranges_only
       ? `FROM ${entries} AS e WHERE`
       : `FROM (SELECT rank, row FROM ${entries}) AS e CROSS JOIN ${this.table.name} AS d ON d.rowid = e.row WHERE`;
@@ -431,17 +444,11 @@ class WordReader {
     return first.map(({ rank }) => rank);
   }
 
-  /** Returns what a search sorts by for this key: the rank in the lists that the conditions name, or a column. */
+  /** Returns what a search sorts by for this key: the value in the lists that the conditions name, or a column. */
   private sortedColumn(key: string, where: ViewQuery['where']): Query {
-    const { shared, source } = this.table.lists ?? {};
-    const scopes = shared && key === shared.rank ? scopesIn(this.table, where[shared.scope]) : undefined;
+    const entries = entriesIn(this.table, where);
+    if (entries?.keys.includes(key)) return lowestOf(this.table, entries, key, 'd');
     const name = column(this.table, key);
-    if (scopes)
-      return {
-        sql: `(SELECT min(s.${name}) FROM ${source} AS s
-          WHERE s.scope IN (SELECT value FROM json_each(?)) AND s.id = d.id)`,
-        parameters: [JSON.stringify(scopes)],
-      };
     return { sql: `${this.table.spec.words!.ranges.includes(key) ? 'e' : 'd'}.${name}`, parameters: [] };
   }
 

@@ -1,15 +1,16 @@
 import { foldText } from '../../kernel/text';
 import type { Deleted } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
+import { PRICE_AMOUNT_MAX } from '../input-rules';
 import type { ListingEmbed, PlaceEmbed } from '../listing/document';
 import type { MediaEmbed } from '../media/document';
 import { dueAt } from '../schedule';
-import { featuredIn, listedIn, variantLabels } from '../search/words';
+import { featuredIn, listedIn, pricedIn, variantLabels } from '../search/words';
 import type { CollectionSpec, Document, KeysOf, Unit } from '../stored-document';
 import { type Visibility, visibilitySchema } from '../vocabulary';
 import { publicationFields } from './fields';
 import type { ShownVariant } from './price-history';
-import { hasSale, isSale, priceChangeAfter, pricesAt } from './prices';
+import { hasSale, inEachCurrency, isSale, type Priced, priceChangeAfter, priceIn, pricesAt } from './prices';
 import { averageOf, type Publication, type PublicationCounts } from './publication';
 import { isAvailable, type Variant } from './variants';
 
@@ -17,7 +18,10 @@ const keys = {
   store_id: 'text',
   /** Null if the publication is in no listing. The listing with this id may be deleted. */
   listing_id: 'text',
-  /** The other listings, and the positions in them, as `placesText` writes them. Null if there are none. */
+  /**
+   * The other listings with the positions in them, and the currencies with the prices in them, as `placesText` writes them.
+   * Null if there are none.
+   */
   places: 'text',
   visibility: 'text',
   featured_rank: 'integer',
@@ -108,6 +112,12 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
       ranksOf: (keys) => ranksIn(keys as PublicationKeys),
       wordOf: (listing_id, is_featured) => (is_featured ? featuredIn : listedIn)(listing_id),
     },
+    variants: {
+      name: 'currency',
+      keys: ['price_up', 'price_down', 'price_max', 'has_discount'],
+      valuesOf: (keys) => pricesOf(keys as PublicationKeys),
+      wordOf: pricedIn,
+    },
   },
   indexes: [
     // The keys after `id` are filters. With them in the index, a filtered list reads only the documents of its page, and
@@ -136,9 +146,27 @@ export const INACTIVE_PRICE_DOWN = -1;
 
 export type PublicationKeys = KeysOf<typeof keys> & { readonly visibility: Visibility | null };
 
-/** Returns what customers can buy at a time, in Unix milliseconds. */
+/**
+ * Returns what customers can buy at a time, in Unix milliseconds. If the publication has prices in other currencies, there is
+ * also a unit for each price in each currency, whose price contains the currency (`priceIn`).
+ */
 export function unitsOf(publication: Publication, at_ms: number): Unit[] {
-  const { quantity_available, variants } = publication;
+  const { quantity_available } = publication;
+  const in_currencies = currenciesOf(publication).flatMap((priced) =>
+    unitsIn(priced, quantity_available, at_ms).map((unit) => ({
+      ...unit,
+      price: priceIn(priced.price_currency, unit.price!),
+    })),
+  );
+  return [...unitsIn(publication, quantity_available, at_ms), ...in_currencies];
+}
+
+/** Returns the publication in each currency, also its own one. None without prices in other currencies, or if they are inactive. */
+const currenciesOf = (publication: Publication): Priced[] =>
+  publication.prices && publication.price_active ? inEachCurrency(publication) : [];
+
+function unitsIn(publication: Priced, quantity_available: number | null, at_ms: number): Unit[] {
+  const { variants } = publication;
   const priceOf = pricesAt(publication, at_ms);
   if (variants.length === 0) {
     const in_stock = quantity_available === null || quantity_available > 0;
@@ -153,29 +181,81 @@ export function unitsOf(publication: Publication, at_ms: number): Unit[] {
 }
 
 /** Whether something costs less at a time than before, or than elsewhere (docs/interface/publications.md#sales). */
-function hasDiscount(publication: Publication, at_ms: number): boolean {
+function hasDiscount(publication: Priced, at_ms: number): boolean {
   const { price_active, variants } = publication;
-  const isCompared = (one: Variant | Publication) => (one.compare_at_amount ?? 0) > one.price_amount;
+  const isCompared = (one: Variant | Priced) => (one.compare_at_amount ?? 0) > one.price_amount;
   const is_compared = price_active && [publication, ...variants].some(isCompared);
   return is_compared || (isSale(publication, at_ms) && hasSale(publication));
 }
 
-/** Returns the places as one text: `<listing id>=<position>`, without a position `<listing id>=`, with spaces between them. */
-function placesText({ listing_ids, featured_positions }: Publication): string | null {
-  const places = listing_ids.map((id) => `${id}=${featured_positions[id] ?? ''}`);
-  return places.length === 0 ? null : places.join(' ');
+/**
+ * Returns the places as one text: `<listing id>=<position>`, without a position `<listing id>=`, and
+ * `<currency>=<lowest price>,<highest price>,<whether there is a discount>`, with spaces between them.
+ */
+function placesText(publication: Publication, units: readonly Unit[], at_ms: number): string | null {
+  const { listing_ids, featured_positions } = publication;
+  const listings = listing_ids.map((id) => `${id}=${featured_positions[id] ?? ''}`);
+  const currencies = currenciesOf(publication).map((priced) => {
+    const prices = pricesAmong(units, priceIn(priced.price_currency, 0));
+    const values = [Math.min(...prices), Math.max(...prices), +hasDiscount(priced, at_ms)];
+    return `${priced.price_currency}=${values}`;
+  });
+  return [...listings, ...currencies].join(' ') || null;
+}
+
+/** Returns the prices of the units in a currency. `zero`: the number of a price of 0 in it (`priceIn`). */
+const pricesAmong = (units: readonly Unit[], zero: number): number[] =>
+  units.flatMap(({ price }) =>
+    price !== null && zero <= price && price <= zero + PRICE_AMOUNT_MAX ? price - zero : [],
+  );
+
+const CURRENCY_PLACE = /^[A-Z]{3}=/;
+
+const placesIn = ({ places }: Pick<PublicationKeys, 'places'>, is_currency: boolean) =>
+  (places ?? '')
+    .split(' ')
+    .filter((place) => place !== '' && CURRENCY_PLACE.test(place) === is_currency)
+    .map((place) => place.split('=') as [name: string, value: string]);
+
+type PriceKeys = Pick<PublicationKeys, 'price_up' | 'price_down' | 'price_max' | 'has_discount'>;
+
+/** Returns the keys of prices in each currency, if the publication has prices in other currencies. */
+function pricesOf(keys: PublicationKeys): Map<string, PriceKeys> {
+  return new Map(
+    placesIn(keys, true).map(([currency, values]) => {
+      const [lowest = 0, price_max = 0, has_discount = 0] = values.split(',').map(Number);
+      return [currency, { price_up: lowest, price_down: lowest, price_max, has_discount }];
+    }),
+  );
+}
+
+/** Larger than `INACTIVE_PRICE_UP`. */
+const UNPRICED_STEP = 10_000_000_000_000;
+
+/** Returns how far a publication that has no price in a currency is behind its place in the order of the own prices. */
+export const unpricedStep = (key: string): number =>
+  key === 'price_up' ? UNPRICED_STEP : key === 'price_down' ? -UNPRICED_STEP : 0;
+
+/**
+ * Returns the keys with the prices in a currency. A publication without one gets keys that are behind those of all others, in
+ * the order of the prices in its own currency.
+ */
+export function keysInCurrency(keys: PublicationKeys, currency: string): PublicationKeys {
+  const { price_up, price_down } = keys;
+  return {
+    ...keys,
+    ...{
+      price_up: price_up! + unpricedStep('price_up'),
+      price_down: price_down! + unpricedStep('price_down'),
+    },
+    ...pricesOf(keys).get(currency),
+  };
 }
 
 /** Returns the position in each of the other listings, in their order; `NOT_FEATURED` without one. */
-export function placesOf({ places }: Pick<PublicationKeys, 'places'>): Map<string, number> {
+export function placesOf(keys: Pick<PublicationKeys, 'places'>): Map<string, number> {
   return new Map(
-    (places ?? '')
-      .split(' ')
-      .filter((place) => place !== '')
-      .map((place) => {
-        const [id, position] = place.split('=') as [string, string];
-        return [id, position === '' ? NOT_FEATURED : Number(position)];
-      }),
+    placesIn(keys, false).map(([id, position]) => [id, position === '' ? NOT_FEATURED : Number(position)]),
   );
 }
 
@@ -221,7 +301,7 @@ export function publicationKeys(
   at_ms: number,
   units: readonly Unit[] = unitsOf(publication, at_ms),
 ): PublicationKeys {
-  const prices = units.flatMap(({ price }) => price ?? []);
+  const prices = pricesAmong(units, 0);
   const [lowest, highest] = [Math.min(...prices), Math.max(...prices)];
   const is_active = prices.length > 0;
   const due_at = dueAt(publication);
@@ -229,7 +309,7 @@ export function publicationKeys(
   return {
     store_id: publication.store_id,
     listing_id,
-    places: placesText(publication),
+    places: placesText(publication, units, at_ms),
     visibility: publication.visibility,
     featured_rank: publication.featured_position ?? NOT_FEATURED,
     created_at: publication.created_at,

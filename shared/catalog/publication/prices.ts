@@ -1,3 +1,4 @@
+import { PRICE_AMOUNT_MAX } from '../input-rules';
 import type { CurrencyPrice, Prices } from './currency-prices';
 import type { Variant } from './variants';
 
@@ -47,6 +48,13 @@ export const inEachCurrency = (publication: Priced): Priced[] => [
   publication,
   ...Object.keys(publication.prices ?? {}).map((currency) => pricedIn(publication, currency)),
 ];
+
+/**
+ * Returns a price and its currency as one number, so that a range of prices in a currency is a range of numbers. All of these
+ * numbers are above `PRICE_AMOUNT_MAX`, and the largest one, for `ZZZ`, is a safe integer.
+ */
+export const priceIn = (currency: string, price: number): number =>
+  Number.parseInt(currency, 36) * (PRICE_AMOUNT_MAX + 1) + price;
 
 /** Returns the price in a sale. A variant without a sale price has that of its publication. */
 const priceInSale = (one: ItemAmounts, { sale_price_amount }: Priced): number =>

@@ -84,7 +84,7 @@ export interface Labelled extends Placed, Translated {
   readonly product_type?: string | null;
   readonly tags?: readonly string[] | null;
   readonly options?: readonly { readonly name: string; readonly values: readonly string[] }[];
-  readonly variants?: readonly { readonly sku: string | null; readonly barcode: string | null }[];
+  readonly variants?: readonly (Pick<VariantLabelled, 'sku' | 'barcode'> & Pick<Placed, 'prices'>)[];
   readonly attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>> | null;
 }
 
@@ -95,8 +95,9 @@ interface Placed {
   readonly featured_position?: number | null;
   readonly featured_positions?: Readonly<Record<string, number>>;
   readonly former_listings?: readonly string[];
-  readonly prices?: object | undefined;
+  readonly prices?: Readonly<Record<string, unknown>> | undefined;
   readonly price_active?: boolean;
+  readonly price_currency?: string;
   readonly price_rules?: PriceRules | undefined;
 }
 
@@ -109,8 +110,10 @@ const FEATURED_IN = 'featured_in';
 const TRANSLATED_IN = 'translated_in';
 const LISTED_IN = 'listed_in';
 const FORMERLY_IN = 'formerly_in';
-/** The label with the currencies in which a publication has a price, besides its `price_currency`. */
-export const PRICED_IN = 'priced_in';
+/** Label of the currencies in which a publication has a price, if it has prices in other currencies. No filter has this name. */
+const PRICED_IN = 'priced_in';
+/** Label of the currencies in which variants may have different prices, or none. No filter has this name. */
+const VARIES_IN = 'varies_in';
 /** The label with the rules by which prices of a publication follow from its price. No filter has this name. */
 const PRICED_BY = 'priced_by';
 
@@ -121,6 +124,8 @@ const WORDS_IN = 'in';
 export const wordsIn = (locale: string): string => labelTerm(WORDS_IN, locale);
 
 export const translatedIn = (locale: string): string => labelTerm(TRANSLATED_IN, locale);
+export const pricedIn = (currency: string): string => labelTerm(PRICED_IN, currency);
+export const variesIn = (currency: string): string => labelTerm(VARIES_IN, currency);
 export const featuredIn = (listing_id: string): string => labelTerm(FEATURED_IN, listing_id);
 export const listedIn = (listing_id: string): string => labelTerm(LISTED_IN, listing_id);
 export const pricedBy = (rules: PriceRules): string => labelTerm(PRICED_BY, textOfRules(rules));
@@ -131,6 +136,21 @@ function placesOf({ listing_id, listing_ids = [], featured_position, featured_po
   const is_featured = (id: string) =>
     id === listing_id ? typeof featured_position === 'number' : featured_positions[id] !== undefined;
   return { [FEATURED_IN]: all.filter(is_featured), [LISTED_IN]: all.filter((id) => !is_featured(id)) };
+}
+
+/** Returns the labels of prices. In its own currency, the prices of variants are taken for different ones. */
+function pricesOf({
+  prices,
+  price_active,
+  price_currency = '',
+  variants = [],
+}: Labelled): Record<string, string[]> {
+  if (!prices || !price_active) return {};
+  const currencies = [price_currency, ...Object.keys(prices)];
+  const amountsIn = (currency: string) => variants.map((one) => JSON.stringify(one.prices?.[currency]));
+  const isVaried = (currency: string): boolean =>
+    variants.length > 1 && (currency === price_currency || new Set(amountsIn(currency)).size > 1);
+  return { [PRICED_IN]: currencies, [VARIES_IN]: currencies.filter(isVaried) };
 }
 
 function translatedLocales(publication: Labelled): string[] {
@@ -176,7 +196,7 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
     ...placesOf(publication),
     [FORMERLY_IN]: publication.former_listings,
     [TRANSLATED_IN]: translatedLocales(publication),
-    [PRICED_IN]: publication.price_active ? Object.keys(publication.prices ?? {}) : [],
+    ...pricesOf(publication),
     [PRICED_BY]: publication.price_rules && textOfRules(publication.price_rules),
     ...translatedOptions(publication),
   };
@@ -212,7 +232,7 @@ export const TEXT_FIELDS = ['title', 'description', 'description_html'] as const
 export const LABEL_FIELDS = [
   ...(['vendor', 'product_type', 'tags', 'attributes', 'options', 'seo', 'translations'] as const),
   ...(['listing_id', 'listing_ids', 'featured_position', 'featured_positions', 'former_listings'] as const),
-  ...(['prices', 'price_active', 'price_rules'] as const),
+  ...(['prices', 'price_active', 'price_currency', 'price_rules'] as const),
 ];
 
 /** Returns the terms of a publication: the words of its texts, its labels, and the words in its labels. */
