@@ -16,6 +16,7 @@ import {
 } from '../../shared/catalog/publication/document';
 import { FACET_FLAGS, type FacetFlags } from '../../shared/catalog/publication/facets';
 import { isOfVariant, labelTerm, variesIn } from '../../shared/catalog/search/words';
+import { orderOf } from '../../shared/catalog/sorting';
 import type { ListSortMode } from '../../shared/catalog/vocabulary';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { UnitCondition, ViewQuery, WordTerms } from '../../shared/ports/view-store';
@@ -138,8 +139,9 @@ async function doPricesVary(
   { currency, ...query }: FilterQuery,
 ): Promise<boolean> {
   if (currency !== undefined) {
-    const asked = { scope: wordScope(store_id, 'all'), matches: [{ word: variesIn(currency) }], limit: 1 };
-    return (await version.matchingWords('publications', asked)).length > 0;
+    const scope = wordScope(store_id, 'all');
+    const asked = { scope, where: scope, tiers: [[[{ word: variesIn(currency) }]]], limit: 1, total_max: 1 };
+    return (await version.search('publications', { ...asked, order: orderOf('created_at_desc') })).total > 0;
   }
   const { gte, lte } = activePrices(query);
   const found = await version.find('publications', {

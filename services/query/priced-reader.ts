@@ -3,8 +3,10 @@ import {
   INACTIVE_PRICE_DOWN,
   INACTIVE_PRICE_UP,
   keysInCurrency,
+  keysInListings,
   NOT_FEATURED,
   type PublicationDocument,
+  type PublicationKeys,
   unpricedStep,
 } from '../../shared/catalog/publication/document';
 import { priceIn } from '../../shared/catalog/publication/prices';
@@ -83,29 +85,26 @@ export function pricedReader(version: DocumentReader, store_id: string, currency
     });
   }
 
-  async function search({ tiers, ...query }: WordSearch) {
+  async function search(query: WordSearch) {
     const { varies_in, ...where } = query.where;
-    const asked = {
-      ...query,
-      tiers: tiers.map((terms) => (varies_in === undefined ? terms : [...terms, ...varied])),
+    const { after: _, tiers, ...others } = query;
+    const of_runs = {
+      ...others,
+      tiers: varies_in === undefined ? tiers : tiers.map((terms) => [...terms, ...varied]),
     };
     const runs = runsOf(where, query.order);
     const totals = new Map<Run, number>();
     let is_complete = true;
-    const read = async (one: ViewQuery): Promise<Found[]> => {
-      const found = await version.search('publications', { ...asked, ...one });
-      totals.set(one.where, found.total);
+    const read = async (asked: ViewQuery): Promise<Found[]> => {
+      const found = await version.search('publications', { ...of_runs, ...asked });
+      totals.set(asked.where, found.total);
       is_complete &&= found.is_complete;
       return found.documents;
     };
     // In the order of the index, nothing is sorted.
     const newest = { order: orderOf('created_at_desc'), skip: 0, limit: 1 };
     const countIn = async (run: Run): Promise<number> => {
-      const { after: _, ...others } = asked;
-      if (!totals.has(run)) {
-        const found = await version.search('publications', { ...others, ...newest, where: run });
-        totals.set(run, found.total);
-      }
+      if (!totals.has(run)) await read({ ...newest, where: run });
       return totals.get(run)!;
     };
     const { skip = 0, total_max = Number.POSITIVE_INFINITY } = query;
@@ -125,12 +124,20 @@ export function pricedReader(version: DocumentReader, store_id: string, currency
   ): Promise<Found[]> {
     const { order, limit } = query;
     const readRun = async (where: Run, skip: number, limit: number): Promise<Found[]> => {
-      const after = query.after?.map((value, n) =>
+      const shifted = query.after?.map((value, n) =>
         typeof value === 'number' && isOutside(where) ? value - unpricedStep(order[n]![0]) : value,
       );
-      const found = await read({ ...query, ...(after && { after }), where, skip, limit });
+      // All of them have the same rank, so that a list in the order of its index has them.
+      const has_one_rank = order[0]?.[0] === 'featured_rank' && where.featured_rank === NOT_FEATURED;
+      const after = has_one_rank && shifted && shifted[0] !== NOT_FEATURED ? undefined : shifted;
+      const { after: _, ...others } = query;
+      const asked = { ...others, ...(after && { after }), where, skip, limit };
+      const in_index = { order: order.slice(1), ...(after && { after: after.slice(1) }) };
+      const found = await read(has_one_rank ? { ...asked, ...in_index } : asked);
       return found.map((one) => seenIn(currency, one));
     };
+    const listing_ids = listingsIn(query.where);
+    const inLists = (keys: PublicationKeys) => (listing_ids ? keysInListings(keys, listing_ids) : keys);
     let { skip = 0 } = query;
     const page: Found[] = [];
     for (const part of partsOf(query, runs)) {
@@ -140,7 +147,7 @@ export function pricedReader(version: DocumentReader, store_id: string, currency
           ? await readRun(part[0]!, skip, rest)
           : (await Promise.all(part.map((run) => readRun(run, 0, skip + rest))))
               .flat()
-              .map((one) => ({ one, id: one.id, keys: one.document!.keys }))
+              .map((one) => ({ one, id: one.id, keys: inLists(one.document!.keys) }))
               .sort((a, b) => compareByOrder(order, a, b))
               .slice(skip, skip + rest)
               .map(({ one }) => one);
@@ -172,7 +179,14 @@ export function pricedReader(version: DocumentReader, store_id: string, currency
 }
 
 const isOutside = ({ currency }: Run): boolean => typeof currency === 'object';
-const isOfSeveral = ({ listing_id }: Where): boolean => typeof listing_id === 'object' && listing_id !== null;
+
+const isOfSeveral = (where: Where): boolean => (listingsIn(where)?.length ?? 0) > 1;
+
+/** Returns the listings that the conditions name. */
+function listingsIn({ listing_id }: Where): readonly string[] | undefined {
+  if (typeof listing_id === 'string') return [listing_id];
+  return (listing_id as { in?: readonly string[] } | undefined)?.in;
+}
 
 /**
  * Returns the parts of a list, one after the other. The runs of one part are merged. Featured publications precede all others, so

@@ -220,7 +220,7 @@ export function expectedOf(log: readonly RecordedEvent[]): Expected {
         listing_id: product.listing_id,
         listings: product.listing_ids.filter((id) => listings.has(id)),
         due_at: dueAtOf(product, times.get(product.id)!),
-        units: unitsOf(product, times.get(product.id)!).sort(),
+        units: allUnits(product, times.get(product.id)!).sort(),
         listing: listing ? { visibility: listing.visibility, body: listingResource(listing) } : null,
         reviews: reviewsOf(product),
       };
@@ -266,6 +266,7 @@ const inEachCurrency = (publication: Publication): Publication[] => [
   publication,
   ...Object.entries(publication.prices ?? {}).map(([currency, price]) => ({
     ...publication,
+    price_currency: currency,
     price_amount: price.price_amount,
     sale_price_amount: price.sale_price_amount ?? null,
     sale_from: price.sale_from ?? null,
@@ -282,6 +283,18 @@ const inEachCurrency = (publication: Publication): Publication[] => [
 /** Whether something costs less during the sale than without it. */
 const hasOtherPrice = (publication: Publication, ...times: string[]): boolean =>
   new Set(times.map((at) => JSON.stringify(unitsOf(publication, at)))).size > 1;
+
+/** Returns the units of a document: those in the own currency, and those in all currencies, with numbers for prices. */
+function allUnits(publication: Publication, at: string): string[] {
+  const currencies = publication.prices && publication.price_active ? inEachCurrency(publication) : [];
+  const in_currencies = currencies.flatMap((one) =>
+    unitsOf(one, at).map((text) => {
+      const unit = JSON.parse(text) as { price: number };
+      return JSON.stringify({ ...unit, price: Number.parseInt(one.price_currency, 36) * 1e11 + unit.price });
+    }),
+  );
+  return [...unitsOf(publication, at), ...in_currencies];
+}
 
 /** Returns price, stock and labels of what customers can buy at a time. Of an inactive price, returns null. */
 function unitsOf(publication: Publication, at: string): string[] {
@@ -322,8 +335,15 @@ function labelsOf(publication: Publication): string[] {
   for (const id of all) if (positions[id]) labels.push(labelTerm('featured_in', id));
   for (const id of all) if (!positions[id]) labels.push(labelTerm('listed_in', id));
   for (const id of former_listings ?? []) labels.push(labelTerm('formerly_in', id));
-  if (price_active)
-    for (const currency of Object.keys(prices ?? {})) labels.push(labelTerm('priced_in', currency));
+  if (price_active && prices) {
+    const currencies = [publication.price_currency, ...Object.keys(prices)];
+    for (const currency of currencies) labels.push(labelTerm('priced_in', currency));
+    for (const currency of currencies) {
+      const amounts = new Set(variants.map((one) => JSON.stringify(one.prices?.[currency])));
+      const is_own = currency === publication.price_currency && variants.length > 1;
+      if (is_own || amounts.size > 1) labels.push(labelTerm('varies_in', currency));
+    }
+  }
   return [...new Set(labels)];
 }
 

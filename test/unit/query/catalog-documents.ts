@@ -5,7 +5,10 @@ import { listingResource } from '../../../shared/catalog/listing/listing';
 import {
   INACTIVE_PRICE_DOWN,
   INACTIVE_PRICE_UP,
+  publicationKeys as keysOf,
+  NO_REVIEWS,
   NOT_FEATURED,
+  unitsOf as storedUnits,
 } from '../../../shared/catalog/publication/document';
 import { addToFacet, type Facets, facetKey } from '../../../shared/catalog/publication/facets';
 import type { Publication } from '../../../shared/catalog/publication/publication';
@@ -107,6 +110,21 @@ export function publicationKeys(item: Publication, listing?: Listing): Record<st
 
 const inStock = (item: Publication): boolean => soldOf(item).some(({ in_stock }) => in_stock);
 
+/** Returns the position in a listing, null if it is not featured there. Undefined if it is not in the listing. */
+const positionIn = (item: Publication, listing_id: string): number | null | undefined =>
+  item.listing_id === listing_id
+    ? item.featured_position
+    : (item.listing_ids as readonly string[]).includes(listing_id)
+      ? (item.featured_positions[listing_id] ?? null)
+      : undefined;
+
+/** Returns the publications of a listing, with their positions there. */
+const containedIn = (listing: Listing, all: readonly Publication[]): Publication[] =>
+  all.flatMap((item) => {
+    const featured_position = positionIn(item, listing.id);
+    return featured_position === undefined ? [] : { ...item, featured_position };
+  });
+
 function facetsOf(publications: readonly Publication[]): Facets {
   return publications.reduce<Facets>((facets, item) => {
     const flags = {
@@ -160,18 +178,18 @@ function storeDocument({ store, listings, publications }: StoreContents): Docume
 }
 
 function listingKeys(listing: Listing): Record<string, Key> {
-  const { store_id, visibility, created_at, version, name } = listing;
-  return { store_id, visibility, created_at, name_fold: foldText(name), version };
+  const { store_id, visibility, created_at, version, name, parent_id } = listing;
+  return { store_id, visibility, created_at, name_fold: foldText(name), version, parent_id };
 }
 
 function listingBody(listing: Listing, all: readonly Publication[]): JsonObject {
-  const contained = all.filter((item) => item.listing_id === listing.id && item.visibility === 'public');
+  const contained = containedIn(listing, all).filter((item) => item.visibility === 'public');
   const stats = { media_count: listing.media_ids.length, publication_count: contained.length };
   return { ...listingResource(listing), stats, media_ids: [...listing.media_ids] };
 }
 
 function listingDocument(listing: Listing, all: readonly Publication[]): Document {
-  const contained = all.filter((item) => item.listing_id === listing.id);
+  const contained = containedIn(listing, all);
   const items = contained.map((item) => ({
     id: item.id,
     keys: publicationKeys(item, listing),
@@ -187,8 +205,10 @@ function listingDocument(listing: Listing, all: readonly Publication[]): Documen
 }
 
 function publicationDocument(item: Publication, listing: Listing | undefined): Document {
+  const { places, has_discount } = keysOf(item, { listing_id: null, has_media: null }, NO_REVIEWS, NOW_MS);
+  const stored = { places, has_discount };
   const document = {
-    keys: publicationKeys(item, listing),
+    keys: { ...publicationKeys(item, listing), ...stored },
     body: publicationResource(
       item,
       { ...item, listing_id: listing?.visibility === 'public' ? listing.id : null },
@@ -205,7 +225,7 @@ function publicationDocument(item: Publication, listing: Listing | undefined): D
       media: [],
     },
     words: publicationWords(item),
-    units: unitsOf(item),
+    units: item.prices ? storedUnits(item, NOW_MS) : unitsOf(item),
   };
   return { collection: 'publications', id: item.id, document };
 }

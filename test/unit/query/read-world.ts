@@ -137,7 +137,7 @@ function withWaits(store: ViewStore, waitMs: (requested_ms: number) => number): 
     const version = await store.open(number);
     const waitFor: ViewVersion['waitFor'] = (partition, position, timeout_ms) =>
       version.waitFor(partition, position, waitMs(timeout_ms));
-    return Object.create(version, { waitFor: { value: waitFor } });
+    return Object.create(version, { waitFor: { value: waitFor, writable: true } });
   };
   return Object.create(store, { open: { value: open } });
 }
