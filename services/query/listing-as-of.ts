@@ -1,7 +1,12 @@
 import { reads } from '../../shared/api/operations/reads';
 import type { State } from '../../shared/catalog/events/aggregate';
 import type { Listing } from '../../shared/catalog/listing/listing';
-import { keysInListings, NO_REVIEWS, publicationKeys } from '../../shared/catalog/publication/document';
+import {
+  keysInCurrency,
+  keysInListings,
+  NO_REVIEWS,
+  publicationKeys,
+} from '../../shared/catalog/publication/document';
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import { featuredIn, formerlyIn, listedIn } from '../../shared/catalog/search/words';
 import { compareByOrder, featuredFirst, isAfter, orderOf } from '../../shared/catalog/sorting';
@@ -9,6 +14,7 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
+import { withCurrency } from './currencies';
 import { DELETED_LAST_FIRST } from './deleted';
 import { listingsAt, openStream, presentAsOf, stateAt } from './history';
 import { endOf, pageOf, placeOf } from './list-place';
@@ -65,6 +71,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const order = featuredFirst(effective_sort_mode);
   const place = placeOf(request, query, 'listing/publications', order);
   const version = await openStore(deps, request, store_id);
+  const { currency } = (await withCurrency(version, store_id, query)).query;
   const candidates = await candidatesOf(version, store_id, id, until_ms);
   // Each stream is read as for a request of its own. One with 2,048 variants takes 20 ms of CPU.
   await request.admitItems?.(candidates.length);
@@ -88,7 +95,8 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
         NO_REVIEWS,
         until_ms,
       );
-      const keys = keysInListings(keys_now, [id]);
+      const keys_here = keysInListings(keys_now, [id]);
+      const keys = currency === undefined ? keys_here : keysInCurrency(keys_here, currency);
       return { id: publication.id, keys, publication };
     })
     .sort((a, b) => compareByOrder(order, a, b));

@@ -1,7 +1,9 @@
+import { realSystem } from '../../shared/kernel/system';
 import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
 
-const own = ownShop();
+let ahead_ms = 0;
+const own = ownShop({ system: { ...realSystem, now: () => Date.now() + ahead_ms } });
 const { send } = own;
 
 const TEA = { title: 'Tea', price_currency: 'PEN', price_amount: 3_400 };
@@ -261,22 +263,52 @@ describe('a read in a currency', () => {
     );
   });
 
-  test('sorts, filters and counts by price in the base currency only', async () => {
-    const fields = async (query: string) => {
-      const { status, body } = await send('GET', `/api/${query}`);
-      return [status, ...(body.error?.details.errors ?? []).map(({ field }: { field: string }) => field)];
+  test('sorts, filters and counts by price in it, also in a sale, in the past and in a tree', async () => {
+    const titles = async (path: string): Promise<string[]> => {
+      const data = await read(path);
+      return (data.others ?? data).map(({ title }: { title: string }) => title);
     };
-    const by_price = 'sort=price&min_price=1&has_discount=true&facets=price';
-    expect(await fields(`publications?currency=USD&${by_price}`)).toEqual([
-      ...[400, 'sort', 'min_price', 'has_discount', 'facets'],
+    await patch(ids.plain!, usd(800));
+    await send('PATCH', `/api/listing/${listing_id}`, { body: { default_sort_mode: 'price_asc' } });
+    // The price of the hidden one is inactive. It comes last, and after those with an active price in another currency.
+    const order = ['Tea shirt', 'Tea pot', 'Tea', 'Tea box'];
+    const page = `listing/${listing_id}/publications?`;
+    expect(await titles(`${page}currency=USD`)).toEqual(order);
+    expect(await titles(`${page}currency=USD&include_descendants=true`)).toEqual(order);
+    expect(await titles('publications?currency=USD&sort=price')).toEqual(order);
+    expect(await titles('store/search?q=tea&currency=USD&sort=price&order=desc')).toEqual([
+      ...['Tea', 'Tea pot', 'Tea shirt', 'Tea box'],
     ]);
-    expect(await fields(`publications?currency=PEN&${by_price}`)).toEqual([200]);
-    expect(await fields(`listing/${listing_id}/publications?currency=USD&sort=price`)).toEqual([400, 'sort']);
-    expect(await fields('store/search?q=tea&currency=USD&max_price=1')).toEqual([400, 'max_price']);
-    expect(await fields(`publication/${ids.tea}/related?currency=USD&sort=price`)).toEqual([400, 'sort']);
-    expect(await fields('publications?priced=true')).toEqual([400, 'priced']);
-    expect(await fields('publications?currency=usd')).toEqual([400, 'currency']);
-    expect(await fields('publications?currency=USD&sort=name')).toEqual([200]);
+    const related = await titles(`publication/${ids.plain}/related?currency=USD&sort=price`);
+    expect(related).toEqual(order.filter((title) => title !== 'Tea pot'));
+    expect(await titles('publications?currency=USD&sort=price&max_price=800')).toEqual(order.slice(0, 2));
+    expect(await titles('publications?currency=USD&has_discount=true')).toEqual(['Tea']);
+    expect(await titles('publications?currency=USD&has_price=false')).toEqual(['Tea box']);
+    const { meta } = (await send('GET', '/api/publications?currency=USD&facets=price,has_discount')).body;
+    expect(meta.facets.map(({ values }: { values: object[] }) => values)).toEqual([
+      [
+        expect.objectContaining({ value: '700-799', count: 1 }),
+        expect.objectContaining({ value: '800-899', count: 1 }),
+        expect.objectContaining({ value: '900-999', count: 1 }),
+      ],
+      [
+        expect.objectContaining({ value: 'true', count: 1 }),
+        expect.objectContaining({ value: 'false', count: 3 }),
+      ],
+    ]);
+    const before = new Date(Date.now() + ahead_ms).toISOString();
+
+    const sale_from = new Date(Date.now() + ahead_ms + 60_000).toISOString();
+    await patch(ids.plain!, { prices: { USD: { price_amount: 800, sale_price_amount: 1, sale_from } } });
+    expect(await titles(`${page}currency=USD`)).toEqual(order);
+    ahead_ms += 60_000;
+    await waitFor(async () => (await titles(`${page}currency=USD`))[0] === 'Tea pot');
+    expect(await titles('publications?currency=USD&max_price=10')).toEqual(['Tea pot']);
+    expect(await titles(`${page}currency=PEN&max_price=10`)).toEqual([]);
+    expect(await titles(`${page}currency=USD&as_of=${before}`)).toEqual(order);
+
+    const status = async (query: string) => (await send('GET', `/api/publications?${query}`)).status;
+    expect([await status('priced=true'), await status('currency=usd')]).toEqual([400, 400]);
   });
 
   test('has an ETag and a cached answer of its own', async () => {
