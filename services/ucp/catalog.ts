@@ -1,7 +1,7 @@
 import { unescape as decodePercents } from 'node:querystring';
 import { z } from 'zod';
 import { minorUnitsOfHundredth } from '../../shared/catalog/input-rules';
-import type { Publication } from '../../shared/client';
+import type { Publication, Variant } from '../../shared/client';
 import { isUuid } from '../../shared/kernel/ids';
 import { productPath } from '../feeds/addresses';
 import {
@@ -40,9 +40,11 @@ export interface Visit {
   /** The address that the platform has sent the request to. */
   readonly base_url: string;
   readonly now: number;
+  /** `Accept-Language` of the request. */
+  readonly languages: string | undefined;
 }
 
-const operation = <Request>(
+const operation = <Request extends Pick<SearchRequest, 'context'>>(
   name: string,
   path: string,
   capability: Capability,
@@ -51,7 +53,11 @@ const operation = <Request>(
   answer: (visit: Visit, request: Request) => Promise<object>,
 ) => ({
   ...{ name, path, capability, description, request },
-  run: async (visit: Visit, body: unknown) => answer(visit, parseRequest(request, body)),
+  run: async (visit: Visit, body: unknown) => {
+    const parsed = parseRequest(request, body);
+    await visit.reader.readFor({ language: visit.languages, ...parsed.context });
+    return answer(visit, parsed);
+  },
 });
 
 /** The operations of the protocol, with their name by MCP and their path by REST. */
@@ -91,11 +97,12 @@ const listingsOf = ({ listing_id, listing_ids = [] }: Publication): string[] => 
   ...new Set([...(listing_id ? [listing_id] : []), ...listing_ids]),
 ];
 
+/** Whether a variant has a price in the currency of the answer. */
+const isPriced = ({ price_active }: Variant): boolean => price_active !== false;
+
 /** Returns the products with what their answers need. Leaves out those without an active price. */
-async function sourcesOf(
-  { reader, ...visit }: Visit,
-  publications: readonly Publication[],
-): Promise<Source[]> {
+async function sourcesOf(visit: Visit, publications: readonly Publication[]): Promise<Source[]> {
+  const { reader, base_url, now } = visit;
   const shown = publications.filter(({ price_active }) => price_active);
   const ids = [...new Set(shown.flatMap(listingsOf))];
   const categories = new Map<string, string>();
@@ -105,10 +112,15 @@ async function sourcesOf(
       categories.set(id, [...(listing.path ?? []), listing].map(({ name }) => name).join(SEPARATOR));
   };
   await Promise.all(ids.map(readCategory));
-  return shown.map((publication) => ({
-    ...{ ...visit, publication, variants: publication.variants?.data ?? [] },
+  const sources = shown.map((publication) => ({
+    ...{ base_url, now, publication, variants: publication.variants?.data.filter(isPriced) ?? [] },
+    edition: reader.edition,
     categories: listingsOf(publication).flatMap((id) => categories.get(id) ?? []),
   }));
+  // A product whose first variants have no price is not its own only variant.
+  return Promise.all(
+    sources.map((source) => (source.variants.length === 0 ? withAllVariants(visit, source) : source)),
+  );
 }
 
 /** Returns the product with all its variants, of which a read shows the first ones. */
@@ -118,7 +130,7 @@ async function withAllVariants({ reader }: Visit, source: Source): Promise<Sourc
   const pages = Array.from({ length: Math.ceil(variant_count / LIMIT_MAX) }, (_, index) =>
     reader.read('listVariants', { page: index + 1, limit: LIMIT_MAX }, { id }),
   );
-  const variants = (await Promise.all(pages)).flatMap(({ data }) => data);
+  const variants = (await Promise.all(pages)).flatMap(({ data }) => data).filter(isPriced);
   // Their number may have changed since the publication was read.
   return { ...source, variants, publication: { ...source.publication, variant_count: variants.length } };
 }
@@ -130,6 +142,10 @@ interface Applied {
   readonly filters: Filters;
   /** The currency of the bounds of the price. Undefined: that of each product. */
   readonly currency: string | undefined;
+  /** Whether the currency is another one than that of each product. */
+  readonly is_other: boolean;
+  /** Whether the search for options looks at the texts of the answer, of which the lists of `/api` have no index. */
+  readonly is_translated: boolean;
   readonly messages: readonly Message[];
 }
 
@@ -144,25 +160,29 @@ async function filtersOf(
     code: 'filter_ignored',
     content: `The filter ${name} is not supported.`,
   }));
-  const { currency = asked } = filters.price ? (await reader.read('getStore', {})).data : {};
-  if (!filters.price || asked === undefined || asked === currency) return { filters, currency, messages };
+  const is_translated = filters.option !== undefined && (await reader.isTranslating());
+  const applied = { is_other: reader.currency !== undefined, is_translated, messages };
+  const { currencies = [], currency: usual = asked } =
+    filters.price && !reader.currency ? (await reader.read('getStore', {})).data : {};
+  const currency = reader.currency ?? currencies[0] ?? usual;
+  if (!filters.price || asked === undefined || asked === currency) return { ...applied, filters, currency };
   const content = `The price filter was ignored: prices are in ${currency} and are not converted from ${asked}.`;
   messages.push({ type: 'warning', code: 'price_filter_ignored', content });
-  return { filters: { ...filters, price: undefined }, currency, messages };
+  return { ...applied, filters: { ...filters, price: undefined }, currency };
 }
 
 const listed = (value: Values | undefined) => (value === undefined ? undefined : [value].flat());
 
 /** Returns the parameters of `/api` for the filters. The bounds of a price become hundredths. */
-function parametersOf({ filters, currency }: Applied) {
+function parametersOf({ filters, currency, is_other, is_translated }: Applied) {
   const { price, option = {}, attributes = {}, in_stock, vendor, product_type, tag, sku, barcode } = filters;
   const hundredth = currency ? minorUnitsOfHundredth(currency) : 1;
   const named = [
-    ...Object.entries(option).map(([name, value]) => [`option.${name}`, listed(value)]),
+    ...Object.entries(is_translated ? {} : option).map(([name, value]) => [`option.${name}`, listed(value)]),
     ...Object.entries(attributes).map(([name, value]) => [`attributes.${name}`, listed(value)]),
   ];
   return {
-    has_price: true,
+    ...(is_other ? ({ priced: true } as const) : { has_price: true }),
     min_price: price?.min === undefined ? undefined : Math.ceil(price.min / hundredth),
     max_price: price?.max === undefined ? undefined : Math.floor(price.max / hundredth),
     in_stock,
@@ -269,7 +289,7 @@ async function searchPage(
   const has_more = words === '' ? next_cursor !== undefined : page < total_pages;
   const further = has_more ? { part, limit, page: page + 1, cursor: next_cursor } : undefined;
   const next_part = part + 1 < listing_ids.length ? { part: part + 1, limit, page: 1 } : undefined;
-  const is_counted = listing_ids.length === 1 && !('is_complete' in meta);
+  const is_counted = listing_ids.length === 1 && !applied.is_translated && !('is_complete' in meta);
   return {
     products: products.flat(),
     next: further ?? next_part,
@@ -281,7 +301,7 @@ async function searchPage(
 async function searched(
   visit: Visit,
   source: Source,
-  { filters, currency }: Omit<Applied, 'messages'>,
+  { filters, currency }: Pick<Applied, 'filters' | 'currency'>,
   words: string,
 ): Promise<object[]> {
   const { all, show } = present(source);
@@ -294,13 +314,13 @@ async function searched(
 // --- Look-ups ---
 
 const PAGES = productPath({ id: '' });
+/** The locale in the path of a page. */
+const LOCALE = /^\/[a-z]{2,3}(-[a-z\d]{1,8})*(?=\/)/i;
 
 /** Returns what an identifier names: the last part of the address of a product's page, or the identifier itself. */
 function nameOf(id: string, base_url: string): string {
-  const is_page = id.startsWith(base_url + PAGES);
-  const name = is_page
-    ? decodePercents(id.slice(base_url.length + PAGES.length).replace(/[?#].*$/s, ''))
-    : id;
+  const path = id.startsWith(base_url) ? id.slice(base_url.length).replace(LOCALE, '') : '';
+  const name = path.startsWith(PAGES) ? decodePercents(path.slice(PAGES.length).replace(/[?#].*$/s, '')) : id;
   return isUuid(name) ? name.toLowerCase() : name;
 }
 
@@ -362,9 +382,14 @@ interface Input {
   readonly name: string;
 }
 
+/** Returns what of the address of a variant's page is the same in each language and currency. */
+const variantIn = (url: string | undefined): string | undefined =>
+  url?.replace(/^[^?]*/, '').replace(/[?&]currency=[A-Z]{3}/, '');
+
 /** Whether the input is the id, the SKU, the barcode or the address of the variant. */
 const isNamed = (variant: UcpVariant, { id, name }: Input): boolean =>
-  [variant.id, variant.sku, variant.barcodes?.[0]?.value].includes(name) || variant.url === id;
+  [variant.id, variant.sku, variant.barcodes?.[0]?.value].includes(name) ||
+  (id.includes('?') && name !== id && variantIn(variant.url) === variantIn(id));
 
 /**
  * Returns the product with the variants that the inputs name. For an input that names the product, this is its most relevant

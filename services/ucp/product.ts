@@ -1,7 +1,7 @@
 import { minorUnitsOfHundredth } from '../../shared/catalog/input-rules';
 import { queryTokens } from '../../shared/catalog/search/words';
 import type { Publication, Variant } from '../../shared/client';
-import { productPath, variantPath } from '../feeds/addresses';
+import { type Edition, productPath, variantPath } from '../feeds/addresses';
 import type { Filters, Values } from './requests';
 
 /** A product with what its answer needs beside it. */
@@ -12,6 +12,8 @@ export interface Source {
   /** Its categories: the names of the listings above each of its listings, and of the listing. */
   readonly categories: readonly string[];
   readonly base_url: string;
+  /** What the addresses of pages open. */
+  readonly edition: Edition;
   /** Unix milliseconds: whether a sale runs depends on it. */
   readonly now: number;
 }
@@ -116,7 +118,7 @@ function variantOf(source: Source, pictures: readonly Picture[], variant?: Varia
     barcodes:
       barcode === undefined ? undefined : [{ type: BARCODES[barcode.length] ?? 'merchant', value: barcode }],
     title,
-    url: variant && source.base_url + variantPath(publication, variant),
+    url: variant && source.base_url + variantPath(publication, variant, source.edition),
     description: variant ? { plain: title } : descriptionOf(publication),
     ...pricesOf(source, variant ?? publication),
     availability: availabilityOf(variant ?? publication),
@@ -128,7 +130,7 @@ function variantOf(source: Source, pictures: readonly Picture[], variant?: Varia
 
 /** Returns all variants of the product as the protocol has them, and the product with those that are shown. */
 export function present(source: Source) {
-  const { publication, variants, categories, base_url } = source;
+  const { publication, variants, categories, base_url, edition } = source;
   const { id, handle, title, tags, stats, vendor, product_type, attributes } = publication;
   const pictures = picturesOf(source);
   const all =
@@ -144,7 +146,7 @@ export function present(source: Source) {
     handle,
     title,
     description: descriptionOf(publication),
-    url: base_url + productPath(publication),
+    url: base_url + productPath(publication, edition),
     categories: unlessEmpty(categories.map((value) => ({ value, taxonomy: 'merchant' }))),
     price_range: rangeOf([...prices, ...others.map((each) => priceOf(each, publication.price_currency))]),
     list_price_range: all.some(({ list_price }) => list_price)

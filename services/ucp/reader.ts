@@ -2,8 +2,16 @@ import { reads } from '../../shared/api/operations/reads';
 import { JsonText, type Presentable } from '../../shared/catalog/json-text';
 import type { AnswerOf, QueryOf, ReadId } from '../../shared/client/operations';
 import type { Principal } from '../../shared/http/request';
-import type { ApiRequest, Reply, Route } from '../../shared/http/route';
+import type { Answer, ApiRequest, Reply, Route } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
+import type { Edition } from '../feeds/addresses';
+
+/** What a request says about the person for whom it is made. */
+export interface Buyer {
+  /** A language tag, or several as in `Accept-Language`. */
+  readonly language?: string | undefined;
+  readonly currency?: string | undefined;
+}
 
 /** How long a read may take, as `/api` answers at the latest. */
 const READ_MS_MAX = 4_900;
@@ -14,12 +22,44 @@ const NOT_FOUND = /^(publication|variant|listing)_not_found$/;
  * request, a token and a response.
  */
 export class Reader {
+  /** The currency of all prices. Undefined: that of each publication. */
+  currency: string | undefined;
+  /** The locale of the texts, once something was read. Undefined if the store has one language. */
+  private locale: string | undefined;
+  private answer: Pick<Answer, 'store' | 'locales'> = {};
+  private language: string | undefined;
+
   constructor(
     /** The routes of the reads, by the pattern of their path. */
     private readonly routes: ReadonlyMap<string, Route>,
     private readonly principal: Principal,
     private readonly request_id: string,
   ) {}
+
+  /** Reads in the language and the currency of a buyer from now on, as far as the store has them. */
+  async readFor({ language, currency }: Buyer): Promise<void> {
+    this.language = language === '*' ? undefined : language;
+    if (currency === undefined) return;
+    const { currencies = [] } = (await this.read('getStore', {})).data;
+    this.currency = currencies.slice(1).find((each) => each === currency);
+  }
+
+  /** Returns whether texts are translations. */
+  async isTranslating(): Promise<boolean> {
+    if (this.language !== undefined) await this.read('getStore', {});
+    return this.locale !== undefined && this.locale !== this.answer.store?.locales?.[0];
+  }
+
+  /** What the answers that were read depend on, besides documents. */
+  get dependencies(): Pick<Answer, 'store' | 'locales'> {
+    return this.answer;
+  }
+
+  /** What the addresses of pages open, once something was read. */
+  get edition(): Edition {
+    const { locale, language, currency } = this;
+    return { locale: language && locale, currency, has_languages: locale !== undefined };
+  }
 
   /**
    * Returns the answer of a read. As HEAD, the read of a publication does not count as a view of it. Rejects with the
@@ -31,14 +71,17 @@ export class Reader {
     params: ApiRequest['params'] = {},
     method: 'GET' | 'HEAD' = 'HEAD',
   ): Promise<AnswerOf<Id>> {
-    const parameters = Object.entries(query).filter(([, value]) => value !== undefined);
-    const { data, meta, reply } = await this.routes.get(reads[id].path)!.handler({
+    const { currency, language } = this;
+    const parameters = Object.entries({ currency, ...query }).filter(([, value]) => value !== undefined);
+    const { data, meta, reply, headers, store, locales } = await this.routes.get(reads[id].path)!.handler({
       ...{ method, params, principal: this.principal, request_id: this.request_id, body: {} },
       query: Object.fromEntries(parameters.map(([name, value]) => [name, [value].flat().map(String)])),
       answer_by_ms: performance.now() + READ_MS_MAX,
       assertAwaited: () => {},
-      header: () => undefined,
+      header: (name) => (name === 'accept-language' ? language : undefined),
     });
+    if (store) this.answer = { store, ...(locales && { locales }) };
+    this.locale ??= headers?.['Content-Language'];
     return (reply ? JSON.parse(textOf(reply)) : { data: parsed(data), meta }) as AnswerOf<Id>;
   }
 

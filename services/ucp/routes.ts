@@ -124,10 +124,12 @@ class Business {
   private routeOf({ name, run }: Operation): Route {
     const route: Route = {
       ...{ method: 'GET', path: name, permission: 'read:publications' },
-      handler: async ({ principal, request_id, query, body }) => {
+      handler: async ({ principal, request_id, query, body, header }) => {
         const reader = new Reader(this.reads, principal, request_id);
-        const visit = { reader, base_url: query.base_url![0]!, now: this.options.now() };
-        return { data: (await run(visit, body)) as Answer['data'] };
+        const languages = header('accept-language');
+        const visit = { reader, base_url: query.base_url![0]!, now: this.options.now(), languages };
+        const data = (await run(visit, body)) as Answer['data'];
+        return { data, ...reader.dependencies };
       },
     };
     return name === 'get_product' ? route : this.options.inFrontOf(route, render);
@@ -151,13 +153,17 @@ class Business {
     const principal = await this.options.principalOf(key).catch((cause: unknown) => {
       throw new CatalogError('unavailable', { cause });
     });
+    const headers: Readonly<Record<string, string | undefined>> = {
+      'accept-encoding': accept_encoding,
+      'accept-language': headerOf(req, 'accept-language'),
+    };
     // HEAD: a search is no view of a product.
     const answer = await this.operations.get(operation)!.handler({
       ...{ method: 'HEAD', principal, params: {}, body: body as JsonObject, request_id },
       query: { base_url: [base_url], body: [JSON.stringify(body)] },
       answer_by_ms: Number.POSITIVE_INFINITY,
       assertAwaited: () => {},
-      header: (name) => (name === 'accept-encoding' ? accept_encoding : undefined),
+      header: (name) => headers[name],
     });
     return encoded(answer);
   }

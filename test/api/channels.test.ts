@@ -19,6 +19,7 @@ import { InProcessCli } from './cli-run';
 const folder = makeTempDir();
 const cli = new InProcessCli(folder.path);
 let service: Service;
+let secret_key: string;
 let merchant: CatalogClient;
 let tea: { readonly id: string; readonly variants: readonly string[] };
 
@@ -35,6 +36,7 @@ beforeAll(async () => {
   });
   service = await startAllInOne(config, pino({ level: 'silent' }));
   expect(await service.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
+  secret_key = apiKey;
   merchant = new CatalogClient({ baseUrl: service.url, apiKey });
   await merchant.store.update({
     ...{ name: 'Casa del té', description: 'Tés de montaña.' },
@@ -279,6 +281,97 @@ describe('the feeds', () => {
         ['x-default', paths[0]],
       ]);
     expect((await open('/robots.txt')).text).toContain('Disallow: /*/search');
+  });
+});
+
+interface UcpProduct {
+  readonly title: string;
+  readonly variants: readonly { readonly id: string; readonly price: object }[];
+}
+interface Answered {
+  readonly products: readonly UcpProduct[];
+  readonly product: UcpProduct;
+}
+
+describe('agents', () => {
+  const PROFILE = () => `profile="${service.url}/.well-known/ucp"`;
+  /** Sends an operation of the Universal Commerce Protocol. */
+  async function ask(operation: string, body: object, headers: Record<string, string> = {}) {
+    const answer = await fetch(`${service.url}/ucp/catalog/${operation}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'ucp-agent': PROFILE(), ...headers },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as Answered;
+  }
+  const german = { language: 'de-AT', currency: 'USD' };
+
+  test('read the texts in the language and the prices in the currency of their buyer', async () => {
+    const { products } = await ask('search', { query: 'Tee', context: german });
+    const found = products[0]!;
+    const page = `${service.url}/de/p/te-verde`;
+    expect(products).toHaveLength(1);
+    expect(found).toMatchObject({
+      ...{ title: 'Grüner Tee', description: { plain: 'Frisch und mild.' }, url: `${page}?currency=USD` },
+      ...{ categories: [{ value: 'Getränke' }], options: [{ name: 'Gewicht' }, { name: 'Blatt' }] },
+      media: [{ alt_text: 'Eine Tasse' }],
+      price_range: { min: { amount: 800, currency: 'USD' }, max: { amount: 1_900, currency: 'USD' } },
+    });
+    expect(found.variants[0]).toMatchObject({
+      ...{ title: '100 g / Ganz', url: `${page}?variant=${tea.variants[0]}&currency=USD` },
+      ...{ price: { amount: 800 }, list_price: { amount: 900 } },
+    });
+    // Only one variant has a price in yen, and the cup has none.
+    const yen = await ask('search', { filters: { in_stock: true }, context: { currency: 'JPY' } });
+    expect(yen.products.map(({ title, variants }) => [title, variants.map(({ price }) => price)])).toEqual([
+      ['Té verde', [{ amount: 1_400, currency: 'JPY' }]],
+    ]);
+    // The next request is in another language, which neither of two caches may confuse.
+    const plain = await ask('search', { query: 'Té' });
+    expect(plain.products[0]).toMatchObject({ title: 'Té verde', url: `${service.url}/p/te-verde` });
+    const arabic = await ask('search', { query: 'Té' }, { 'accept-language': 'ar' });
+    expect(arabic.products[0]?.title).toBe('شاي أخضر');
+    // A currency that the store does not have, and what is no language, are no obstacle.
+    const other = await ask('search', { query: 'Té', context: { language: 'de_DE!', currency: 'EUR' } });
+    expect(other.products[0]).toMatchObject({ title: 'Té verde', price_range: { min: { currency: 'PEN' } } });
+  });
+
+  test('filter and select by what they are shown', async () => {
+    const found = async (filters: object) =>
+      (await ask('search', { filters, context: german })).products.map(({ variants }) => variants.length);
+    expect(await found({ option: { Gewicht: '250 g', Blatt: ['Ganz'] } })).toEqual([1]);
+    expect(await found({ option: { Gewicht: '300 g' } })).toEqual([]);
+    expect(await found({ categories: ['Getränke'] })).toEqual([2]);
+    const selected = [{ name: 'Gewicht', label: '250 g' }];
+    const { product } = await ask('product', { id: tea.id, selected, context: german });
+    expect(product.variants.map(({ id }) => id)).toEqual([tea.variants[1]]);
+  });
+
+  test('look up a variant by its address in any language and currency', async () => {
+    for (const path of ['/p', '/ar/p'])
+      for (const end of ['', '&currency=JPY']) {
+        const id = `${service.url}${path}/te-verde?variant=${tea.variants[1]}${end}`;
+        const { products } = await ask('lookup', { ids: [id], context: german });
+        expect(products[0]!.variants).toMatchObject([
+          { id: tea.variants[1], inputs: [{ id, match: 'exact' }] },
+        ]);
+      }
+  });
+});
+
+test('a tool of the Model Context Protocol reads in a language and a currency', async () => {
+  const call = { name: 'list_publications', arguments: { locale: 'de', currency: 'USD', priced: true } };
+  const answer = await fetch(`${service.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      ...{ 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      'x-api-key': secret_key,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }),
+  });
+  const { result } = (await answer.json()) as { result: { structuredContent: object } };
+  expect(result.structuredContent).toMatchObject({
+    data: [{ title: 'Grüner Tee', price_currency: 'USD', price_amount: 900, untranslated: ['options'] }],
   });
 });
 
