@@ -25,14 +25,27 @@ export function pathIn({ locale, currency }: Edition, path: string): string {
   return currency === undefined ? page : `${page}${page.includes('?') ? '&' : '?'}currency=${currency}`;
 }
 
+/** The handles of the resource of a page, by locale. Undefined if all of them are those in its path. */
+export type Handles = Readonly<Record<string, string>> | undefined;
+
+/** Returns the path of a page with the handle of a language at its end. */
+export const withHandle = (path: string, handle: string | undefined): string =>
+  handle === undefined ? path : path.replace(/[^/?]+(?=$|\?)/, encodeURIComponent(handle));
+
 /**
  * Returns the path of a page in each language for search engines, by locale. A page in the default locale has no locale in its
  * path: it stays the same when a store gets a second language. None if the store has one language.
  */
-export function alternatesOf(locales: readonly string[], path: string): (readonly [string, string])[] {
+export function alternatesOf(
+  locales: readonly string[],
+  path: string,
+  handles: Handles = {},
+): (readonly [locale: string, path: string])[] {
   if (locales.length < 2) return [];
-  const [first = '', ...others] = locales;
-  return [[first, path], ...others.map((locale) => [locale, pathIn({ locale }, path)] as const)];
+  return locales.map((each, index) => {
+    const locale = index === 0 ? undefined : each;
+    return [each, pathIn({ locale }, withHandle(path, handles[each]))];
+  });
 }
 
 export const productPath = ({ handle, id }: Page, edition: Edition = {}): string =>

@@ -5,9 +5,9 @@ import { etagOf } from '../../shared/http/respond';
 import type { Answer, PublicRoute, TextAnswer } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import { readListings } from '../query/export-items';
-import { alternatesOf, listingPath, productPath } from './addresses';
+import { alternatesOf, type Handles, listingPath, productPath } from './addresses';
 import { CHANNELS, element, escapeXml } from './channels';
-import { imagesOf, publicDocuments, type Shop } from './products';
+import { imagesOf, listingShownBy, publicDocuments, type Shop } from './products';
 import { feedSlots, type OpenedShop, openShop, type PublicFeedOptions, streamAnswer } from './routes';
 
 /*
@@ -75,13 +75,14 @@ async function* sitemap(entries: AsyncIterable<string>): AsyncGenerator<string> 
 }
 
 /** Returns a page in each language. Each of them names all others. `more`: of the first one. */
-function entry({ base_url, locales = [] }: Shop, path: string, changed_at?: string, more = ''): string {
-  const alternates = alternatesOf(locales, path);
+function entry({ base_url, locales = [] }: Shop, path: string, page: ShownPage = {}, more = ''): string {
+  const { updated_at, handles } = page;
+  const alternates = alternatesOf(locales, path, handles);
   const link = (locale: string, each: string) =>
     `<xhtml:link rel="alternate" hreflang="${locale}" href="${escapeXml(base_url + each)}"/>`;
   const links = alternates.map(([locale, each]) => link(locale, each)).join('');
   const others = links && links + link('x-default', path);
-  const lastmod = changed_at ? element('lastmod', changed_at) : '';
+  const lastmod = updated_at ? element('lastmod', updated_at) : '';
   const paths = alternates.length > 0 ? alternates.map(([, each]) => each) : [path];
   return paths
     .map((each, index) => {
@@ -91,11 +92,16 @@ function entry({ base_url, locales = [] }: Shop, path: string, changed_at?: stri
     .join('');
 }
 
+interface ShownPage {
+  readonly updated_at?: string;
+  readonly handles?: Handles;
+}
+
 async function* pages(shop: Shop): AsyncGenerator<string> {
   yield entry(shop, '/') + entry(shop, '/products');
   const listings_max = shop.edition?.has_languages ? pagesIn(shop) : LISTINGS_MAX;
   for (const listing of (await publicListings(shop)).slice(0, listings_max))
-    yield entry(shop, listingPath(listing), listing.updated_at);
+    yield entry(shop, listingPath(listing), shop.show ? listingShownBy(shop.show)(listing) : listing);
 }
 
 async function publicListings(shop: Shop) {
@@ -112,12 +118,13 @@ async function* products(shop: Shop, number: number): AsyncGenerator<string> {
 }
 
 function productEntry(shop: Shop, { state, expansions }: PublicationDocument): string {
-  const { id, handle, updated_at } = state.publication!;
+  const { show = (resource) => resource } = shop;
+  const publication = show({ ...state.publication!, object: 'publication', variants: [] });
   const pictures = imagesOf(shop, expansions).slice(0, PICTURES_MAX);
   const images = pictures.map(
     ({ url }) => `<image:image><image:loc>${escapeXml(url)}</image:loc></image:image>`,
   );
-  return entry(shop, productPath({ id, handle }), updated_at, images.join(''));
+  return entry(shop, productPath(publication), publication, images.join(''));
 }
 
 /** Keeps crawlers away from what is no page of the shop, and from searches. */

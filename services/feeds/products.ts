@@ -87,7 +87,7 @@ export interface Placed {
 /** Yields the public products of a store, the oldest first, after a place. Only pages of them are in memory. */
 export async function* productsOf(shop: Shop, after?: Place): AsyncGenerator<Placed> {
   const listings = await readListings(shop);
-  const paths = listingPaths(shop.show ? listings.map(listingsShownBy(shop.show)) : listings);
+  const paths = listingPaths(shop.show ? listings.map(listingShownBy(shop.show)) : listings);
   for await (const { id, document } of publicDocuments(shop, { after })) {
     const stored = document!.state.publication;
     const publication = stored && shop.show ? shownBy(shop.show, stored) : stored;
@@ -110,7 +110,7 @@ export function publicDocuments(
 
 type Show = NonNullable<Shop['show']>;
 
-const listingsShownBy = (show: Show) => (listing: Listing) => show({ ...listing, object: 'listing' });
+export const listingShownBy = (show: Show) => (listing: Listing) => show({ ...listing, object: 'listing' });
 
 /** What a publication or a variant with a price in another currency may lack. */
 const NO_SALE = { compare_at_amount: null, sale_price_amount: null, sale_from: null, sale_to: null };

@@ -5,6 +5,8 @@ import { publicationTexts } from '../../shared/catalog/publication/fields';
 import { storeTexts } from '../../shared/catalog/store/fields';
 import {
   canonicalLocale,
+  handleIn,
+  handlesOf,
   LOCALE_LENGTH_MAX,
   partOf,
   untranslatedIn,
@@ -99,6 +101,8 @@ export function fallbacksOf(locales: readonly string[], locale: string): string[
 // --- The texts of a resource ---
 
 export interface Language {
+  /** All locales of the store. */
+  readonly choices: readonly string[];
   /** Where to look for a translation, the best locale first. None: the texts are those of the resource itself. */
   readonly locales: readonly string[];
   /** Whether resources name their texts that are not translated. */
@@ -110,12 +114,28 @@ export interface Language {
  * of its options.
  */
 export function textsOf(resource: JsonObject, owner: JsonObject | undefined, language: Language): JsonObject {
-  const { locales, is_checked } = language;
+  const { locales, choices, is_checked } = language;
   const translations = resource.object === 'variant' ? owner?.translations : resource.translations;
   const texts = isObject(translations) ? textsIn(translations, locales) : {};
   const names = is_checked && locales.length > 0 ? (TEXTS[String(resource.object)] ?? []) : [];
   const untranslated = untranslatedIn(names, resource, texts);
-  return { ...(untranslated.length > 0 && { untranslated }), ...textsFor(resource, texts) };
+  const handles = handlesIn(resource, choices);
+  return {
+    ...(handles && { handles }),
+    ...(untranslated.length > 0 && { untranslated }),
+    ...textsFor(resource, texts),
+  };
+}
+
+/** Returns the handle of a resource in each locale. Undefined if all of them are the default one. */
+function handlesIn(resource: JsonObject, locales: readonly string[]): JsonObject | undefined {
+  const others = handlesOf(resource).slice(1);
+  if (others.every(([, handle]) => handle === undefined)) return undefined;
+  const shown = locales.flatMap((locale) => {
+    const handle = handleIn(resource, fallbacksOf(locales, locale));
+    return handle === undefined ? [] : [[locale, handle]];
+  });
+  return Object.fromEntries(shown);
 }
 
 /** Returns the texts in the best locale that has each of them. */

@@ -56,7 +56,7 @@ export function presentationOf(store: ActiveStore, request: Asked): Presentation
   if (is_checked && query.locale === undefined && !market) return { currency };
   const choices = (query.locale === undefined && market?.locales) || locales;
   const locale = localeOf(choices, request);
-  const language = { locales: fallbacksOf(locales, locale), is_checked };
+  const language = { choices: locales, locales: fallbacksOf(locales, locale), is_checked };
   return { language, locale: locales.length > 1 ? locale : undefined, currency };
 }
 

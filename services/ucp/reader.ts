@@ -11,6 +11,7 @@ export interface Buyer {
   /** A language tag, or several as in `Accept-Language`. */
   readonly language?: string | undefined;
   readonly currency?: string | undefined;
+  readonly address_country?: string | undefined;
 }
 
 /** How long a read may take, as `/api` answers at the latest. */
@@ -26,8 +27,9 @@ export class Reader {
   currency: string | undefined;
   /** The locale of the texts, once something was read. Undefined if the store has one language. */
   private locale: string | undefined;
-  private answer: Pick<Answer, 'store' | 'locales'> = {};
+  private store: Answer['store'];
   private language: string | undefined;
+  private country: string | undefined;
 
   constructor(
     /** The routes of the reads, by the pattern of their path. */
@@ -37,22 +39,25 @@ export class Reader {
   ) {}
 
   /** Reads in the language and the currency of a buyer from now on, as far as the store has them. */
-  async readFor({ language, currency }: Buyer): Promise<void> {
+  async readFor({ language, currency, address_country: country }: Buyer): Promise<void> {
     this.language = language === '*' ? undefined : language;
-    if (currency === undefined) return;
-    const { currencies = [] } = (await this.read('getStore', {})).data;
-    this.currency = currencies.slice(1).find((each) => each === currency);
+    if (currency === undefined && country === undefined) return;
+    const { currencies = [], markets = [] } = (await this.read('getStore', {})).data;
+    const market = markets.find(({ countries }) => countries.includes(country ?? ''));
+    this.country = market && country;
+    const known = currencies.find((each) => each === currency) ?? market?.currency;
+    this.currency = known === currencies[0] ? undefined : known;
   }
 
   /** Returns whether texts are translations. */
   async isTranslating(): Promise<boolean> {
     if (this.language !== undefined) await this.read('getStore', {});
-    return this.locale !== undefined && this.locale !== this.answer.store?.locales?.[0];
+    return this.locale !== undefined && this.locale !== this.store?.locales?.[0];
   }
 
-  /** What the answers that were read depend on, besides documents. */
-  get dependencies(): Pick<Answer, 'store' | 'locales'> {
-    return this.answer;
+  /** The store on whose settings the answers depend that were read. */
+  get dependencies(): Pick<Answer, 'store'> {
+    return this.store ? { store: this.store } : {};
   }
 
   /** What the addresses of pages open, once something was read. */
@@ -71,16 +76,18 @@ export class Reader {
     params: ApiRequest['params'] = {},
     method: 'GET' | 'HEAD' = 'HEAD',
   ): Promise<AnswerOf<Id>> {
-    const { currency, language } = this;
-    const parameters = Object.entries({ currency, ...query }).filter(([, value]) => value !== undefined);
-    const { data, meta, reply, headers, store, locales } = await this.routes.get(reads[id].path)!.handler({
+    const { currency, country, language } = this;
+    const parameters = Object.entries({ currency, country, ...query }).filter(
+      ([, value]) => value !== undefined,
+    );
+    const { data, meta, reply, headers, store } = await this.routes.get(reads[id].path)!.handler({
       ...{ method, params, principal: this.principal, request_id: this.request_id, body: {} },
       query: Object.fromEntries(parameters.map(([name, value]) => [name, [value].flat().map(String)])),
       answer_by_ms: performance.now() + READ_MS_MAX,
       assertAwaited: () => {},
       header: (name) => (name === 'accept-language' ? language : undefined),
     });
-    if (store) this.answer = { store, ...(locales && { locales }) };
+    this.store ??= store;
     this.locale ??= headers?.['Content-Language'];
     return (reply ? JSON.parse(textOf(reply)) : { data: parsed(data), meta }) as AnswerOf<Id>;
   }

@@ -28,7 +28,13 @@ export type Filters = z.infer<typeof filters>;
 export const FILTER_NAMES = Object.keys(filters.shape);
 
 const common = {
-  context: z.looseObject({ language: z.string().optional(), currency: z.string().optional() }).optional(),
+  context: z
+    .looseObject({
+      language: z.string().optional(),
+      currency: z.string().optional(),
+      address_country: z.string().optional(),
+    })
+    .optional(),
   filters: filters.optional(),
 };
 

@@ -237,6 +237,8 @@ export interface Listing {
     /** The `handle` in this language. */
     handle?: string;
   }>;
+  /** The handle in each locale of the store, for links to other languages. Only in an answer in a language, if the handles differ. */
+  handles?: Record<string, string>;
   /** With `locale` and a secret key: the names of the texts without a translation. Omitted if there are none. */
   untranslated?: string[];
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
@@ -393,6 +395,8 @@ export interface Publication {
   }>;
   /** The lowest price of the 30 days before the reduction that runs, in hundredths. Present if and only if the price is reduced now: by a sale, or below `compare_at_amount`. */
   lowest_price_30d?: number;
+  /** The handle in each locale of the store, for links to other languages. Only in an answer in a language, if the handles differ. */
+  handles?: Record<string, string>;
   /** With `locale` and a secret key: the names of the texts without a translation. Omitted if there are none. */
   untranslated?: string[];
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */

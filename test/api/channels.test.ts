@@ -41,6 +41,7 @@ beforeAll(async () => {
   await merchant.store.update({
     ...{ name: 'Casa del té', description: 'Tés de montaña.' },
     ...{ locales: ['es', 'de', 'ar'], currencies: ['PEN', 'USD', 'JPY'] },
+    markets: [{ handle: 'us', currency: 'USD', locales: ['ar', 'es'], countries: ['US'] }],
     translations: {
       de: { name: 'Teehaus', description: 'Tee aus den Bergen.' },
       ar: { name: 'بيت الشاي', description: 'شاي من الجبال.' },
@@ -70,7 +71,7 @@ beforeAll(async () => {
     ],
     translations: {
       de: {
-        ...{ title: 'Grüner Tee', description: 'Frisch und mild.' },
+        ...{ title: 'Grüner Tee', handle: 'gruener-tee', description: 'Frisch und mild.' },
         options: { Hoja: { name: 'Blatt', values: { Entera: 'Ganz' } }, Peso: { name: 'Gewicht' } },
       },
       ar: { title: 'شاي أخضر', description: 'منعش وخفيف.', options: { Peso: { name: 'الوزن' } } },
@@ -115,7 +116,10 @@ const headIn = (html: string, pattern: RegExp): string[][] =>
 
 describe('the shop', () => {
   test('speaks the language of the browser, until the visitor chooses another one', async () => {
-    const german = await open('/p/te-verde', { 'accept-language': 'fr,de-AT;q=0.8' });
+    const browser = { 'accept-language': 'fr,de-AT;q=0.8' };
+    const moved = await open('/p/te-verde', browser);
+    expect([moved.status, moved.headers.get('location')]).toEqual([301, '/p/gruener-tee']);
+    const german = await open('/p/gruener-tee', browser);
     expect([german.headers.get('content-language'), german.headers.get('vary')]).toEqual([
       'de',
       'Accept-Encoding, Accept, Accept-Language',
@@ -126,6 +130,7 @@ describe('the shop', () => {
     const links = linksIn(german.text);
     expect(links.get('/ar/p/te-verde')).toBe('العربية');
     expect(links.get('/es/p/te-verde')).toBe('español');
+    expect(links.get('/de/p/gruener-tee')).toBe('Deutsch');
     // A link without a locale stays in the language of the browser.
     expect([...links].filter(([, text]) => text === 'Getränke')[0]![0]).toMatch(/^\/c\/bebidas$/);
     const chosen = await open('/ar/p/te-verde', { 'accept-language': 'de' });
@@ -140,12 +145,12 @@ describe('the shop', () => {
   test('names its pages in each language for search engines', async () => {
     const alternates = (html: string) =>
       headIn(html, /<link rel="alternate" hreflang="([^"]+)" href="([^"]+)"/g);
-    const { text: german } = await open('/de/p/te-verde');
-    expect(headIn(german, /<link rel="canonical" href="([^"]+)"/g)).toEqual([['/de/p/te-verde']]);
+    const { text: german } = await open('/de/p/gruener-tee');
+    expect(headIn(german, /<link rel="canonical" href="([^"]+)"/g)).toEqual([['/de/p/gruener-tee']]);
     const everywhere = [
       ...[
         ['es', '/p/te-verde'],
-        ['de', '/de/p/te-verde'],
+        ['de', '/de/p/gruener-tee'],
         ['ar', '/ar/p/te-verde'],
       ],
       ['x-default', '/p/te-verde'],
@@ -161,28 +166,30 @@ describe('the shop', () => {
     const data = headIn(german, /<script type="application\/ld\+json">(.*?)<\/script>/g);
     const [product, crumbs] = data.map(([json]) => JSON.parse(json!));
     expect(product).toMatchObject({ name: 'Grüner Tee', variesBy: ['Gewicht', 'Blatt'] });
-    expect(crumbs.itemListElement.at(-1).item).toMatch(/\/de\/p\/te-verde$/);
+    expect(crumbs.itemListElement.at(-1).item).toMatch(/\/de\/p\/gruener-tee$/);
   });
 
   test('shows prices in the currency that the visitor chooses, and keeps it in all links', async () => {
     const { text: start } = await open('/de');
     const usd = [...linksIn(start)].find(([, text]) => text.startsWith('USD'))!;
     expect(usd).toEqual(['/de?currency=USD', 'USD · US-Dollar']);
-    const { text } = await open('/de/p/te-verde?currency=USD');
+    const { text } = await open('/de/p/gruener-tee?currency=USD');
     expect(text).toMatch(/<s>9,00\s\$<\/s>.*8,00\s\$/s);
     expect(text).toContain('"price":"8.00","priceCurrency":"USD"');
     const hrefs = [...linksIn(text).keys()].filter((href) => /^[/?](?!media|docs)/.test(href));
     // Only the choice of the base currency leaves it out.
     expect(
       hrefs.filter(
-        (href) => !href.includes('currency=USD') && href !== '/de/p/te-verde' && !href.includes('JPY'),
+        (href) => !href.includes('currency=USD') && href !== '/de/p/gruener-tee' && !href.includes('JPY'),
       ),
     ).toEqual([]);
     expect(text).toContain('<input type="hidden" name="currency" value="USD"');
     // A variant has the same address in each language.
     const second = `/p/te-verde?variant=${tea.variants[1]}`;
-    expect([...linksIn(text).keys()]).toContain(`${second.slice('/p/te-verde'.length)}&currency=USD`);
-    for (const path of [second, `/de${second}`])
+    expect([...linksIn(text).keys()]).toContain(`?variant=${tea.variants[1]}&currency=USD`);
+    const query = second.slice('/p/te-verde'.length);
+    expect((await open(`/de${second}`)).headers.get('location')).toBe(`/de/p/gruener-tee${query}`);
+    for (const path of [second, `/de/p/gruener-tee${query}`])
       expect((await open(path)).text).toMatch(/aria-current="true"[^>]*>250 g</);
     // What has no price in the currency has no price.
     expect((await open('/p/taza?currency=JPY')).text).toMatch(/Precio a consultar/);
@@ -212,7 +219,7 @@ describe('the feeds', () => {
     expect(items[0]).toMatchObject({
       ...{ 'g:description': 'Frisch und mild.', 'g:product_type': 'Getränke' },
       'g:sale_price_effective_date': '2026-01-01T00:00+0000/2027-06-01T00:00+0000',
-      'g:link': `${service.url}/de/p/te-verde?variant=${tea.variants[0]}&currency=USD`,
+      'g:link': `${service.url}/de/p/gruener-tee?variant=${tea.variants[0]}&currency=USD`,
     });
     const yen = await itemsOf('?currency=JPY');
     expect(yen.map((item) => [item['g:title'], item['g:price']])).toEqual([
@@ -270,8 +277,8 @@ describe('the feeds', () => {
 
   test('and the sitemap names each page in all languages', async () => {
     const { urlset } = xml.parse((await open('/sitemaps/products-1.xml')).text, true);
-    const pages = urlset.url.filter(({ loc }: { loc: string }) => loc.endsWith('te-verde'));
-    const paths = ['/p/te-verde', '/de/p/te-verde', '/ar/p/te-verde'].map((path) => service.url + path);
+    const pages = urlset.url.filter(({ loc }: { loc: string }) => /te-verde|gruener-tee/.test(loc));
+    const paths = ['/p/te-verde', '/de/p/gruener-tee', '/ar/p/te-verde'].map((path) => service.url + path);
     expect(pages.map(({ loc }: { loc: string }) => loc)).toEqual(paths);
     for (const page of pages)
       expect(
@@ -309,7 +316,7 @@ describe('agents', () => {
   test('read the texts in the language and the prices in the currency of their buyer', async () => {
     const { products } = await ask('search', { query: 'Tee', context: german });
     const found = products[0]!;
-    const page = `${service.url}/de/p/te-verde`;
+    const page = `${service.url}/de/p/gruener-tee`;
     expect(products).toHaveLength(1);
     expect(found).toMatchObject({
       ...{ title: 'Grüner Tee', description: { plain: 'Frisch und mild.' }, url: `${page}?currency=USD` },
@@ -331,8 +338,12 @@ describe('agents', () => {
     expect(plain.products[0]).toMatchObject({ title: 'Té verde', url: `${service.url}/p/te-verde` });
     const arabic = await ask('search', { query: 'Té' }, { 'accept-language': 'ar' });
     expect(arabic.products[0]?.title).toBe('شاي أخضر');
+    const american = await ask('search', { query: 'شاي', context: { address_country: 'US' } });
+    expect(american.products).toMatchObject([
+      { title: 'شاي أخضر', price_range: { min: { amount: 800, currency: 'USD' } } },
+    ]);
     // A currency that the store does not have, and what is no language, are no obstacle.
-    const other = await ask('search', { query: 'Té', context: { language: 'de_DE!', currency: 'EUR' } });
+    const other = await ask('search', { query: 'Té', context: { language: 'de_DE!', currency: 'EUR', address_country: 'xx' } });
     expect(other.products[0]).toMatchObject({ title: 'Té verde', price_range: { min: { currency: 'PEN' } } });
   });
 

@@ -3,6 +3,7 @@ import type { Listing, Publication, Review, Store, Variant } from '../../../shar
 import {
   alternatesOf,
   type Edition,
+  type Handles,
   listingPath,
   OPTION_PARAMETER,
   pathIn,
@@ -50,6 +51,7 @@ export interface Head {
   readonly description?: string | undefined;
   /** The path under which search engines know the page. They do not list a page without it. */
   readonly canonical?: string;
+  readonly handles?: Handles;
   /** The path of a picture that stands for the page. */
   readonly picture?: string | undefined;
   readonly type?: 'product' | 'website';
@@ -69,7 +71,7 @@ export function Layout({ store, listings, base_url, ...page }: LayoutProps) {
   const { t, language, edition, query } = page;
   const { contact, policies, locales = [] } = store;
   const title = page.title === store.name ? store.name : `${page.title} · ${store.name}`;
-  const alternates = page.canonical ? alternatesOf(locales, page.canonical) : [];
+  const alternates = page.canonical ? alternatesOf(locales, page.canonical, page.handles) : [];
   const canonical = page.canonical && pathIn({ locale: page.listed.locale }, page.canonical);
   return (
     <html lang={language} dir={directionOf(language)}>

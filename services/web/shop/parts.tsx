@@ -1,7 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { formatAmount } from '../../../shared/catalog/amounts';
 import type { Listing, Media, Publication, Store } from '../../../shared/client';
-import { type Edition, listingPath, pathIn, productPath } from '../../feeds/addresses';
+import {
+  type Edition,
+  type Handles,
+  listingPath,
+  pathIn,
+  productPath,
+  withHandle,
+} from '../../feeds/addresses';
 import type { Texts } from './texts';
 
 /** The texts in the language of the visitor, and the language with which numbers and dates are formatted. */
@@ -189,18 +196,18 @@ export function toggled(query: URLSearchParams, selection: string): string {
 }
 
 /** The languages and the currencies of the store as links to this page in each of them. Nothing if there is one of each. */
-export function Chooser({ store, t, language, edition, locale, path, query }: ChooserProps) {
+export function Chooser({ store, t, language, edition, locale, path, query, handles = {} }: ChooserProps) {
   const { locales = [], currencies = [] } = store;
   const kept = new URLSearchParams(query);
   kept.delete('currency');
-  const hrefIn = (chosen: Edition) => pathIn(chosen, kept.size === 0 ? path : `${path}?${kept}`);
+  const hrefIn = (chosen: Edition, page = path) => pathIn(chosen, kept.size === 0 ? page : `${page}?${kept}`);
   const currency = edition.currency ?? currencies[0];
   const nameOf = (each: string) => new Intl.DisplayNames(each, { type: 'language' }).of(each) ?? each;
   const currency_names = new Intl.DisplayNames(language, { type: 'currency' });
   const languages = locales.map((each) => (
     <li key={each}>
       <a
-        href={hrefIn({ ...edition, locale: each })}
+        href={hrefIn({ ...edition, locale: each }, withHandle(path, handles[each]))}
         lang={each}
         hreflang={each}
         aria-current={each === locale ? 'true' : undefined}
@@ -241,6 +248,7 @@ interface ChooserProps extends Localized {
   readonly locale: string | undefined;
   readonly path: string;
   readonly query: URLSearchParams;
+  readonly handles?: Handles;
 }
 
 /** How many listings are beside each other. The others are in a menu. */

@@ -230,7 +230,7 @@ const listingPage: Page = async ({ client, frame, query, name, shown }) => {
   const listing = isUuid(name)
     ? await client.listings.get(name, shown)
     : await client.listings.getByHandle(name, shown);
-  const moved = movedTo(name, listing, listingPath(listing, frame.edition));
+  const moved = movedTo(name, listing, frame, listingPath(listing));
   if (moved) return moved;
   const { id } = listing;
   const parameters = { ...parametersOf(query), ...shown, include_descendants: true };
@@ -244,6 +244,7 @@ const listingPage: Page = async ({ client, frame, query, name, shown }) => {
     description: listing.seo?.description ?? listing.description,
     current: listing.path?.[0]?.id ?? id,
     canonical: canonicalOf(listingPath(listing), found.meta.pagination.page),
+    handles: listing.handles,
     data: [breadcrumbs(frame.base_url, crumbsOf(frame, [...(listing.path ?? []), listing]))],
     body: <ListingPage listing={listing} {...found} {...frame} children={children.data} />,
   };
@@ -255,7 +256,7 @@ const productPage: Page = async ({ client, frame, name, shown }) => {
     ? await client.publications.get(name, query)
     : await client.publications.getByHandle(name, query);
   const path = productPath(product);
-  const moved = movedTo(name, product, pathIn(frame.edition, path));
+  const moved = movedTo(name, product, frame, path);
   if (moved) return moved;
   const [reviews, related] = await Promise.all([
     client.publications.reviews(product.id, { limit: 12 }).page(),
@@ -271,6 +272,7 @@ const productPage: Page = async ({ client, frame, name, shown }) => {
     title: product.seo?.title ?? product.title,
     description: product.seo?.description ?? product.description,
     canonical: path,
+    handles: product.handles,
     picture: picture && pathOf(picture),
     type: 'product',
     data: [productData(product, { ...frame, edition: frame.listed }), breadcrumbs(frame.base_url, crumbs)],
@@ -290,12 +292,18 @@ const crumbsOf = (
 ];
 
 /**
- * Redirects to the page of a resource if `name` is an earlier handle of the resource, or the id of a resource that has a
- * handle. Returns undefined otherwise.
+ * Redirects to the page of a resource if `name` is another handle of the resource than that of the language, or the id of a
+ * resource that has a handle. Returns undefined otherwise.
  */
-function movedTo(name: string, { handle }: Publication | Listing, path: string): TextAnswer | undefined {
+function movedTo(
+  name: string,
+  { handle }: Publication | Listing,
+  { edition: { locale }, query }: Frame,
+  path: string,
+): TextAnswer | undefined {
   if (handle === undefined || handle === name) return undefined;
-  return { status: 301, body: '', content_type: 'text/html; charset=utf-8', headers: { Location: path } };
+  const Location = pathIn({ locale }, query.size === 0 ? path : `${path}?${query}`);
+  return htmlAnswer('', 301, { ...HEADERS, Location });
 }
 
 /** Returns the parameters of the service for the query of a page. Ignores parameters that no link of the shop has. */

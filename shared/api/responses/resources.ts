@@ -75,6 +75,14 @@ const untranslated = z
       'With `locale` and a secret key: the names of the texts without a translation. Omitted if there are none.',
     example: ['description', 'seo.title'],
   });
+const handles = z
+  .record(z.string(), z.string())
+  .optional()
+  .meta({
+    description:
+      'The handle in each locale of the store, for links to other languages. Only in an answer in a language, if the handles differ.',
+    example: { es: 'cafe', de: 'kaffee' },
+  });
 const { name, ...profile } = answerShape(storeFields);
 
 export const mediaVariantSchema = z.strictObject({
@@ -140,6 +148,7 @@ export const publicationSchema = z
     object: typeOf('publication'),
     ...answerShape(publicationFields),
     lowest_price_30d,
+    handles,
     untranslated,
     created_at,
     updated_at,
@@ -225,6 +234,7 @@ export const listingSchema = z
     id,
     object: typeOf('listing'),
     ...answerShape(listingFields, LISTING_RESPONSE_NAMES),
+    handles,
     untranslated,
     created_at,
     updated_at,
