@@ -55,7 +55,7 @@ const operation = <Request extends Pick<SearchRequest, 'context'>>(
   ...{ name, path, capability, description, request },
   run: async (visit: Visit, body: unknown) => {
     const parsed = parseRequest(request, body);
-    await visit.reader.readFor({ language: visit.languages, ...parsed.context });
+    await visit.reader.readFor({ languages: visit.languages, ...parsed.context });
     return answer(visit, parsed);
   },
 });

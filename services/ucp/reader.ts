@@ -1,5 +1,6 @@
 import { reads } from '../../shared/api/operations/reads';
 import { JsonText, type Presentable } from '../../shared/catalog/json-text';
+import { canonicalLocale } from '../../shared/catalog/translations';
 import type { AnswerOf, QueryOf, ReadId } from '../../shared/client/operations';
 import type { Principal } from '../../shared/http/request';
 import type { Answer, ApiRequest, Reply, Route } from '../../shared/http/route';
@@ -8,8 +9,10 @@ import type { Edition } from '../feeds/addresses';
 
 /** What a request says about the person for whom it is made. */
 export interface Buyer {
-  /** A language tag, or several as in `Accept-Language`. */
+  /** A language tag. Any other text has no effect. */
   readonly language?: string | undefined;
+  /** `Accept-Language`. */
+  readonly languages?: string | undefined;
   readonly currency?: string | undefined;
   readonly address_country?: string | undefined;
 }
@@ -29,6 +32,7 @@ export class Reader {
   private locale: string | undefined;
   private store: Answer['store'];
   private language: string | undefined;
+  private languages: string | undefined;
   private country: string | undefined;
 
   constructor(
@@ -39,19 +43,21 @@ export class Reader {
   ) {}
 
   /** Reads in the language and the currency of a buyer from now on, as far as the store has them. */
-  async readFor({ language, currency, address_country: country }: Buyer): Promise<void> {
-    this.language = language === '*' ? undefined : language;
+  async readFor({ language, languages, currency, address_country: country }: Buyer): Promise<void> {
+    this.language = language && canonicalLocale(language);
+    this.languages = languages === '*' ? undefined : languages;
     if (currency === undefined && country === undefined) return;
     const { currencies = [], markets = [] } = (await this.read('getStore', {})).data;
     const market = markets.find(({ countries }) => countries.includes(country ?? ''));
     this.country = market && country;
     const known = currencies.find((each) => each === currency) ?? market?.currency;
-    this.currency = known === currencies[0] ? undefined : known;
+    // The market of the country does not decide if the request names the base currency.
+    this.currency = known === currencies[0] && !this.country ? undefined : known;
   }
 
   /** Returns whether texts are translations. */
   async isTranslating(): Promise<boolean> {
-    if (this.language !== undefined) await this.read('getStore', {});
+    if (this.language ?? this.languages ?? this.country) await this.read('getStore', {});
     return this.locale !== undefined && this.locale !== this.store?.locales?.[0];
   }
 
@@ -62,8 +68,8 @@ export class Reader {
 
   /** What the addresses of pages open, once something was read. */
   get edition(): Edition {
-    const { locale, language, currency } = this;
-    return { locale: language && locale, currency, has_languages: locale !== undefined };
+    const { locale, language, languages, currency } = this;
+    return { locale: (language ?? languages) && locale, currency, has_languages: locale !== undefined };
   }
 
   /**
@@ -76,8 +82,8 @@ export class Reader {
     params: ApiRequest['params'] = {},
     method: 'GET' | 'HEAD' = 'HEAD',
   ): Promise<AnswerOf<Id>> {
-    const { currency, country, language } = this;
-    const parameters = Object.entries({ currency, country, ...query }).filter(
+    const { currency, country, language: locale, languages } = this;
+    const parameters = Object.entries({ locale, currency, country, ...query }).filter(
       ([, value]) => value !== undefined,
     );
     const { data, meta, reply, headers, store } = await this.routes.get(reads[id].path)!.handler({
@@ -85,10 +91,10 @@ export class Reader {
       query: Object.fromEntries(parameters.map(([name, value]) => [name, [value].flat().map(String)])),
       answer_by_ms: performance.now() + READ_MS_MAX,
       assertAwaited: () => {},
-      header: (name) => (name === 'accept-language' ? language : undefined),
+      header: (name) => (name === 'accept-language' ? languages : undefined),
     });
     this.store ??= store;
-    this.locale ??= headers?.['Content-Language'];
+    this.locale = headers?.['Content-Language'] ?? this.locale;
     return (reply ? JSON.parse(textOf(reply)) : { data: parsed(data), meta }) as AnswerOf<Id>;
   }
 

@@ -342,8 +342,13 @@ describe('agents', () => {
     expect(american.products).toMatchObject([
       { title: 'شاي أخضر', price_range: { min: { amount: 800, currency: 'USD' } } },
     ]);
+    const both = await ask('search', { query: 'Tee', context: { language: 'de', address_country: 'US' } });
+    expect(both.products).toMatchObject([{ title: 'Grüner Tee', url: `${page}?currency=USD` }]);
     // A currency that the store does not have, and what is no language, are no obstacle.
-    const other = await ask('search', { query: 'Té', context: { language: 'de_DE!', currency: 'EUR', address_country: 'xx' } });
+    const other = await ask('search', {
+      query: 'Té',
+      context: { language: 'de_DE!', currency: 'EUR', address_country: 'xx' },
+    });
     expect(other.products[0]).toMatchObject({ title: 'Té verde', price_range: { min: { currency: 'PEN' } } });
   });
 
@@ -352,6 +357,8 @@ describe('agents', () => {
       (await ask('search', { filters, context: german })).products.map(({ variants }) => variants.length);
     expect(await found({ option: { Gewicht: '250 g', Blatt: ['Ganz'] } })).toEqual([1]);
     expect(await found({ option: { Gewicht: '300 g' } })).toEqual([]);
+    const american = { filters: { option: { الوزن: '100 g' } }, context: { address_country: 'US' } };
+    expect((await ask('search', american)).products).toMatchObject([{ title: 'شاي أخضر' }]);
     expect(await found({ categories: ['Getränke'] })).toEqual([2]);
     const selected = [{ name: 'Gewicht', label: '250 g' }];
     const { product } = await ask('product', { id: tea.id, selected, context: german });
