@@ -9,7 +9,7 @@ import {
   type Tag,
 } from '../../shared/api/operations/operation';
 import { paginationSchema, prefixOf } from '../../shared/api/requests/parameters';
-import { readSchema } from '../../shared/api/requests/reads';
+import { pricedReadSchema } from '../../shared/api/requests/reads';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import type { Permission } from '../../shared/catalog/vocabulary';
 import { CatalogError, type Fault } from '../../shared/kernel/errors';
@@ -133,7 +133,7 @@ let common_arguments: ReadonlyMap<string, string> | undefined;
  */
 export function commonArguments(): ReadonlyMap<string, string> {
   common_arguments ??= new Map(
-    queryParameters(readSchema.extend(paginationSchema.shape)).map(({ name, description }) => [
+    queryParameters(pricedReadSchema.extend(paginationSchema.shape)).map(({ name, description }) => [
       name as string,
       description as string,
     ]),
