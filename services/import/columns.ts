@@ -120,7 +120,8 @@ export function rowReader<Column extends string>(
   const indexes = columnIndexes(header, known);
   const columns = new Set(indexes.keys());
   const attributes = header.flatMap((name, index) => {
-    const attribute = attributeOf?.(cleanCell(name));
+    const is_known = [...indexes.values()].includes(index);
+    const attribute = is_known ? undefined : attributeOf?.(cleanCell(name));
     return attribute === undefined ? [] : [[attribute, index] as const];
   });
   const stored = [...indexes.values(), ...attributes.map(([, index]) => index)];

@@ -13,6 +13,7 @@ import { PRICE_COLUMNS } from './prices';
 import { fileTypeOf, readRecords, separatorIn } from './records';
 import { SHOPIFY_FILE } from './shopify';
 import { ImportFileError } from './text-file';
+import { TRANSLATIONS_FILE } from './translations';
 import { WOOCOMMERCE_FILE } from './woocommerce';
 
 const FORMATS: Readonly<Record<Exclude<ImportFormat, 'jsonl'>, KnownColumns<string>>> = {
@@ -20,6 +21,7 @@ const FORMATS: Readonly<Record<Exclude<ImportFormat, 'jsonl'>, KnownColumns<stri
   woocommerce: WOOCOMMERCE_FILE,
   google: FEED,
   prices: { columns: PRICE_COLUMNS },
+  translations: TRANSLATIONS_FILE,
 };
 
 /** Returns the names of the columns that a format knows, none for JSON Lines. Those of attributes can have any name. */
@@ -56,6 +58,7 @@ export async function formatOf(path: string, mapping?: ColumnMapping): Promise<I
   if (type === 'xml') return 'google';
   for await (const read of readRecords(path, mapping)) {
     if ('broken' in read) break;
+    if (columnIndexes(read.record, TRANSLATIONS_FILE.columns).has('default')) return 'translations';
     const { handle, title, sku, barcode } = SHOPIFY_FILE.columns;
     const has = columnIndexes(read.record, { handle, title, sku, barcode, external_id: ['external_id'] });
     if (isWooCommerce(read.record)) return 'woocommerce';

@@ -21,6 +21,7 @@ import { importPrices, openPriceList } from './prices';
 import type { ImportReport } from './report';
 import { runImport } from './run';
 import { openShopifyFile } from './shopify';
+import { importTranslations, openTranslations } from './translations';
 import { openWooCommerceFile } from './woocommerce';
 import { DEFAULT_CURRENCY, type ImportDeps, writerTo } from './writer';
 
@@ -31,7 +32,7 @@ const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
 export type ImportCatalog = ImportDeps & { readonly views: Readonly<Record<Environment, ActiveView>> };
 
 export interface ImportFrom {
-  readonly store: Pick<Store, 'id' | 'created_at' | 'environment' | 'currency'>;
+  readonly store: Pick<Store, 'id' | 'created_at' | 'environment' | 'currency' | 'locales'>;
   readonly path: string;
   readonly format: ImportFormat;
   /** Currency of prices without one. Default for new publications: that of the store, or `DEFAULT_CURRENCY`. */
@@ -81,6 +82,12 @@ export async function importFile(
       on_progress: (done) => on_progress(done, total),
     });
   }
+  if (format === 'translations') {
+    const [, ...locales] = store.locales ?? [];
+    const file = await openTranslations(path, locales, rows_max, columns);
+    const total = file.rows.length + file.failed.length;
+    return importTranslations(file, { ...options, writer, on_progress: (done) => on_progress(done, total) });
+  }
   const file = await openFile(path, format, currency, rows_max, columns);
   const report = await runImport(file, {
     ...options,
@@ -103,10 +110,13 @@ const OPEN = {
   jsonl: openJsonlFile,
 } as const;
 
+/** Returns whether files of the format have whole products, listings or reviews. */
+export const hasItems = (format: ImportFormat): boolean => Object.hasOwn(OPEN, format);
+
 /** Opens a file of any format that has items. */
 export const openFile = (
   path: string,
-  format: Exclude<ImportFormat, 'prices'>,
+  format: keyof typeof OPEN,
   ...options: [currency?: string, rows_max?: number, columns?: ColumnMapping]
 ): Promise<ImportFile> => OPEN[format](path, ...options);
 

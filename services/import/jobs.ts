@@ -30,7 +30,7 @@ import { waitUntilProjected } from '../command/request';
 import { findStore } from '../command/store';
 import { type UndoReport, undoRun } from '../command/undo';
 import { type DetectedFile, detectFile, formatOf } from './format';
-import { type ImportCatalog, importFile } from './into-store';
+import { hasItems, type ImportCatalog, importFile } from './into-store';
 import type { RowNote } from './item';
 import type { ImportReport, PublicationPreview } from './report';
 import { ImportFileError, readLines } from './text-file';
@@ -379,7 +379,7 @@ export class ImportJobs {
     const currency_of_new = currency ?? store.currency ?? DEFAULT_CURRENCY;
     const detected = await detectFile(path, format, columns);
     // Before the file is read, which may fail because of what was detected.
-    update({ detected: { ...detected, ...(format !== 'prices' && { currency: currency_of_new }) } });
+    update({ detected: { ...detected, ...(hasItems(format) && { currency: currency_of_new }) } });
     const report = await importFile(this.deps, context, {
       ...{ store, path, format, currency, columns, overwrite, images, signal, on_progress },
       rows_max: IMPORT_ROWS_MAX,
@@ -492,7 +492,8 @@ const startOf = (outcome: RowOutcome): string => `{"outcome":"${outcome}",`;
 const SHOWN_LENGTH_MAX = 1_000;
 
 function rowsIn({ preview, failed, warnings, kept }: ImportReport, format: ImportFormat): ListedRow[] {
-  const noteKind = format !== 'jsonl' && ({ kind: 'publication' } as const);
+  const has_kinds = format !== 'jsonl' && format !== 'translations';
+  const noteKind = has_kinds && ({ kind: 'publication' } as const);
   const named = (external_id: string | null) =>
     external_id !== null && { external_id: shortenText(external_id, SHOWN_LENGTH_MAX) };
   const noted =

@@ -9,6 +9,8 @@ import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/p
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { VARIANT_NAMES, Variant } from '../../shared/catalog/publication/variants';
 import type { Environment } from '../../shared/catalog/realm';
+import type { Translated } from '../../shared/catalog/translations';
+import { CatalogError } from '../../shared/kernel/errors';
 import {
   type ListingId,
   type MediaId,
@@ -18,8 +20,15 @@ import {
 } from '../../shared/kernel/ids';
 import { isSameValue, keyOfTexts } from '../../shared/kernel/same-value';
 import { type Loaded, load, streamIn } from '../../shared/ports/stream-state';
-import { execute, type Prepared, type StoreDeps, type WriteContext, type Written } from '../command/execute';
-import { type NewListing, putListing } from '../command/listing';
+import {
+  execute,
+  type Prepared,
+  type StoreDeps,
+  type WriteContext,
+  type Written,
+  withResource,
+} from '../command/execute';
+import { type NewListing, putListing, updateListing } from '../command/listing';
 import { uploadMedia } from '../command/media';
 import { ownerOfName } from '../command/names';
 import { inspectOriginal, storeOriginal } from '../command/originals';
@@ -30,9 +39,10 @@ import {
   putPublication,
   updatePublication,
 } from '../command/publication';
-import { checkLevels, existingMedia } from '../command/references';
+import { checkLevels, checkTranslations, existingMedia } from '../command/references';
 import { ActiveStores, type MediaDeps } from '../command/request';
 import { type NewReview, postReview } from '../command/review';
+import type { TranslatedType } from '../query/export-translations';
 import type { Presence } from './identity';
 import type { OptionValues, UnreadVariants } from './item';
 import {
@@ -199,6 +209,29 @@ export function writerTo(runtime: ImportDeps, context: WriteContext, target: Imp
       const { changed } = await execute<Media, MediaCommand>({ ...ref, context, prepare });
       if (is_kept) return 'kept';
       return changed ? 'updated' : 'unchanged';
+    },
+    /**
+     * Changes the translations of a resource. `patchOf` may be called several times. Throws what `patchOf` throws, and the
+     * `not_found` of the resource if the store does not have it.
+     */
+    translate: async (type: TranslatedType, id: string, patchOf: (resource: object) => Translated) => {
+      const guard = (resource: { readonly store_id: StoreId }): void => {
+        if (resource.store_id !== store_id) throw new CatalogError(`${type}_not_found`);
+      };
+      const patch = async (before: object) => patchOf(before);
+      if (type === 'publication')
+        return updatePublication(deps, context, { environment, id: id as PublicationId, guard }, patch);
+      if (type === 'listing')
+        return updateListing(deps, context, { environment, id: id as ListingId, guard }, patch);
+      const prepare = async (state: State<Media>): Promise<Prepared<MediaCommand>> => {
+        if (state.tag !== 'present') throw new CatalogError('media_not_found');
+        guard(state.resource);
+        const changes = patchOf(state.resource);
+        await checkTranslations(deps, environment, store_id, changes, state.resource);
+        return { command: { type: 'Update', changes } };
+      };
+      const ref = streamIn(deps, environment, mediaAggregate, id as MediaId);
+      return withResource(await execute<Media, MediaCommand>({ ...ref, context, prepare }));
     },
     /** Shows the images of the file on a publication (`arrangeMedia`). Returns the publication if that changed it. */
     attachMedia: async (

@@ -54,8 +54,8 @@ export type ExportItem =
   | { readonly listing: object; readonly publication?: undefined }
   | { readonly publication: ExportedPublication };
 
-/** How many listings are read at once. */
-const LISTINGS_PAGE = 100;
+/** How many listings or media are read at once. */
+const SCANNED_PAGE = 100;
 /** How much of each of the four lists is in memory: a publication with 2,048 variants has 500 kB. */
 const PAGE_LIMITS = { items_max: 50, length_max: 1_000_000 };
 /** The first page has 8 publications, because their size is not known. */
@@ -74,7 +74,7 @@ export async function* exportItems(options: Export): AsyncGenerator<ExportItem> 
     const key = typeof name === 'object' ? { key: name.key } : {};
     yield { listing: { ...pick(listing, listingFields, LISTING_LINKS), ...key, parent } };
   }
-  for await (const { name, document } of merged(publicationLists(options)))
+  for await (const { name, document } of publicationsByName(options))
     yield { publication: publicationItem(name, document, names, options.base_url) };
 }
 
@@ -116,7 +116,7 @@ function pick<Resource extends object>(
   return Object.fromEntries(names.map((name) => [name, values[name]])) as Resource;
 }
 
-async function current({ view }: Export): Promise<DocumentReader> {
+export async function current({ view }: Pick<Export, 'view'>): Promise<DocumentReader> {
   const version = await view.current();
   if (!version) throw new CatalogError('unavailable');
   return version;
@@ -124,17 +124,20 @@ async function current({ view }: Export): Promise<DocumentReader> {
 
 /** Returns the listings of a store, by name. */
 export async function readListings(options: Export): Promise<Listing[]> {
-  const { store_id } = options;
   const found: Listing[] = [];
+  for await (const { document } of scanned(options, 'listings'))
+    if (document?.state.listing) found.push(document.state.listing);
+  return found.sort((a, b) => compareTexts(a.name, b.name) || compareTexts(keyOf(a), keyOf(b)));
+}
+
+/** Yields the documents of a collection that the store has, by id. */
+export async function* scanned<Name extends 'listings' | 'media'>(options: Export, collection: Name) {
+  const { store_id } = options;
   for (let after_id = ''; ; ) {
-    const page = await (await current(options)).scan('listings', {
-      where: { store_id },
-      after_id,
-      limit: LISTINGS_PAGE,
-    });
-    for (const { document } of page) if (document?.state.listing) found.push(document.state.listing);
-    if (page.length < LISTINGS_PAGE)
-      return found.sort((a, b) => compareTexts(a.name, b.name) || compareTexts(keyOf(a), keyOf(b)));
+    const asked = { where: { store_id }, after_id, limit: SCANNED_PAGE };
+    const page = await (await current(options)).scan(collection, asked);
+    yield* page;
+    if (page.length < SCANNED_PAGE) return;
     after_id = page.at(-1)!.id;
   }
 }
@@ -144,6 +147,9 @@ interface Named {
   readonly name: string;
   readonly document: PublicationDocument;
 }
+
+/** Yields the publications by external id, those without one by id. */
+export const publicationsByName = (options: Export) => merged(publicationLists(options));
 
 /** Returns lists by name that together have all publications of the store. An index has each of them in this order. */
 function publicationLists(options: Export): AsyncGenerator<Named>[] {

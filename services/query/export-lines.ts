@@ -1,10 +1,22 @@
 import { type Export, type ExportItem, exportItems } from './export-items';
 import { type CsvOptions, shopifyRows } from './export-shopify';
+import { translationRows } from './export-translations';
+
+const CSV_TYPE = 'text/csv; charset=utf-8';
 
 /** The formats of an export, by the name that a request gives. */
 export const EXPORT_FORMATS = {
-  jsonl: { file: 'catalog.jsonl', content_type: 'application/x-ndjson', linesOf: jsonLines },
-  shopify: { file: 'products.csv', content_type: 'text/csv; charset=utf-8', linesOf: shopifyRows },
+  jsonl: {
+    file: 'catalog.jsonl',
+    content_type: 'application/x-ndjson',
+    linesOf: (options: Export) => jsonLines(exportItems(options)),
+  },
+  shopify: {
+    file: 'products.csv',
+    content_type: CSV_TYPE,
+    linesOf: (options: Export, csv: CsvOptions) => shopifyRows(exportItems(options), csv),
+  },
+  translations: { file: 'translations.csv', content_type: CSV_TYPE, linesOf: translationRows },
 } as const;
 export type ExportFormat = keyof typeof EXPORT_FORMATS;
 
@@ -17,7 +29,7 @@ export function exportLines(
   options: Export,
   { format = 'jsonl', ...csv }: Output = {},
 ): AsyncGenerator<string> {
-  return EXPORT_FORMATS[format].linesOf(exportItems(options), csv);
+  return EXPORT_FORMATS[format].linesOf(options, csv);
 }
 
 async function* jsonLines(items: AsyncIterable<ExportItem>): AsyncGenerator<string> {

@@ -28,7 +28,7 @@ export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<A
   for (const field of ['bom', 'escape_formulas'] as const)
     if (csv[field] && format === 'jsonl')
       throw CatalogError.ofFaults([
-        { condition: 'invalid_query', field, constraint: 'only for format=shopify' },
+        { condition: 'invalid_query', field, constraint: 'only for formats of CSV' },
       ]);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);

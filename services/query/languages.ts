@@ -19,7 +19,7 @@ import { LRUCache } from '../../shared/kernel/cache';
  */
 
 /** The texts that can be translated, by the type of the resource. */
-const TEXTS: Readonly<Record<string, readonly string[]>> = {
+export const TEXTS: Readonly<Record<string, readonly string[]>> = {
   publication: Object.keys(publicationTexts),
   listing: Object.keys(listingTexts),
   store: Object.keys(storeTexts),

@@ -100,7 +100,7 @@ export function withTranslations<Sent extends object>(sent: Sent, before: object
 }
 
 /** Returns the object after a patch, undefined if nothing is left. */
-function mergePatch(target: JsonValue | undefined, patch: JsonObject): JsonObject | undefined {
+export function mergePatch(target: JsonValue | undefined, patch: JsonObject): JsonObject | undefined {
   const before = isObject(target) ? target : {};
   const after = Object.entries(patch).map(([name, value]): [string, JsonValue | undefined] => {
     const old = Object.hasOwn(before, name) ? before[name] : undefined;
@@ -193,30 +193,56 @@ export function faultsOfTranslations(
   return [...faults, { condition: 'field_too_long', field, constraint: 'at most 400,000 bytes in all' }];
 }
 
-/** Returns the names of the texts of a resource that `texts` does not have, such as `seo.title`. `names`: of its fields. */
-export function untranslatedIn(names: readonly string[], resource: object, texts: JsonObject): string[] {
+/** A text of a resource, and the place of its translation in the texts of a locale. */
+export interface TranslatableText {
+  /** Names the text, such as `seo.title` or `options.Color.Rojo`. */
+  readonly field: string;
+  readonly path: readonly string[];
+  readonly text: string;
+}
+
+/** Returns the texts that a resource has in the fields with these names. A list of texts, such as opening hours, is one text. */
+export function textsToTranslate(names: readonly string[], resource: object): TranslatableText[] {
   return names.flatMap((name) => {
     const own = (resource as JsonObject)[name];
     if (own === undefined || own === null || own === '') return [];
-    if (name === 'options') return areTranslated(own as unknown as Option[], texts.options) ? [] : [name];
-    if (!isObject(own)) return texts[name] === undefined ? [name] : [];
-    return Object.keys(own)
-      .filter((part) => partOf(texts[name], part) === undefined)
-      .map((part) => `${name}.${part}`);
+    if (name === 'options') return (own as unknown as Option[]).flatMap(textsOfOption);
+    if (!isObject(own)) return [{ field: name, path: [name], text: String(own) }];
+    return Object.entries(own).map(([part, text]) => ({
+      field: `${name}.${part}`,
+      path: [name, part],
+      text: String(text),
+    }));
   });
+}
+
+function textsOfOption({ name, values }: Option): TranslatableText[] {
+  const field = `options.${escaped(name)}`;
+  const of_values = values.map((value) => ({
+    field: `${field}.${escaped(value)}`,
+    path: ['options', name, 'values', value],
+    text: value,
+  }));
+  return [{ field, path: ['options', name, 'name'], text: name }, ...of_values];
+}
+
+/** Returns the name in a form in which a point ends it. */
+const escaped = (name: string): string => name.replace(/[\\.]/g, '\\$&');
+
+/** Returns the text at a place, undefined if there is none. */
+export const textAt = (texts: JsonValue | undefined, path: readonly string[]): JsonValue | undefined =>
+  path.reduce(partOf, texts);
+
+/** Returns the names of the texts of a resource that `texts` does not have, such as `seo.title`. `names`: of its fields. */
+export function untranslatedIn(names: readonly string[], resource: object, texts: JsonObject): string[] {
+  const missing = textsToTranslate(names, resource).filter(({ path }) => textAt(texts, path) === undefined);
+  return [...new Set(missing.map(({ field, path }) => (path[0] === 'options' ? 'options' : field)))];
 }
 
 interface Option {
   readonly name: string;
   readonly values: readonly string[];
 }
-
-const areTranslated = (options: readonly Option[], texts: JsonValue | undefined): boolean =>
-  options.every(({ name, values }) => {
-    const option = partOf(texts, name);
-    const isKnown = (value: string): boolean => partOf(partOf(option, 'values'), value) !== undefined;
-    return partOf(option, 'name') !== undefined && values.every(isKnown);
-  });
 
 /**
  * Returns a field of an object, undefined if the object has no own field of this name. An option may be named `constructor`,

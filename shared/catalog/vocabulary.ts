@@ -67,7 +67,14 @@ export function permissionsOf(type: KeyType): Permission[] {
 }
 
 /** The formats of files that an import reads (docs/import.md). */
-export const IMPORT_FORMATS = ['shopify', 'woocommerce', 'google', 'jsonl', 'prices'] as const;
+export const IMPORT_FORMATS = [
+  'shopify',
+  'woocommerce',
+  'google',
+  'jsonl',
+  'prices',
+  'translations',
+] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 /** The types of files that an import reads, which it recognises by their content. */

@@ -1242,7 +1242,7 @@ export interface Import {
   /** How the file is imported. */
   settings: {
     /** The chosen format. Absent: that of the content. */
-    format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices';
+    format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices' | 'translations';
     /** The chosen currency. */
     currency?: string;
     /** Whether to overwrite fields that were changed by hand. */
@@ -1283,7 +1283,7 @@ export interface Import {
 /** How the file of an import is read. */
 export interface DetectedFile {
   /** Format of the file: the chosen one, or else that of its content. */
-  format: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices';
+  format: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices' | 'translations';
   /** Type of the file, by its content. Absent if an earlier release has read it. */
   type?: 'csv' | 'json' | 'xml' | 'xlsx';
   /** Between the values of CSV. Absent for other files. */
@@ -2169,7 +2169,7 @@ export interface NewImport {
   /** CSV or JSON Lines in UTF-8, of at most 50,000,000 bytes and 50,000 rows. */
   file: Blob;
   /** Format of the file. Default: detected from its content. */
-  format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices' | undefined;
+  format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices' | 'translations' | undefined;
   /** Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own. */
   currency?: string | undefined;
   /** Whether to overwrite fields that were changed by hand since the last import. Default: `false`. */
@@ -2185,7 +2185,7 @@ export interface NewImport {
 /** How to import a file. */
 export interface ImportSettings {
   /** Format of the file. Default: detected from its content. */
-  format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices' | null | undefined;
+  format?: 'shopify' | 'woocommerce' | 'google' | 'jsonl' | 'prices' | 'translations' | null | undefined;
   /** Currency of prices without one. Default for new publications: the store's currency, or else USD. Default for existing ones: their own. */
   currency?: string | null | undefined;
   /** Whether to overwrite fields that were changed by hand since the last import. */

@@ -32,7 +32,7 @@ export function exportCommands(program: Command): void {
     .action(
       withRuntime<ExportOptions>(async ({ runtime }, { store, format, baseUrl, ...csv }) => {
         if ((csv.bom || csv.escapeFormulas) && format === 'jsonl')
-          throw new CliError('--bom and --escape-formulas are only for --format shopify.', EXIT.usage);
+          throw new CliError('--bom and --escape-formulas are not for --format jsonl.', EXIT.usage);
         const { id: store_id, environment } = await requireStore(runtime, store);
         const base_url = baseUrl ?? `http://localhost:${runtime.config.PORT}`;
         const { error } = exportSchema.shape.base_url.safeParse(base_url);

@@ -67,8 +67,9 @@ const OF_MARKETS = { locale: true, market: true, country: true } as const;
 
 /** Parameters of `GET /api/export`. */
 export const exportSchema = readSchema.pick({ store_id: true }).extend({
-  format: z.enum(['jsonl', 'shopify']).optional().meta({
-    description: 'JSON Lines (default), or the product file of Shopify (CSV), which has no listings.',
+  format: z.enum(['jsonl', 'shopify', 'translations']).optional().meta({
+    description:
+      'JSON Lines (default), the product file of Shopify (CSV), which has no listings, or the texts to translate (CSV).',
   }),
   base_url: z
     .url({ protocol: /^https?$/, error: 'an address that begins with http:// or https://' })

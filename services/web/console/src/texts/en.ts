@@ -802,6 +802,7 @@ export const en = {
       woocommerce: 'Products of WooCommerce',
       google: 'Product feed (Google, Meta)',
       prices: 'Prices and stock',
+      translations: 'Translations',
       jsonl: 'Catalog (JSON Lines)',
     } satisfies Readonly<Record<ImportFormat, string>>,
     automatic: (value: string) => `Recognised: ${value}`,

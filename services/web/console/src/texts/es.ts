@@ -806,6 +806,7 @@ export const es: Texts = {
       woocommerce: 'Productos de WooCommerce',
       google: 'Feed de productos (Google, Meta)',
       prices: 'Precios y stock',
+      translations: 'Traducciones',
       jsonl: 'Catálogo (JSON Lines)',
     },
     automatic: (value) => `Reconocido: ${value}`,

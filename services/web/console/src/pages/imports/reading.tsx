@@ -39,7 +39,7 @@ export function Reading({ detected, known, settings, isOpen, isDisabled, onChang
   const locale = useLocale();
   const names = new Intl.DisplayNames(locale, { type: 'currency' });
   const { format, type = 'json', separator, encoding, currency, columns } = detected;
-  const has_products = format !== 'prices';
+  const has_products = format !== 'prices' && format !== 'translations';
   const has_pictures = format === 'jsonl' || columns.some(({ used_as }) => /image/i.test(used_as ?? ''));
   const [is_open, setOpen] = useState<boolean>();
   const unread = columns.filter(({ used_as }) => used_as === null);
