@@ -9,6 +9,7 @@ import {
   mapHeader,
 } from './columns';
 import { FEED } from './google';
+import { type OtherCurrencies, otherPrice } from './price';
 import { PRICE_COLUMNS } from './prices';
 import { fileTypeOf, readRecords, separatorIn } from './records';
 import { SHOPIFY_FILE } from './shopify';
@@ -34,13 +35,20 @@ export function knownColumnsOf({ format, columns }: DetectedFile): readonly stri
   return [...new Set([...knownColumns(format), ...used])];
 }
 
-const attributeIn = (format: ImportFormat, name: string): string | undefined =>
-  format === 'jsonl' ? undefined : FORMATS[format].attributeOf?.(name);
+function attributeIn(format: ImportFormat, name: string, store: OtherCurrencies = {}): string | undefined {
+  if (format === 'jsonl') return undefined;
+  const has_prices = format === 'shopify' || format === 'prices';
+  return FORMATS[format].attributeOf?.(name) ?? (has_prices ? otherPrice(name, store) : undefined);
+}
 
 /** Throws `ImportFileError` if a column is to be used as one that the format does not know. */
-export function assertKnownColumns(format: ImportFormat, mapping: ColumnMapping): void {
+export function assertKnownColumns(
+  format: ImportFormat,
+  mapping: ColumnMapping,
+  store?: OtherCurrencies,
+): void {
   const known = knownColumns(format);
-  const isKnown = (name: string) => known.includes(name) || attributeIn(format, name) !== undefined;
+  const isKnown = (name: string) => known.includes(name) || attributeIn(format, name, store) !== undefined;
   for (const [name, target] of Object.entries(mapping))
     if (target !== null && !isKnown(target))
       throw new ImportFileError(
@@ -112,6 +120,7 @@ export async function detectFile(
   path: string,
   format: ImportFormat,
   mapping: ColumnMapping = {},
+  store?: OtherCurrencies,
 ): Promise<DetectedFile> {
   const type = await fileTypeOf(path);
   if (format === 'jsonl') return { format, type, encoding: 'utf-8', columns: [] };
@@ -120,7 +129,7 @@ export async function detectFile(
   const names = new Map<number, string>();
   const mapped = mapHeader(header, mapping);
   for (const [index, name] of mapped.entries())
-    if (attributeIn(format, cleanCell(name)) !== undefined) names.set(index, cleanCell(name));
+    if (attributeIn(format, cleanCell(name), store) !== undefined) names.set(index, cleanCell(name));
   for (const [column, index] of columnIndexes(mapped, columns)) names.set(index, columns[column]![0]!);
   const columnAt = (index: number): DetectedColumn => {
     const cells = rows.map((row) => shortenText(cleanCell(row[index]), EXAMPLE_LENGTH_MAX));

@@ -17,6 +17,7 @@ import { listingKey, partsOfName, type StoreIdentity } from './identity';
 import type { FetchImage } from './images';
 import type { ImportFile, ImportItem, ListingName } from './item';
 import { openJsonlFile } from './jsonl';
+import type { OtherCurrencies } from './price';
 import { importPrices, openPriceList } from './prices';
 import type { ImportReport } from './report';
 import { runImport } from './run';
@@ -32,7 +33,7 @@ const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
 export type ImportCatalog = ImportDeps & { readonly views: Readonly<Record<Environment, ActiveView>> };
 
 export interface ImportFrom {
-  readonly store: Pick<Store, 'id' | 'created_at' | 'environment' | 'currency' | 'locales'>;
+  readonly store: Pick<Store, 'id' | 'created_at' | 'environment' | 'currency' | 'locales'> & OtherCurrencies;
   readonly path: string;
   readonly format: ImportFormat;
   /** Currency of prices without one. Default for new publications: that of the store, or `DEFAULT_CURRENCY`. */
@@ -68,12 +69,12 @@ export async function importFile(
   const { dry_run, overwrite, signal } = options;
   const view = runtime.views[environment];
   const deps = dry_run ? dryRun(runtime, environment) : runtime;
-  const currency_of_new = currency ?? store.currency ?? DEFAULT_CURRENCY;
+  const currency_of_new = currency ?? store.currency ?? store.currencies?.[0] ?? DEFAULT_CURRENCY;
   const target = { environment, store_id, overwrite, currency: currency_of_new };
   const writer = writerTo(deps, { ...context, source: 'import' }, target);
-  if (columns) assertKnownColumns(format, columns);
+  if (columns) assertKnownColumns(format, columns, store);
   if (format === 'prices') {
-    const list = await openPriceList(path, rows_max, columns);
+    const list = await openPriceList(path, rows_max, columns, store);
     const total = list.rows.length + list.failed.length;
     return importPrices(list, {
       ...options,
@@ -88,7 +89,7 @@ export async function importFile(
     const total = file.rows.length + file.failed.length;
     return importTranslations(file, { ...options, writer, on_progress: (done) => on_progress(done, total) });
   }
-  const file = await openFile(path, format, currency, rows_max, columns);
+  const file = await openFile(path, format, currency, rows_max, columns, store);
   const report = await runImport(file, {
     ...options,
     ...{ store, writer },
@@ -117,7 +118,7 @@ export const hasItems = (format: ImportFormat): boolean => Object.hasOwn(OPEN, f
 export const openFile = (
   path: string,
   format: keyof typeof OPEN,
-  ...options: [currency?: string, rows_max?: number, columns?: ColumnMapping]
+  ...options: [currency?: string, rows_max?: number, columns?: ColumnMapping, store?: OtherCurrencies]
 ): Promise<ImportFile> => OPEN[format](path, ...options);
 
 function createFetch(allow_private: boolean, signal: AbortSignal): FetchImage {

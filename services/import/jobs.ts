@@ -376,8 +376,8 @@ export class ImportJobs {
     const path = this.pathOf(store_id, run);
     const { columns, currency, overwrite, images } = settings;
     const format = settings.format ?? (await formatOf(path, columns));
-    const currency_of_new = currency ?? store.currency ?? DEFAULT_CURRENCY;
-    const detected = await detectFile(path, format, columns);
+    const currency_of_new = currency ?? store.currency ?? store.currencies?.[0] ?? DEFAULT_CURRENCY;
+    const detected = await detectFile(path, format, columns, store);
     // Before the file is read, which may fail because of what was detected.
     update({ detected: { ...detected, ...(hasItems(format) && { currency: currency_of_new }) } });
     const report = await importFile(this.deps, context, {

@@ -1,6 +1,61 @@
-import { formatPrice, PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { withoutNulls } from '../../shared/catalog/fields';
+import { formatPrice, PRICE_AMOUNT_MAX, slugOf } from '../../shared/catalog/input-rules';
+import type { Prices } from '../../shared/catalog/publication/currency-prices';
+import type { Store } from '../../shared/catalog/store/store';
 import { shortenText } from '../../shared/kernel/text';
 import { RowError } from './item';
+
+/** A column with prices in another currency. It names the currency, or a market, as in Shopify's files. */
+const OTHER_PRICE = /^(?:Variant )?(Compare[ -]At )?Price \/ (.+)$/i;
+/** What the columns of prices in other currencies are read as: `EUR/price_amount`. No attribute has such a name. */
+const READ_AS = /^([A-Z]{3})\/(price_amount|compare_at_amount)$/;
+
+/** Returns what a column of prices in another currency is read as. Undefined if the store has neither the currency nor the market. */
+export function otherPrice(
+  column: string,
+  { currencies = [], markets = [] }: OtherCurrencies,
+): string | undefined {
+  const [, compare_at, name = ''] = OTHER_PRICE.exec(column) ?? [];
+  const { currency = name.toUpperCase() } = markets.find(({ handle }) => handle === slugOf(name)) ?? {};
+  const field = compare_at ? 'compare_at_amount' : 'price_amount';
+  return currencies.slice(1).includes(currency) ? `${currency}/${field}` : undefined;
+}
+
+/** The currencies and markets of a store. The first currency is that of the other columns. */
+export type OtherCurrencies = Pick<Store, 'currencies' | 'markets'>;
+
+/** Whether a column is read as prices in another currency. */
+export const isOtherPrice = (read_as: string): boolean => READ_AS.test(read_as);
+
+/**
+ * Returns the prices in the cells of a row, null for a currency whose price is empty. Undefined if no cell has a price in another
+ * currency. Throws `RowError` for a compare-at price without a price.
+ */
+export function otherPrices(cells: readonly (readonly [column: string, cell: string])[]): Prices | undefined {
+  const found = new Map<string, { price_amount?: number | null; compare_at_amount?: number | null }>();
+  for (const [column, cell] of cells) {
+    const [, currency, field] = READ_AS.exec(column) ?? [];
+    if (currency && field)
+      found.set(currency, { ...found.get(currency), [field]: cell === '' ? null : parsePrice(cell) });
+  }
+  const prices = [...found].map(([currency, price]) => {
+    const { price_amount = null, compare_at_amount = null } = price;
+    if (price_amount === null && (compare_at_amount !== null || price.price_amount === undefined))
+      throw new RowError(`missing price in ${currency}`);
+    return [currency, price_amount === null ? null : price];
+  });
+  return prices.length === 0 ? undefined : (Object.fromEntries(prices) as Prices);
+}
+
+/** Returns the patch in which each price keeps what `prices` does not have. */
+export function pricesKeeping(before: Prices = {}, prices: Prices): Prices {
+  const patch = Object.entries(prices).map(([currency, price]) => [
+    currency,
+    price && withoutNulls({ ...before[currency], ...price } as JsonObject),
+  ]);
+  return Object.fromEntries(patch) as Prices;
+}
 
 /**
  * `12`, `12.5`, `12.50`, `.5`: digits and at most one point. No sign, symbol or thousands separator. A comma is a point if

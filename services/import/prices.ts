@@ -1,4 +1,6 @@
 import { parseBarcode } from '../../shared/catalog/publication/barcode';
+import { type Prices, patchedPrices } from '../../shared/catalog/publication/currency-prices';
+import { withoutDerivedPrices } from '../../shared/catalog/publication/derived-prices';
 import type { Publication } from '../../shared/catalog/publication/publication';
 import { SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { PublicationId } from '../../shared/kernel/ids';
@@ -8,7 +10,7 @@ import type { PublicationPatch } from '../command/publication';
 import { type ColumnMapping, cleanCell, columnIndexes, countUnused } from './columns';
 import { handleOf } from './identity';
 import { type FailedRow, RowError, type RowNote } from './item';
-import { parsePrice } from './price';
+import { type OtherCurrencies, otherPrice, otherPrices, parsePrice, pricesKeeping } from './price';
 import { readRecords } from './records';
 import { type ImportReport, rejectionReason, Tally, type ValueChange } from './report';
 import { assertRows, ImportFileError } from './text-file';
@@ -46,6 +48,8 @@ interface Changes {
   readonly price_amount?: number;
   readonly compare_at_amount?: number | null;
   readonly quantity_available?: number | null;
+  /** As a patch. */
+  readonly prices?: Prices;
 }
 
 interface PriceRow {
@@ -80,13 +84,19 @@ export async function openPriceList(
   path: string,
   rows_max?: number,
   mapping?: ColumnMapping,
+  store: OtherCurrencies = {},
 ): Promise<PriceList> {
   const rows: PriceRow[] = [];
   const failed: PriceList['failed'][number][] = [];
   const unused = new Map<string, number>();
   const lines = new Map<string, number>();
   let header:
-    | { readonly names: readonly string[]; readonly indexes: ReadonlyMap<Column, number> }
+    | {
+        readonly names: readonly string[];
+        readonly indexes: ReadonlyMap<Column, number>;
+        /** The columns of prices in other currencies, by what they are read as. */
+        readonly others: readonly (readonly [name: string, index: number])[];
+      }
     | undefined;
   for await (const read of readRecords(path, mapping)) {
     if ('broken' in read) {
@@ -96,15 +106,23 @@ export async function openPriceList(
     }
     const { record, line } = read;
     if (!header) {
-      header = { names: record, indexes: columnsOf(record) };
+      const others = record.flatMap((name, index) => {
+        const read_as = otherPrice(cleanCell(name), store);
+        return read_as === undefined ? [] : [[read_as, index] as const];
+      });
+      header = { names: record, indexes: columnsOf(record, others.length > 0), others };
       continue;
     }
     assertRows(path, rows.length + failed.length + 1, rows_max);
-    const { names, indexes } = header;
+    const { names, indexes, others } = header;
     const cellOf: CellOf = (column) => cleanCell(record[indexes.get(column) ?? -1]);
     const keys = KEY_NAMES.filter((each) => indexes.has(each));
     const key = keys.find((each) => cellOf(each) !== '') ?? keys[0]!;
-    const stored = [key, ...VALUE_NAMES].map((column) => indexes.get(column));
+    const stored = [
+      ...[key, ...VALUE_NAMES].map((column) => indexes.get(column)),
+      ...others.map(([, at]) => at),
+    ];
+    const other_cells = others.map(([read_as, index]) => [read_as, cleanCell(record[index])] as const);
     countUnused(unused, names, record, stored);
     const name = cellOf(key);
     try {
@@ -112,7 +130,7 @@ export async function openPriceList(
       const earlier_line = lines.get(key + name);
       if (earlier_line !== undefined) throw new RowError(`duplicate of line ${earlier_line}`);
       lines.set(key + name, line);
-      rows.push({ line, key, name, changes: changesOf(cellOf) });
+      rows.push({ line, key, name, changes: changesOf(cellOf, other_cells) });
     } catch (error) {
       if (!(error instanceof RowError)) throw error;
       failed.push({ line, external_id: name, reason: error.message });
@@ -129,17 +147,17 @@ type CellOf = (column: Column) => string;
 const KEY_NAMES = Object.keys(KEYS) as Key[];
 const VALUE_NAMES = Object.keys(VALUES) as (keyof typeof VALUES)[];
 
-function columnsOf(record: readonly string[]): Map<Column, number> {
+function columnsOf(record: readonly string[], has_others: boolean): Map<Column, number> {
   const indexes = columnIndexes<Column>(record, PRICE_COLUMNS);
   const hasOne = (names: readonly Column[]): boolean => names.some((name) => indexes.has(name));
-  if (hasOne(KEY_NAMES) && hasOne(VALUE_NAMES)) return indexes;
+  if (hasOne(KEY_NAMES) && (has_others || hasOne(VALUE_NAMES))) return indexes;
   const listed = (names: readonly string[]): string => names.map((each) => `"${each}"`).join(', ');
   throw new ImportFileError(
     `The header needs one of the columns ${listed(KEY_NAMES)}, and one of ${listed(VALUE_NAMES)}.`,
   );
 }
 
-function changesOf(cellOf: CellOf): Changes {
+function changesOf(cellOf: CellOf, others: readonly (readonly [string, string])[]): Changes {
   const [price, compare_at, quantity] = [
     cellOf('price'),
     cellOf('compare_at_price'),
@@ -147,10 +165,15 @@ function changesOf(cellOf: CellOf): Changes {
   ];
   if (quantity !== '' && quantity !== NONE && !/^\d{1,9}$/.test(quantity))
     throw new RowError(`quantity_available "${quantity.slice(0, 40)}": must be a whole number`);
+  // An empty cell keeps the price, `none` removes it.
+  const filled = others
+    .filter(([, cell]) => cell !== '')
+    .map(([name, cell]) => [name, cell === NONE ? '' : cell] as const);
   return {
     ...(price !== '' && { price_amount: parsePrice(price) }),
     ...(compare_at !== '' && { compare_at_amount: compare_at === NONE ? null : parsePrice(compare_at) }),
     ...(quantity !== '' && { quantity_available: quantity === NONE ? null : Number(quantity) }),
+    ...(filled.length > 0 && { prices: { ...otherPrices(filled) } }),
   };
 }
 
@@ -200,8 +223,13 @@ export async function importPrices(list: PriceList, run: PriceRun): Promise<Impo
         });
       });
       if (refused.length < rows.length) tally.count('publications', changed ? 'updated' : 'unchanged');
-      for (const { row, price_amount, changes } of priced)
-        tally.addPrices({ line: row.line, external_id: row.name }, { ...value, price_amount }, changes);
+      for (const { row, price_amount, changes, others } of priced)
+        tally.addPrices(
+          { line: row.line, external_id: row.name },
+          { ...value, price_amount },
+          changes,
+          others,
+        );
     } catch (error) {
       const reason = rejectionReason(error);
       if (reason === undefined) throw error;
@@ -238,6 +266,8 @@ interface PricedRow {
   readonly row: PriceRow;
   readonly price_amount: number;
   readonly changes: readonly ValueChange[];
+  /** The names of other fields that it changes. */
+  readonly others: readonly string[];
 }
 
 /**
@@ -245,7 +275,7 @@ interface PricedRow {
  * or several variants, and `price` for the others.
  */
 function patchOf(
-  publication: Publication,
+  with_derived: Publication,
   rows: readonly PriceRow[],
   {
     refuse,
@@ -255,6 +285,8 @@ function patchOf(
     readonly price: (row: PricedRow) => void;
   },
 ): PublicationPatch {
+  // A price that is set is not made from the one that was derived.
+  const publication = withoutDerivedPrices(with_derived);
   const variants = [...publication.variants];
   /** The line that has changed a variant or, with -1, the publication. */
   const lines = new Map<number, number>();
@@ -272,8 +304,11 @@ function patchOf(
     else {
       lines.set(index ?? -1, line);
       price(pricedRow(row, index === undefined ? publication : variants[index]!));
-      if (index === undefined) patch = { ...patch, ...changes };
-      else variants[index] = { ...variants[index]!, ...changes };
+      const before = index === undefined ? publication : variants[index]!;
+      const { prices } = changes;
+      const changed = { ...changes, ...(prices && { prices: pricesKeeping(before.prices, prices) }) };
+      if (index === undefined) patch = { ...patch, ...changed };
+      else variants[index] = { ...variants[index]!, ...changed };
     }
   }
   return isSameValue(variants, publication.variants) ? patch : { ...patch, variants };
@@ -282,12 +317,15 @@ function patchOf(
 type Priced = Pick<Publication, keyof Changes>;
 
 function pricedRow(row: PriceRow, before: Priced): PricedRow {
-  const fields = Object.keys(row.changes) as (keyof Changes)[];
-  const after: Priced = { ...before, ...row.changes };
+  const { prices, ...own } = row.changes;
+  const fields = Object.keys(own) as (keyof typeof own)[];
+  const after = { ...before, ...own };
   const changes = fields
     .map((field) => ({ field, before: before[field], after: after[field] }))
     .filter((change) => change.before !== change.after);
-  return { row, price_amount: after.price_amount, changes };
+  const others = prices && patchedPrices(before.prices, pricesKeeping(before.prices, prices));
+  const is_same = prices === undefined || isSameValue(others, before.prices);
+  return { row, price_amount: after.price_amount, changes, others: is_same ? [] : ['prices'] };
 }
 
 const NO_VARIANT = 'the publication has several variants: name them by SKU, barcode or external id';

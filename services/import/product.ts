@@ -5,6 +5,7 @@ import {
   ATTRIBUTE_TEXTS_MAX,
   ATTRIBUTES_MAX,
 } from '../../shared/catalog/input-rules';
+import type { Prices } from '../../shared/catalog/publication/currency-prices';
 import { HTML_MAX } from '../../shared/catalog/publication/fields';
 import { cheapestOf } from '../../shared/catalog/publication/variants';
 import { keyOfTexts } from '../../shared/kernel/same-value';
@@ -141,6 +142,8 @@ export interface VariantTexts {
   readonly option_values: OptionValues;
   readonly price?: string | undefined;
   readonly compare_at?: string | undefined;
+  /** In other currencies. */
+  readonly prices?: () => Prices | undefined;
   readonly sale_price?: string | undefined;
   /** Null: the stock is not counted. */
   readonly quantity?: string | null | undefined;
@@ -251,7 +254,7 @@ export function foldRows<FileRow extends Row>(
         ...only(cheapest, 'price_amount', 'compare_at_amount'),
         ...(has_variants && 'sale_price_amount' in cheapest && { sale_price_amount: null }),
         // The stock is below zero only with a backorder, which only a variant has.
-        ...(!has_variants && only(cheapest, 'sale_price_amount', 'quantity_available')),
+        ...(!has_variants && only(cheapest, 'sale_price_amount', 'quantity_available', 'prices')),
         ...((has_variants || product.has_options) && {
           options: product.options.map((option) => ({ name: option })),
           variants: listed.map(({ fields }) => fields),
@@ -304,6 +307,7 @@ function parseVariant(
   const is_sale = sale_amount === null || sale_amount <= (amount ?? 0);
   if (!is_sale) fail(`sale price ${sale_price}: must not be above the price`);
   const quantity = quantityIn(texts, warn);
+  const prices = texts.prices?.();
 
   const sku = texts.sku === undefined ? undefined : skuIn(texts.sku, warn);
   const owner = sku ? skus.get(sku) : undefined;
@@ -320,6 +324,7 @@ function parseVariant(
     ...(has_sku && { sku: owner ? null : sku }),
     ...(barcode !== undefined && { barcode }),
     ...(compare_at !== undefined && { compare_at_amount }),
+    ...(prices !== undefined && { prices: prices as JsonObject }),
     ...(sale_price !== undefined && is_sale && { sale_price_amount: sale_amount }),
     ...(quantity !== undefined && { quantity_available: quantity }),
     ...(allow_backorder !== undefined && { allow_backorder }),

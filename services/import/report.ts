@@ -145,13 +145,17 @@ export class Tally {
     this.addPreview(item, 'updated', publication, ['media_ids']);
   }
 
-  /** Lists a row of a price list. `publication` has the price of what the row names. */
+  /**
+   * Lists a row of a price list. `publication` has the price of what the row names. `others`: the fields that change, besides
+   * those in `changes`.
+   */
   addPrices(
     item: Pick<PublicationPreview, 'line' | 'external_id'>,
     publication: Publication,
     changes: readonly ValueChange[],
+    others: readonly string[],
   ): void {
-    const fields = changes.map(({ field }) => field);
+    const fields = [...changes.map(({ field }) => field), ...others];
     if (fields.length > 0) this.addPreview({ ...item, changes }, 'updated', publication, fields);
   }
 

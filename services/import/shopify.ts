@@ -4,7 +4,7 @@ import { NO_OPTION_VALUE, SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import type { Visibility } from '../../shared/catalog/vocabulary';
 import { shortenText } from '../../shared/kernel/text';
 import { pathIn } from './categories';
-import type { BrokenRow, ColumnMapping, FileRow } from './columns';
+import type { BrokenRow, ColumnMapping, FileRow, RowFormat } from './columns';
 import { handleOf } from './identity';
 import {
   type ImageAddress,
@@ -14,6 +14,7 @@ import {
   type PublicationItem,
   RowError,
 } from './item';
+import { isOtherPrice, type OtherCurrencies, otherPrice, otherPrices } from './price';
 import {
   type AboutFile,
   attributesOf,
@@ -72,9 +73,12 @@ export function openShopifyFile(
   currency?: string,
   rows_max?: number,
   mapping?: ColumnMapping,
+  store: OtherCurrencies = {},
 ): Promise<ImportFile> {
+  const attributeOf = (name: string) => metafieldOf(name) ?? otherPrice(name, store);
   const reader = {
-    read: (unused?: Map<string, number>) => readShopifyRows(path, mapping, unused),
+    read: (unused?: Map<string, number>) =>
+      readShopifyRows(path, { ...SHOPIFY_FILE, attributeOf }, mapping, unused),
     keyOf: productKey,
     fold: foldProduct,
   };
@@ -87,11 +91,12 @@ export function openShopifyFile(
  */
 async function* readShopifyRows(
   path: string,
+  format: RowFormat<keyof (typeof SHOPIFY_FILE)['columns']>,
   mapping?: ColumnMapping,
   unused?: Map<string, number>,
 ): AsyncGenerator<ShopifyRow | BrokenRow> {
   let before = '';
-  for await (const row of readRows(path, SHOPIFY_FILE, mapping, unused)) {
+  for await (const row of readRows(path, format, mapping, unused)) {
     if ('broken' in row) {
       yield row;
       continue;
@@ -164,7 +169,8 @@ const IS_OBJECT = /^(\[?"?gid:|\{|\[(?!"))/;
 
 /** Returns the attributes: metafields and the columns of Google Shopping. A category is one of Google's, too. */
 function attributesIn(row: ShopifyRow, warn: (reason: string) => void): JsonObject {
-  const { columns, attributes, category } = row;
+  const { columns, category } = row;
+  const attributes = row.attributes.filter(([name]) => !isOtherPrice(name));
   const named = [...GOOGLE_NAMES, 'category' as const].filter((name) => columns.has(name));
   if (named.length + attributes.length === 0) return {};
   const google = GOOGLE_NAMES.map((name) => [name, row[name]] as const);
@@ -228,6 +234,7 @@ function variantOf(row: ShopifyRow, option_values: OptionValues): VariantTexts {
     image: variant_image,
     price: columns.has('price') ? price : undefined,
     compare_at: columns.has('compare_at') ? compare_at : undefined,
+    prices: () => otherPrices(row.attributes),
     quantity: columns.has('quantity') ? quantityOf(row) : undefined,
     allow_backorder: columns.has('policy') ? ['continue', 'true'].includes(policy.toLowerCase()) : undefined,
     sku: columns.has('sku') ? sku : undefined,

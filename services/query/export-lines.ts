@@ -1,4 +1,4 @@
-import { type Export, type ExportItem, exportItems } from './export-items';
+import { current, type Export, type ExportItem, exportItems } from './export-items';
 import { type CsvOptions, shopifyRows } from './export-shopify';
 import { translationRows } from './export-translations';
 
@@ -14,7 +14,10 @@ export const EXPORT_FORMATS = {
   shopify: {
     file: 'products.csv',
     content_type: CSV_TYPE,
-    linesOf: (options: Export, csv: CsvOptions) => shopifyRows(exportItems(options), csv),
+    linesOf: async function* (options: Export, csv: CsvOptions) {
+      const store = await (await current(options)).get('stores', options.store_id);
+      yield* shopifyRows(exportItems(options), csv, store?.document?.body.currencies);
+    },
   },
   translations: { file: 'translations.csv', content_type: CSV_TYPE, linesOf: translationRows },
 } as const;

@@ -1,11 +1,15 @@
 import { formatPrice } from '../../shared/catalog/input-rules';
+import type { Prices } from '../../shared/catalog/publication/currency-prices';
 import { NO_OPTION_VALUE, SHOPIFY_COLUMNS } from '../../shared/catalog/shopify';
 import { csvCell, escapeFormula, escapeNumber } from '../../shared/catalog/spreadsheet';
 import type { ExportedPublication, ExportedVariant, ExportItem } from './export-items';
 
-type Row = Partial<Record<keyof typeof SHOPIFY_COLUMNS, string | null | undefined>>;
+type Column = keyof typeof SHOPIFY_COLUMNS;
+type Row = Partial<Record<Column, string | null | undefined>> & { readonly prices?: Prices | undefined };
 
-const COLUMNS = Object.keys(SHOPIFY_COLUMNS) as (keyof Row)[];
+const priceText = (amount: number | null | undefined): string => (amount == null ? '' : formatPrice(amount));
+
+const COLUMNS = Object.keys(SHOPIFY_COLUMNS) as Column[];
 const HEADER = Object.fromEntries(COLUMNS.map((column) => [column, SHOPIFY_COLUMNS[column][0]]));
 /** How many options a product has in Shopify. */
 const OPTIONS_MAX = 3;
@@ -22,10 +26,25 @@ export interface CsvOptions {
 export async function* shopifyRows(
   items: AsyncIterable<ExportItem>,
   { bom = false, escape_formulas = false }: CsvOptions,
+  [, ...currencies]: readonly string[] = [],
 ): AsyncGenerator<string> {
+  const others = currencies.flatMap((currency) => [
+    { name: `Price / ${currency}`, amountOf: (prices: Prices) => prices[currency]?.price_amount },
+    {
+      name: `Compare At Price / ${currency}`,
+      amountOf: (prices: Prices) => prices[currency]?.compare_at_amount,
+    },
+  ]);
   const cellOf = (text: string): string => csvCell(escapeFormula(text, escape_formulas));
-  const lineOf = (row: Row): string => `${COLUMNS.map((column) => cellOf(row[column] ?? '')).join(',')}\n`;
-  yield (bom ? '\uFEFF' : '') + lineOf(HEADER);
+  const lineIn = (row: Row, further: readonly string[]): string =>
+    `${[...COLUMNS.map((column) => row[column] ?? ''), ...further].map(cellOf).join(',')}\n`;
+  const lineOf = (row: Row): string =>
+    lineIn(
+      row,
+      others.map(({ amountOf }) => priceText(amountOf(row.prices ?? {}))),
+    );
+  const names = others.map(({ name }) => name);
+  yield (bom ? '\uFEFF' : '') + lineIn(HEADER, names);
   for await (const { publication } of items) if (publication) yield rowsOf(publication).map(lineOf).join('');
 }
 
@@ -63,8 +82,8 @@ function productOf(publication: ExportedPublication): Row {
 
 /** Returns what Shopify calls the variant of a product that has none. */
 function onlyVariantOf(publication: ExportedPublication) {
-  const { price_amount, compare_at_amount, quantity_available } = publication;
-  return { price_amount, compare_at_amount, quantity_available, option_values: {} };
+  const { price_amount, compare_at_amount, quantity_available, prices } = publication;
+  return { price_amount, compare_at_amount, quantity_available, prices, option_values: {} };
 }
 
 function variantOf(
@@ -96,7 +115,8 @@ function variantOf(
     quantity: quantity === null ? '' : String(quantity),
     policy: variant.allow_backorder ? 'continue' : 'deny',
     price: formatPrice(variant.price_amount ?? price_amount),
-    compare_at: variant.compare_at_amount == null ? '' : formatPrice(variant.compare_at_amount),
+    compare_at: priceText(variant.compare_at_amount),
+    prices: variant.prices,
     barcode: escapeNumber(variant.barcode ?? ''),
     variant_image: variant.image,
   };
