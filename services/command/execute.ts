@@ -51,7 +51,7 @@ import { serialiseByStream } from './write-queue';
 export interface StoreDeps {
   readonly system: System;
   readonly events: Readonly<Record<Environment, EventStore>>;
-  /** Stores that were read at most a second ago. Without it, a store is read from the log. */
+  /** Stores as they were at most a second ago. Without it, a new publication gets the price rules of its store soon after. */
   readonly stores?: { known(environment: Environment, id: StoreId): Promise<Store | undefined> };
 }
 
