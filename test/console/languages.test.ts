@@ -24,6 +24,14 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByRole('region', { name: 'Unsaved changes' }).waitFor({ state: 'detached' });
   };
+  const chooseIn = async (page: Page, field: string, typed: string, name: string) => {
+    const input = page.getByRole('combobox', { name: field });
+    // The list closes when the page is scrolled.
+    await input.scrollIntoViewIfNeeded();
+    await page.evaluate(FRAMES);
+    await input.fill(typed);
+    await page.getByRole('option', { name, exact: true }).click();
+  };
   const newShirt = (more: object = {}) =>
     client.publications.create({
       title: 'Camisa',
@@ -39,19 +47,14 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
   test('a store begins to speak German, and a product is translated', async () => {
     const { id } = await newShirt();
     const page = await open('/store');
-    const choose = async (field: string, typed: string, name: string) => {
-      const input = page.getByRole('combobox', { name: field });
-      // The list closes when the page is scrolled.
-      await input.scrollIntoViewIfNeeded();
-      await page.evaluate(FRAMES);
-      await input.fill(typed);
-      await page.getByRole('option', { name, exact: true }).click();
-    };
+    const choose = (...choice: readonly [field: string, typed: string, name: string]) =>
+      chooseIn(page, ...choice);
     await choose('The language of your texts now', 'spani', 'Spanish · es');
     await choose('Add a language', 'germ', 'German · de');
     await choose('Add a language', 'german (sw', 'German (Switzerland) · de-CH');
     await save(page);
-    await page.getByRole('button', { name: 'Make German the first' }).click();
+    await page.getByRole('button', { name: /First language/ }).click();
+    await page.getByRole('option', { name: 'German', exact: true }).click();
     await page.getByText(/^Your texts will count as German/).waitFor();
     await page.getByRole('button', { name: 'Remove German (Switzerland)' }).click();
     await page.getByText(/^Your translations are kept/).waitFor();
@@ -107,6 +110,35 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     await page.getByLabel('Description').fill('ملابس');
     await save(page);
     expect((await client.store.get()).translations).toEqual({ ar: { description: 'ملابس' } });
+  });
+
+  test('a market for the euro derives its prices from those in soles', async () => {
+    await client.store.update({ currency: 'PEN', locales: ['es', 'de'] });
+    const page = await open('/store');
+    const choose = (...choice: readonly [field: string, typed: string, name: string]) =>
+      chooseIn(page, ...choice);
+    await choose('Add a currency to sell in', 'eur', 'Euro · EUR');
+    await page.getByRole('button', { name: 'Add a market' }).click();
+    await page.getByLabel('Name in addresses').fill('eu');
+    await choose('Countries', 'germ', 'Germany · DE');
+    await page.getByRole('combobox', { name: 'Countries' }).fill('Austria');
+    await page.getByRole('combobox', { name: 'Countries' }).press('Enter');
+    await page.getByText('Make prices from those in PEN').click();
+    await page.getByRole('textbox', { name: 'Percent of the price' }).fill('25.5');
+    await page.getByRole('textbox', { name: 'Ends in' }).fill('99');
+    await page.getByText('PEN 100.00 → €25.99').waitFor();
+    expect(await browser().look(page, 'store-markets')).toEqual([]);
+    await page.getByRole('textbox', { name: 'Ends in' }).fill('100');
+    await page.getByRole('button', { name: /^Save/ }).click();
+    await page.getByText(/^Expected/).waitFor();
+    browser().expectProblem('400');
+    await page.getByRole('textbox', { name: 'Ends in' }).fill('99');
+    await save(page);
+    const { currencies, markets } = await client.store.get();
+    expect(currencies).toEqual(['PEN', 'EUR']);
+    expect(markets).toEqual([
+      { handle: 'eu', currency: 'EUR', countries: ['DE', 'AT'], derived: { percent: 25.5, ending: 99 } },
+    ]);
   });
 
   test('prices are set in other currencies, for a product and its variants', async () => {

@@ -36,6 +36,9 @@ function decimalsOf(code: string | undefined): number {
   return numberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2;
 }
 
+/** The smallest amount of the currency, in hundredths. */
+export const unitOf = (currency: string | undefined): number => 10 ** Math.max(0, 2 - decimalsOf(currency));
+
 /** Groups of three digits, or digits without groups, and at most two decimals. */
 const AMOUNT = /^(?:([1-9]\d{0,2})((?:([.,])\d{3})(?:\3\d{3})*)|(\d+))(?:([.,])(\d{0,2}))?$/;
 
@@ -53,8 +56,7 @@ export function parseMoney(text: string, currency: string | undefined): number |
   if (!match || (group && group === separator)) return undefined;
   const whole = first + groups.replace(/[.,]/g, '') + plain;
   const amount = Number(whole + decimals.padEnd(2, '0'));
-  const unit = 10 ** Math.max(0, 2 - decimalsOf(currency));
-  return Number.isSafeInteger(amount) && amount % unit === 0 ? amount : undefined;
+  return Number.isSafeInteger(amount) && amount % unitOf(currency) === 0 ? amount : undefined;
 }
 
 export const formatDate = (iso: string, locale: string): string =>

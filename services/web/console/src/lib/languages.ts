@@ -6,13 +6,13 @@ import { useApi } from './api';
 /** The store, which most pages have read already. */
 export function useStore() {
   const { client } = useApi();
-  return useQuery({ queryKey: ['store'], queryFn: () => client.store.get() }).data;
+  return useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
 }
 
 /** The language in which a form edits its texts. Undefined: the first one, also instead of one that the store does not have. */
 export function useTextLanguage(initial?: string) {
   const [chosen, choose] = useState(initial);
-  const others = useStore()?.locales?.slice(1) ?? [];
+  const others = useStore().data?.locales?.slice(1) ?? [];
   return [others.find((locale) => locale === chosen), choose] as const;
 }
 
@@ -29,7 +29,7 @@ export function useLanguageNames(): (tag: string) => string {
 export function useUntranslated() {
   const { client, may } = useApi();
   const nameOf = useLanguageNames();
-  const locales = useStore()?.locales?.slice(1) ?? [];
+  const locales = useStore().data?.locales?.slice(1) ?? [];
   const { data = [] } = useQuery({
     queryKey: ['publications', 'untranslated', locales],
     enabled: locales.length > 0 && may('read:publications'),

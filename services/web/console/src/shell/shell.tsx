@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useApi } from '../lib/api';
+import { useStore } from '../lib/languages';
 import { useLiveChanges } from '../lib/live';
 import { signOut } from '../lib/session';
 import { useWaiting } from '../pages/proposals/use-waiting';
@@ -17,7 +18,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
   const { client, stores, store_id, chooseStore } = useApi();
   const [, navigate] = useLocation();
   const [has_commands, setCommands] = useState(false);
-  const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
+  const { data: store } = useStore();
   const { data: others = [] } = useQuery({
     queryKey: ['store', 'others'],
     enabled: stores.length > 1,

@@ -1309,7 +1309,6 @@ export const en = {
     money: 'Money',
     noCurrency: 'No currency',
     currencyHint: 'Of new products, and of imported prices without a currency',
-    makeFirst: (name: string) => `Make ${name} the first`,
     moderation: 'Look at new reviews first',
     moderationHint: 'A new review is shown when somebody has published it under Reviews.',
     payment: 'Ways to pay',
@@ -1338,6 +1337,7 @@ export const en = {
       'policies.satisfaction': 'Satisfaction',
       businessHours: 'Opening hours',
       locales: 'Languages',
+      markets: 'Markets',
       currencies: 'Currencies',
       new_review_status: 'New reviews',
     },
@@ -1371,6 +1371,22 @@ export const en = {
     title: 'Prices in other currencies',
     hint: 'Customers who pay in another currency see a product only with a price in it.',
     shown: 'Currency of the table',
+  },
+
+  markets: {
+    hint: 'Countries with a currency and languages of their own',
+    new: 'New market',
+    add: 'Add a market',
+    handle: 'Name in addresses',
+    currency: 'Currency',
+    countries: 'Countries',
+    locales: 'Languages',
+    localesHint: 'The default one first. Without any: those of the store',
+    derive: (base: string) => `Make prices from those in ${base}`,
+    derived: 'Percent of the price',
+    ending: 'Ends in',
+    endingHint: 'Such as 99. Empty: exact',
+    derivedHint: 'A price that you set replaces the one that is made.',
   },
 
   operator: {

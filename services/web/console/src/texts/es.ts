@@ -1353,7 +1353,6 @@ export const es: Texts = {
     money: 'Dinero',
     noCurrency: 'Ninguna',
     currencyHint: 'De los productos nuevos y de los precios importados sin moneda',
-    makeFirst: (name) => `Poner ${name} en primer lugar`,
     moderation: 'Revisar las reseñas nuevas antes',
     moderationHint: 'Una reseña nueva se muestra cuando alguien la publica en Reseñas.',
     payment: 'Medios de pago',
@@ -1382,6 +1381,7 @@ export const es: Texts = {
       'policies.satisfaction': 'Satisfacción',
       businessHours: 'Horario de atención',
       locales: 'Idiomas',
+      markets: 'Mercados',
       currencies: 'Monedas',
       new_review_status: 'Reseñas nuevas',
     },
@@ -1416,6 +1416,22 @@ export const es: Texts = {
     title: 'Precios en otras monedas',
     hint: 'Los clientes que pagan en otra moneda ven un producto solo si tiene un precio en ella.',
     shown: 'Moneda de la tabla',
+  },
+
+  markets: {
+    hint: 'Países con moneda e idiomas propios',
+    new: 'Mercado nuevo',
+    add: 'Agregar un mercado',
+    handle: 'Nombre en direcciones',
+    currency: 'Moneda',
+    countries: 'Países',
+    locales: 'Idiomas',
+    localesHint: 'Primero el principal. Sin ninguno: los de la tienda',
+    derive: (base) => `Calcular los precios desde los de ${base}`,
+    derived: 'Porcentaje del precio',
+    ending: 'Termina en',
+    endingHint: 'Por ejemplo 99. Vacío: exacto',
+    derivedHint: 'Un precio que pongas reemplaza al calculado.',
   },
 
   operator: {

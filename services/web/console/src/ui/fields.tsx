@@ -283,14 +283,24 @@ interface TagsFieldProps extends FieldProps {
   readonly onChange: (value: string[]) => void;
   /** Values that other items have. */
   readonly suggestions?: readonly string[];
+  /** The values are codes with names, and only suggested ones can be added. */
+  readonly nameOf?: (code: string) => string;
 }
 
 /** A list of short texts. Enter or a comma adds the text in the field; Backspace in the empty field removes the last one. */
-export function TagsField({ value, onChange, suggestions = [], ...props }: TagsFieldProps) {
+export function TagsField({ value, onChange, suggestions = [], nameOf, ...props }: TagsFieldProps) {
   const t = useTexts();
   const [text, setText] = useState('');
+  const optionOf = (id: string): Option => ({ id, label: nameOf ? `${nameOf(id)} · ${id}` : id });
+  const codesOf = (typed: string): string[] => {
+    const words = typed.toLocaleLowerCase();
+    const isMeant = (code: string) =>
+      [code, nameOf!(code)].some((each) => each.toLocaleLowerCase() === words);
+    return suggestions.filter((code) => code === typed || isMeant(code));
+  };
   const add = (added: string) => {
-    const values = added.split(',').flatMap((each) => each.trim() || []);
+    const typed = added.split(',').flatMap((each) => each.trim() || []);
+    const values = nameOf ? typed.flatMap(codesOf) : typed;
     if (values.length > 0) onChange([...new Set([...value, ...values])]);
     setText('');
   };
@@ -311,18 +321,17 @@ export function TagsField({ value, onChange, suggestions = [], ...props }: TagsF
         value={text}
         onChange={(next) => (next.includes(',') ? add(next) : setText(next))}
         onChoose={add}
-        options={suggestions
-          .filter((each) => !value.includes(each))
-          .map((each) => ({ id: each, label: each }))}
+        options={suggestions.filter((each) => !value.includes(each)).map(optionOf)}
       />
       {value.length > 0 && (
         <ul className="list tags">
           {value.map((each) => (
             <li key={each} className="tag" dir="auto">
-              {each}
+              {nameOf ? nameOf(each) : each}
               <button
                 type="button"
-                aria-label={t.common.removeNamed(each)}
+                disabled={props.isDisabled}
+                aria-label={t.common.removeNamed(nameOf ? nameOf(each) : each)}
                 onClick={() => onChange(value.filter((other) => other !== each))}
               >
                 <Icon name="close" size={12} />

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { useLanguageNames, useStore } from '../lib/languages';
 import { type TextPath, textField } from '../lib/translations';
 import { useTexts } from '../texts/texts';
-import { Badge } from './feedback';
+import { Badge, Loading } from './feedback';
 import { Icon } from './icon';
 import { Tabs } from './layout';
 import './languages.css';
@@ -68,7 +68,10 @@ interface LanguagesProps {
 export function Languages({ form: { values, language }, texts, onChange, children }: LanguagesProps) {
   const t = useTexts();
   const nameOf = useLanguageNames();
-  const [first, ...others] = useStore()?.locales ?? [];
+  const { data: store, isPending } = useStore();
+  const [first, ...others] = store?.locales ?? [];
+  // A form that is shown below new tabs would move, and lose the focus.
+  if (isPending) return <Loading lines={12} />;
   if (!first || others.length === 0) return children;
   const needed = texts.filter(([, text]) => text);
   const missing = (locale: string): number =>

@@ -1,6 +1,7 @@
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { useQueries } from '@tanstack/react-query';
 import type { Change, Publication } from 'catalog-client';
 import { useApi } from '../../lib/api';
+import { useStore } from '../../lib/languages';
 import { useListings } from '../../lib/listings';
 
 /** Products that one request reads. */
@@ -28,7 +29,7 @@ export function useNames(changes: readonly Change[]) {
   const { tree } = useListings({
     isEnabled: changes.some(({ changed }) => LISTING_FIELDS.some((field) => field in changed)),
   });
-  const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
+  const { data: store } = useStore();
   // The creation of a product that is deleted now has its currency, too.
   const created = changes.flatMap(({ resource_id, changed: { price_currency } }) =>
     price_currency ? [[resource_id, String(price_currency.after)] as const] : [],

@@ -30,7 +30,7 @@ export function useEditing(): Editing {
 /** The currencies beside that of the product in which it can have or has prices. */
 export function useOtherCurrencies(): string[] {
   const { product, values } = useEditing();
-  const sold = useStore()?.currencies ?? [];
+  const sold = useStore().data?.currencies ?? [];
   const priced = Object.keys(product.publication?.prices ?? {});
   return [...new Set([...sold, ...priced])].filter((currency) => currency !== values.price_currency);
 }

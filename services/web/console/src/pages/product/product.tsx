@@ -68,7 +68,7 @@ export default function ProductPage({ id }: { readonly id: string }) {
   useEffect(() => {
     if (is_deleted) navigate('/products');
   }, [is_deleted, navigate]);
-  const store = useStore();
+  const { data: store } = useStore();
   const { data, error, refetch } = useQuery({
     queryKey: keyOf(id),
     enabled: id !== NEW && !is_deleted,
@@ -126,7 +126,7 @@ function Editor({ id, product, onDelete }: EditorProps) {
   const t = useTexts();
   const locale = useLocale();
   const { client, store_id } = useApi();
-  const store = useStore();
+  const { data: store } = useStore();
   const queries = useQueryClient();
   const [, navigate] = useLocation();
   const draft = useDraft<Fields>(`product/${id}`, product.fields);

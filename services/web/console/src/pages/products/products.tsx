@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import type { Publication } from 'catalog-client';
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { Dialog, DialogTrigger, Popover } from 'react-aria-components';
@@ -6,6 +6,7 @@ import { useLocation, useSearch } from 'wouter';
 import { useApi } from '../../lib/api';
 import { messageOf } from '../../lib/errors';
 import { formatNumber } from '../../lib/format';
+import { useStore } from '../../lib/languages';
 import { useStored } from '../../lib/stored';
 import { useTyping } from '../../lib/typing';
 import { useLocale, useTexts } from '../../texts/texts';
@@ -91,7 +92,7 @@ function List({ onSheet }: { readonly onSheet: (target: Target) => void }) {
   const { itemAt, count, isLoading, isStale, error, retry, examples } = useProducts(filters, range);
   const listings = useListingChoices();
   const names = useMemo(() => new Map(listings.map(({ id, name }) => [id, name])), [listings]);
-  const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
+  const { data: store } = useStore();
   const own = useMemo(() => ownFiltersOf(examples, params), [examples, params]);
   const [selection, setSelection] = useState<Selection>(NOTHING);
   useEffect(() => setSelection(NOTHING), [chosen]);

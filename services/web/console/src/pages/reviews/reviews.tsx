@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { Link, useSearchParams } from 'wouter';
 import { useApi } from '../../lib/api';
 import { formatNumber } from '../../lib/format';
+import { useStore } from '../../lib/languages';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Ago } from '../../ui/ago';
 import { Button, IconButton, LinkButton } from '../../ui/button';
@@ -211,8 +212,7 @@ function Reviews({ tab }: { readonly tab: Tab }) {
 
 function Empty({ tab }: { readonly tab: Tab }) {
   const t = useTexts();
-  const { client } = useApi();
-  const { data: store } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
+  const { data: store } = useStore();
   const is_published_at_once = tab === 'pending' && store && store.new_review_status !== 'pending';
   return (
     <Card>

@@ -1,8 +1,5 @@
-import { useState } from 'react';
-import { useTexts } from '../../texts/texts';
-import { IconButton } from '../../ui/button';
-import { Badge, Banner } from '../../ui/feedback';
-import { ComboBox, type Option } from '../../ui/fields';
+import { Banner } from '../../ui/feedback';
+import { Select, TagsField } from '../../ui/fields';
 
 interface CodesFieldProps {
   readonly texts: {
@@ -12,76 +9,44 @@ interface CodesFieldProps {
     readonly baseChanges: (name: string) => string;
     readonly removed: (names: string) => string;
   };
-  /** In their order. The first one is the base. */
+  /** The first one is the base. */
   readonly value: readonly string[];
   readonly saved: readonly string[];
-  readonly choices: readonly string[];
+  readonly suggestions: readonly string[];
   readonly nameOf: (code: string) => string;
   /** The first code of a list that begins with another one. */
-  readonly implied?: string | undefined;
+  readonly implied?: string;
   readonly isDisabled: boolean;
   readonly fault: string | undefined;
   readonly onChange: (codes: readonly string[]) => void;
 }
 
-/** The languages or the currencies of the store: a list of codes whose first one is special. Says what a change will do. */
-export function CodesField(props: CodesFieldProps) {
-  const { texts, value, saved, choices, nameOf, implied, isDisabled, fault, onChange } = props;
-  const t = useTexts();
-  const [text, setText] = useState('');
+/** The languages or the currencies of the store: codes of which one is the base. Says what a change will do. */
+export function CodesField({ texts, saved, implied, fault, onChange, ...props }: CodesFieldProps) {
+  const { value, nameOf } = props;
   const removed = saved.filter((code) => !value.includes(code));
-  const options = choices
-    .filter((code) => !value.includes(code))
-    .map((code): Option => ({ id: code, label: `${nameOf(code)} · ${code}` }))
-    .sort((one, other) => one.label.localeCompare(other.label));
-  const add = (code: string) => {
-    const first = value.length === 0 && implied && implied !== code ? [implied] : [];
-    onChange([...value, ...first, code]);
-    setText('');
+  const write = (codes: readonly string[]) => {
+    if (value.length === 0 && implied && codes.length > 0) onChange([...new Set([implied, ...codes])]);
+    // Once a store has codes, it keeps at least one.
+    else if (codes.length > 0 || saved.length === 0) onChange(codes);
   };
-  // Once a store has codes, it keeps at least one.
-  const is_last = value.length === 1 && saved.length > 0;
   return (
     <>
-      {value.length > 0 && (
-        <ul className="list stack tight">
-          {value.map((code, place) => (
-            <li key={code} className="row spread codes-line">
-              <span className="row">
-                <span dir="auto">{nameOf(code)}</span>
-                <span className="muted small">{code}</span>
-              </span>
-              <span className="row">
-                {place === 0 ? (
-                  <Badge>{texts.base}</Badge>
-                ) : (
-                  <IconButton
-                    icon="chevronUp"
-                    label={t.store.makeFirst(nameOf(code))}
-                    isDisabled={isDisabled}
-                    onPress={() => onChange([code, ...value.filter((each) => each !== code)])}
-                  />
-                )}
-                <IconButton
-                  icon="close"
-                  label={t.common.removeNamed(nameOf(code))}
-                  isDisabled={isDisabled || is_last}
-                  onPress={() => onChange(value.filter((each) => each !== code))}
-                />
-              </span>
-            </li>
-          ))}
-        </ul>
-      )}
-      <ComboBox
+      <TagsField
+        {...props}
         label={value.length === 0 && !implied ? texts.first : texts.add}
-        value={text}
-        isDisabled={isDisabled}
         fault={fault}
-        onChange={setText}
-        onChoose={add}
-        options={options}
+        onChange={write}
       />
+      {value.length > 1 && (
+        <Select
+          label={texts.base}
+          value={value[0]!}
+          isDisabled={props.isDisabled}
+          onChange={(code) => onChange([code, ...value.filter((each) => each !== code)])}
+          options={value.map((id) => ({ id, label: nameOf(id) }))}
+        />
+      )}
       {saved.length > 0 && value[0] !== saved[0] && (
         <Banner tone="warn">{texts.baseChanges(nameOf(value[0]!))}</Banner>
       )}
@@ -101,6 +66,29 @@ const OTHERS = [
 ];
 const known = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' });
 const isCanonical = (code: string): boolean => Intl.getCanonicalLocales(code)[0] === code;
+const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
+/** Codes of CLDR that ISO 3166-1 does not assign to a country. */
+const NO_COUNTRIES = [
+  'AC',
+  'CP',
+  'CQ',
+  'DG',
+  'EA',
+  'EU',
+  'EZ',
+  'IC',
+  'QO',
+  'TA',
+  'UN',
+  'XA',
+  'XB',
+  'XK',
+  'ZZ',
+];
 
 export const LANGUAGES = [...TWO_LETTERS.filter((code) => isCanonical(code) && known.of(code)), ...OTHERS];
 export const CURRENCIES = Intl.supportedValuesOf('currency');
+export const COUNTRIES = TWO_LETTERS.map((code) => code.toUpperCase()).filter(
+  (code) =>
+    regions.of(code) && !NO_COUNTRIES.includes(code) && new Intl.Locale(`und-${code}`).region === code,
+);

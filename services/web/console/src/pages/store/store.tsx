@@ -5,7 +5,7 @@ import { useApi } from '../../lib/api';
 import { shortened } from '../../lib/change-words';
 import { useDraft } from '../../lib/draft';
 import { fieldErrorsOf } from '../../lib/errors';
-import { useLanguageNames, useTextLanguage } from '../../lib/languages';
+import { useLanguageNames, useStore, useTextLanguage } from '../../lib/languages';
 import { textsOf, withPatch } from '../../lib/translations';
 import { useLocale, useTexts } from '../../texts/texts';
 import { ConflictBanner } from '../../ui/conflicts';
@@ -17,6 +17,7 @@ import { SaveBar } from '../../ui/save-bar';
 import { CodesField, CURRENCIES, LANGUAGES } from './codes-field';
 import type { Line } from './hours';
 import { HoursField } from './hours-field';
+import { MarketsField } from './markets-field';
 import './store.css';
 
 type StoreBody = Parameters<CatalogClient['store']['update']>[0];
@@ -37,6 +38,7 @@ const fieldsOf = (store: Store) => ({
   new_review_status: store.new_review_status ?? 'published',
   locales: store.locales ?? [],
   currencies: store.currencies ?? [],
+  markets: store.markets ?? [],
   ...textsOf(store.translations),
 });
 type Fields = ReturnType<typeof fieldsOf>;
@@ -67,6 +69,7 @@ function bodyOf(values: Fields, changed: Partial<Fields>): StoreBody {
     ...('new_review_status' in changed && { new_review_status: values.new_review_status }),
     ...('locales' in changed && { locales: values.locales }),
     ...('currencies' in changed && { currencies: values.currencies }),
+    ...('markets' in changed && { markets: values.markets }),
     ...(translations && { translations }),
     ...partsOf('contact'),
     ...partsOf('policies'),
@@ -75,8 +78,7 @@ function bodyOf(values: Fields, changed: Partial<Fields>): StoreBody {
 
 export default function StorePage() {
   const t = useTexts();
-  const { client } = useApi();
-  const { data, error, refetch } = useQuery({ queryKey: ['store'], queryFn: () => client.store.get() });
+  const { data, error, refetch } = useStore();
   if (data) return <Editor store={data} />;
   return (
     <Page title={t.store.title}>{error ? <ErrorState error={error} onRetry={refetch} /> : <Loading />}</Page>
@@ -175,7 +177,7 @@ function Editor({ store }: { readonly store: Store }) {
                   <CodesField
                     {...codes('currencies')}
                     texts={t.currencies}
-                    choices={CURRENCIES}
+                    suggestions={CURRENCIES}
                     nameOf={(code) => currencies.of(code) ?? code}
                     implied={values.currency}
                   />
@@ -184,7 +186,7 @@ function Editor({ store }: { readonly store: Store }) {
                   <CodesField
                     {...codes('locales')}
                     texts={t.languages}
-                    choices={LANGUAGES}
+                    suggestions={LANGUAGES}
                     nameOf={languageOf}
                   />
                 </Card>
@@ -225,6 +227,18 @@ function Editor({ store }: { readonly store: Store }) {
             {text('policies.returns', { rows: 4 })}
             {text('policies.satisfaction', { rows: 4 })}
           </Card>
+          {language === undefined && values.currencies.length > 0 && (
+            <Card title={t.store.fields.markets} hint={t.markets.hint}>
+              <MarketsField
+                value={values.markets}
+                currencies={values.currencies}
+                locales={values.locales}
+                faults={faults}
+                isDisabled={is_disabled}
+                onChange={(markets) => draft.change({ markets })}
+              />
+            </Card>
+          )}
         </Columns>
       </Languages>
       <SaveBar
@@ -244,8 +258,11 @@ function Editor({ store }: { readonly store: Store }) {
 /** A value in a message about a conflict. */
 function shown(value: unknown): string {
   const text = Array.isArray(value)
-    ? (value as (Line | string)[])
-        .map((each) => (typeof each === 'string' ? each : `${each.day} ${each.hours}`))
+    ? (value as (Line | NonNullable<Store['markets']>[number] | string)[])
+        .map((each) => {
+          if (typeof each === 'string') return each;
+          return 'handle' in each ? each.handle : `${each.day} ${each.hours}`;
+        })
         .join(' · ')
     : String(value);
   return shortened(text) || '–';
