@@ -87,11 +87,14 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
       },
     });
     await page.getByLabel('Title of the result').fill('');
+    await page.getByLabel('Address name').fill('hemd');
     await save(page);
     await page.getByRole('tab', { name: 'Spanish' }).click();
     expect(await page.getByLabel('Title', { exact: true }).inputValue()).toBe('Camisa');
     const { translations, title } = await readAgain(id);
-    expect({ title, seo: translations?.de?.seo }).toEqual({ title: 'Camisa', seo: undefined });
+    expect(title).toBe('Camisa');
+    expect(translations?.de).toMatchObject({ title: 'Hemd', handle: 'hemd' });
+    expect(translations?.de?.seo).toBeUndefined();
   });
 
   test('listings, pictures and the store are translated in the same way', async () => {
@@ -139,6 +142,35 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     expect(markets).toEqual([
       { handle: 'eu', currency: 'EUR', countries: ['DE', 'AT'], derived: { percent: 25.5, ending: 99 } },
     ]);
+  });
+
+  test('a derived price is shown as one, and a price that is set replaces it', async () => {
+    await client.store.update({
+      currencies: ['PEN', 'EUR'],
+      markets: [{ handle: 'eu', currency: 'EUR', countries: [], derived: { percent: 25.5, ending: 99 } }],
+    });
+    const { id } = await newShirt();
+    const page = await open(`/products/${id}`);
+    await page.getByRole('button', { name: /Currency of the table/ }).click();
+    await page.getByRole('option', { name: 'EUR' }).click();
+    const price = page.getByRole('textbox', { name: 'Price (EUR) of Rojo', exact: true });
+    await page.getByText(/^Grey prices are made from those in PEN/).waitFor();
+    expect([await price.inputValue(), await price.getAttribute('placeholder')]).toEqual(['', '25.99']);
+    await price.fill('20');
+    expect(await browser().look(page, 'variants-derived', false)).toEqual([]);
+    await save(page);
+    const { variants } = await readAgain(id);
+    expect(variants?.data.map(({ prices }) => prices?.EUR)).toEqual([
+      { price_amount: 2_000 },
+      { price_amount: 2_599, derived: true },
+    ]);
+    await price.fill('');
+    await save(page);
+    const again = await readAgain(id);
+    expect(again.variants?.data[0]?.prices?.EUR).toEqual({ price_amount: 2_599, derived: true });
+    const { id: other } = await newShirt({ options: undefined, variants: undefined });
+    await page.goto(`/console/products/${other}`);
+    await page.getByText('Made by the rule of a market: €25.99').waitFor();
   });
 
   test('prices are set in other currencies, for a product and its variants', async () => {

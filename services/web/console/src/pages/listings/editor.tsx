@@ -139,15 +139,17 @@ export function SearchEngines({ editor }: PartProps) {
         {...textOf(editor, 'seo_title')}
       />
       <TextField label={t.product.seoDescription} rows={2} {...textOf(editor, 'seo_description')} />
+      <TextField
+        label={t.product.handle}
+        {...textOf(editor, 'handle')}
+        hint={editor.language === undefined ? t.listings.handleHint : editor.values.handle}
+      />
       {editor.language === undefined && (
-        <>
-          <TextField label={t.product.handle} hint={t.listings.handleHint} {...textOf(editor, 'handle')} />
-          <TextField
-            label={t.product.externalId}
-            hint={t.product.externalIdHint}
-            {...textOf(editor, 'external_id')}
-          />
-        </>
+        <TextField
+          label={t.product.externalId}
+          hint={t.product.externalIdHint}
+          {...textOf(editor, 'external_id')}
+        />
       )}
     </Card>
   );

@@ -21,7 +21,7 @@ import { inLanguage, type TextForm, type TextInput } from '../../ui/languages';
 import { Card, FieldRow } from '../../ui/layout';
 import { Thumb } from '../../ui/thumb';
 import { Attributes as AttributesField } from './attributes';
-import { useEditing, useOtherCurrencies } from './editing';
+import { useDerived, useEditing, useOtherCurrencies } from './editing';
 import { cellField, type Fields, namedIn, type PriceField } from './fields';
 import { ListingsField } from './listings-field';
 import { usedOptions } from './matrix';
@@ -182,7 +182,9 @@ const PRICES = ['price_amount', 'compare_at_amount', 'sale_price_amount'] as con
 export function OtherPrices() {
   const t = useTexts();
   const { values, faults, set } = useField();
+  const locale = useLocale();
   const currencies = useOtherCurrencies();
+  const derivedOf = useDerived();
   const has_variants = values.rows.length > 0;
   const isOnSale = (currency: string): boolean => {
     const cell = `sale_price_amount_${currency}` as const;
@@ -190,6 +192,10 @@ export function OtherPrices() {
     return fields.some((field) => typeof values[field] === 'number');
   };
   const shown = has_variants ? currencies.filter(isOnSale) : currencies;
+  const noteOf = (name: PriceField, currency: string) => {
+    const amount = derivedOf(name);
+    return amount !== undefined && t.currencies.derived(formatMoney(amount, currency, locale));
+  };
   const field = <Name extends PriceField>(name: Name) => ({
     label: namedIn(t.product.fieldNames, name),
     fault: faults[name],
@@ -206,6 +212,7 @@ export function OtherPrices() {
                 <MoneyField
                   key={part}
                   {...field(`${part}_${currency}`)}
+                  hint={noteOf(`${part}_${currency}`, currency)}
                   currency={currency}
                   value={values[`${part}_${currency}`] as number | null | undefined}
                 />
@@ -365,7 +372,7 @@ export function SearchEngines() {
     (language !== undefined && values[textField(language, [path])]) || own;
   const title = shown('title', values.title);
   const description = seo_description.value || textOf(shown('description_html', values.description_html));
-  const handle = values.handle || product.publication?.handle || '…';
+  const handle = shown('handle', values.handle ?? '') || product.publication?.handle || '…';
   return (
     <Card title={t.product.seo} hint={t.product.seoHint}>
       <section className="search-result" aria-label={t.product.seoPreview}>
@@ -381,12 +388,16 @@ export function SearchEngines() {
       </section>
       <TextField label={t.product.seoTitle} placeholder={title} {...seo_title} />
       <TextField label={t.product.seoDescription} rows={2} {...seo_description} />
-      {language === undefined && (
-        <FieldRow>
-          <TextField label={t.product.handle} hint={t.product.handleHint} {...text('handle')} />
+      <FieldRow>
+        <TextField
+          label={t.product.handle}
+          {...translated(['handle'], text('handle'))}
+          hint={language === undefined ? t.product.handleHint : values.handle}
+        />
+        {language === undefined && (
           <TextField label={t.product.externalId} hint={t.product.externalIdHint} {...text('external_id')} />
-        </FieldRow>
-      )}
+        )}
+      </FieldRow>
     </Card>
   );
 }

@@ -1,8 +1,8 @@
 import type { Media } from 'catalog-client';
-import { createContext, use } from 'react';
+import { createContext, use, useMemo } from 'react';
 import { useStore } from '../../lib/languages';
 import type { useUploads } from '../../lib/uploads';
-import type { Fields, Product } from './fields';
+import { currencyOf, type Fields, type PriceField, type Product, partOf } from './fields';
 
 /** What the parts of the editor share. */
 export interface Editing {
@@ -33,4 +33,14 @@ export function useOtherCurrencies(): string[] {
   const sold = useStore().data?.currencies ?? [];
   const priced = Object.keys(product.publication?.prices ?? {});
   return [...new Set([...sold, ...priced])].filter((currency) => currency !== values.price_currency);
+}
+
+/** Returns a function that finds the amount which the service derives for a price that is not set. `key`: of the variant. */
+export function useDerived() {
+  const { product } = useEditing();
+  const variants = useMemo(() => new Map(product.variants.map((each) => [each.id, each])), [product]);
+  return (field: PriceField, key?: string): number | undefined => {
+    const price = (key ? variants.get(key) : product.publication)?.prices?.[currencyOf(field)!];
+    return price?.derived && price[partOf(field) as 'price_amount'];
+  };
 }

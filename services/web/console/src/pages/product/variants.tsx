@@ -19,8 +19,8 @@ import { Icon } from '../../ui/icon';
 import { Thumb } from '../../ui/thumb';
 import { parseBlock } from '../products/block';
 import { BulkDialog } from './bulk-dialog';
-import { type Editing, useEditing, useOtherCurrencies } from './editing';
-import { CELLS, cellChange, cellField, type Fields, namedIn } from './fields';
+import { type Editing, useDerived, useEditing, useOtherCurrencies } from './editing';
+import { CELLS, cellChange, cellField, type Fields, namedIn, type PriceField } from './fields';
 import { type DraftOption, isNew, type Row, rowName, undoRemoval, usedOptions } from './matrix';
 import {
   type CellKind,
@@ -67,6 +67,7 @@ export function Variants() {
   const scroller = useRef<HTMLDivElement>(null);
   const [chosen, choose] = useState<string>();
   const others = useOtherCurrencies();
+  const derivedOf = useDerived();
   const { rows, price_currency } = values;
   /** Undefined: the columns of all fields, in the currency of the product. */
   const other = others.find((each) => each === chosen);
@@ -179,6 +180,13 @@ export function Variants() {
       change((now) => undoRemoval(values, { options: values.options, rows: left }, now)),
     );
   };
+  const price = all_columns.find(({ kind }) => kind === 'money')!.cell as 'price_amount';
+  /** What the variant has if nothing is typed: a new one the price of the product, another one what the service derives. */
+  const fallbackOf = (row: Row, { cell }: VariantColumn): number | null => {
+    if (isNew(row)) return cell === price ? (values[price] ?? null) : null;
+    const is_set = typeof values[cellField(row.key, price)] === 'number';
+    return (!is_set && derivedOf(cell as PriceField, row.key)) || null;
+  };
   const columns = is_phone ? all_columns.filter(({ isInCard }) => isInCard) : all_columns;
   if (rows.length === 0) return null;
   return (
@@ -213,6 +221,9 @@ export function Variants() {
           />
         )}
       </div>
+      {rows.some(({ key }) => derivedOf(price as PriceField, key) !== undefined) && (
+        <p className="muted small">{t.currencies.derivedNote(price_currency)}</p>
+      )}
       {/* biome-ignore lint/a11y/noStaticElementInteractions: The keys belong to the inputs inside. */}
       <div
         ref={scroller}
@@ -284,7 +295,7 @@ export function Variants() {
                         <Icon name={is_closed ? 'chevronRight' : 'chevronDown'} />
                         <strong dir="auto">{line.name}</strong>
                         <span className="muted small">
-                          {groupSummary(line.rows, values, other, locale, t.product.groupSummary)}
+                          {groupSummary(line.rows, values, other, locale, t.product.groupSummary, derivedOf)}
                         </span>
                       </button>
                     </td>
@@ -328,11 +339,7 @@ export function Variants() {
                       label={t.product.cellOf(namedIn(t.product.cells, column.cell), line.name)}
                       caption={namedIn(t.product.cells, column.cell)}
                       value={values[cellField(line.key, column.cell)] as string | number | null | undefined}
-                      fallback={
-                        column === columns.find(({ kind }) => kind === 'money') && isNew(line.row)
-                          ? (values[column.cell as 'price_amount'] ?? null)
-                          : null
-                      }
+                      fallback={fallbackOf(line.row, column)}
                       currency={currency}
                       locale={locale}
                       isInvalid={cellField(line.key, column.cell) in faults}
@@ -417,12 +424,13 @@ function groupSummary(
   other: string | undefined,
   locale: string,
   words: (count: number, prices: string, stock: string | undefined) => string,
+  derivedOf: ReturnType<typeof useDerived>,
 ): string {
   let [min, max, stock] = [Number.POSITIVE_INFINITY, 0, 0];
   let is_tracked = true;
   for (const { key } of rows) {
     const price = other
-      ? values[cellField(key, `price_amount_${other}`)]
+      ? (values[cellField(key, `price_amount_${other}`)] ?? derivedOf(`price_amount_${other}`, key))
       : (values[cellField(key, 'price_amount')] ?? values.price_amount ?? 0);
     const units = values[cellField(key, 'quantity_available')] as number | null | undefined;
     if (typeof price === 'number') {
