@@ -95,6 +95,12 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     expect(title).toBe('Camisa');
     expect(translations?.de).toMatchObject({ title: 'Hemd', handle: 'hemd' });
     expect(translations?.de?.seo).toBeUndefined();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Duplicate' }).click();
+    await page.getByText('This is the copy').waitFor();
+    const copy = await readAgain(new URL(page.url()).pathname.split('/').pop()!);
+    expect(copy.translations?.de).toMatchObject({ title: 'Hemd' });
+    expect(copy.translations?.de).not.toHaveProperty('handle');
   });
 
   test('listings, pictures and the store are translated in the same way', async () => {
@@ -154,10 +160,11 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     await page.getByRole('button', { name: /Currency of the table/ }).click();
     await page.getByRole('option', { name: 'EUR' }).click();
     const price = page.getByRole('textbox', { name: 'Price (EUR) of Rojo', exact: true });
-    await page.getByText(/^Grey prices are made from those in PEN/).waitFor();
+    await page.getByText(/^Grey prices are derived from those in PEN/).waitFor();
     expect([await price.inputValue(), await price.getAttribute('placeholder')]).toEqual(['', '25.99']);
     await price.fill('20');
-    expect(await browser().look(page, 'variants-derived', false)).toEqual([]);
+    await price.scrollIntoViewIfNeeded();
+    expect(await browser().look(page, 'variants-derived')).toEqual([]);
     await save(page);
     const { variants } = await readAgain(id);
     expect(variants?.data.map(({ prices }) => prices?.EUR)).toEqual([
@@ -170,7 +177,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     expect(again.variants?.data[0]?.prices?.EUR).toEqual({ price_amount: 2_599, derived: true });
     const { id: other } = await newShirt({ options: undefined, variants: undefined });
     await page.goto(`/console/products/${other}`);
-    await page.getByText('Made by the rule of a market: €25.99').waitFor();
+    await page.getByText('Derived: €25.99').waitFor();
   });
 
   test('prices are set in other currencies, for a product and its variants', async () => {

@@ -103,7 +103,7 @@ function phrasesOf(change: Change, words: Words): string[] {
 /** Fields whose values are too long for a sentence. */
 const LONG = new Set([
   ...['description', 'description_html', 'body', 'instructions'],
-  ...['focal_point', 'media_id', 'prices', 'translations'],
+  ...['focal_point', 'media_id', 'prices', 'translations', 'markets'],
 ]);
 const DATES = new Set(['sale_from', 'sale_to', 'publish_at', 'unpublish_at']);
 /** Objects whose parts are shown as fields of their own. */

@@ -1370,9 +1370,9 @@ export const en = {
     removed: (names: string) => `Its prices are kept, but no product can get a new price in it: ${names}.`,
     title: 'Prices in other currencies',
     hint: 'Customers who pay in another currency see a product only with a price in it.',
-    derived: (price: string) => `Made by the rule of a market: ${price}. A price here replaces it.`,
+    derived: (price: string) => `Derived: ${price}. A price here replaces it.`,
     derivedNote: (base: string) =>
-      `Grey prices are made from those in ${base}, by the rule of a market. A price that you type replaces one.`,
+      `Grey prices are derived from those in ${base}. A price that you type replaces one.`,
     shown: 'Currency of the table',
   },
 

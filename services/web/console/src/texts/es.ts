@@ -1415,9 +1415,9 @@ export const es: Texts = {
       `Sus precios se conservan, pero ningún producto puede recibir un precio nuevo en ella: ${names}.`,
     title: 'Precios en otras monedas',
     hint: 'Los clientes que pagan en otra moneda ven un producto solo si tiene un precio en ella.',
-    derived: (price) => `Calculado por la regla de un mercado: ${price}. Un precio aquí lo reemplaza.`,
+    derived: (price) => `Calculado: ${price}. Un precio aquí lo reemplaza.`,
     derivedNote: (base) =>
-      `Los precios grises se calculan desde los de ${base}, por la regla de un mercado. Un precio que escribas reemplaza uno.`,
+      `Los precios grises se calculan desde los de ${base}. Un precio que escribas reemplaza uno.`,
     shown: 'Moneda de la tabla',
   },
 

@@ -74,8 +74,10 @@ export function Languages({ form: { values, language }, texts, onChange, childre
   if (isPending) return <Loading lines={12} />;
   if (!first || others.length === 0) return children;
   const needed = texts.filter(([, text]) => text);
-  const missing = (locale: string): number =>
-    needed.filter(([path]) => !(values as Readonly<Record<string, unknown>>)[textField(locale, path)]).length;
+  const stored = values as Readonly<Record<string, unknown>>;
+  const missing = new Map(
+    others.map((locale) => [locale, needed.filter(([path]) => !stored[textField(locale, path)]).length]),
+  );
   return (
     <Tabs
       label={t.languages.ofTexts}
@@ -88,10 +90,10 @@ export function Languages({ form: { values, language }, texts, onChange, childre
           label: (
             <span className="row">
               {nameOf(locale)}
-              {missing(locale) === 0 ? (
+              {missing.get(locale) === 0 ? (
                 <Icon name="check" size={14} />
               ) : (
-                <span className="tab-count">{t.languages.missingCount(missing(locale))}</span>
+                <span className="tab-count">{t.languages.missingCount(missing.get(locale)!)}</span>
               )}
             </span>
           ),
@@ -100,7 +102,7 @@ export function Languages({ form: { values, language }, texts, onChange, childre
     >
       {language !== undefined && (
         <p className="muted" role="status">
-          {t.languages.translated(needed.length - missing(language), needed.length)}
+          {t.languages.translated(needed.length - (missing.get(language) ?? 0), needed.length)}
         </p>
       )}
       {children}

@@ -411,12 +411,12 @@ function Editor({ id, product, onDelete }: EditorProps) {
 
 /** Returns the body of a private copy. It has no names that only one product may have. */
 function copyOf({ fields }: Product, title: string, store: Store | undefined) {
-  // A copy gets no texts and prices in languages and currencies that the store does not have any more.
+  // Texts and prices in languages and currencies that the store does not have any more would be refused.
   const isKept = (field: string): boolean => {
     const currency = currencyOf(field);
-    const [start, locale = ''] = field.split('/');
-    if (start === 'translations') return store?.locales?.slice(1).includes(locale) ?? false;
-    return !currency || (store?.currencies?.includes(currency) ?? false);
+    const [start, locale = '', name] = field.split('/');
+    if (start !== 'translations') return !currency || !!store?.currencies?.includes(currency);
+    return name !== 'handle' && !!store?.locales?.slice(1).includes(locale);
   };
   const kept = Object.entries(fields).filter(([field]) => isKept(field));
   const all = bodyOf(fields, Object.fromEntries(kept));

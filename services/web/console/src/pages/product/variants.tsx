@@ -36,6 +36,8 @@ import { VariantDialog } from './variant-dialog';
 const FILTER_FROM = 12;
 const ROW_PIXELS = 44;
 const CARD_PIXELS = 112;
+/** With labels of two lines. */
+const PRICE_CARD_PIXELS = 130;
 const FAULT_PIXELS = 22;
 
 /** A line of the table: the head of a group of variants with the same first value, or a variant. */
@@ -92,7 +94,8 @@ export function Variants() {
     estimateSize: (index) => {
       const line = lines[index]!;
       if (line.type === 'group') return ROW_PIXELS;
-      return (is_phone ? CARD_PIXELS : ROW_PIXELS) + (fault_keys.has(line.key) ? FAULT_PIXELS : 0);
+      const card_pixels = other ? PRICE_CARD_PIXELS : CARD_PIXELS;
+      return (is_phone ? card_pixels : ROW_PIXELS) + (fault_keys.has(line.key) ? FAULT_PIXELS : 0);
     },
     getItemKey: (index) => lines[index]!.key,
     overscan: 6,
@@ -100,7 +103,7 @@ export function Variants() {
     scrollPaddingStart: ROW_PIXELS,
   });
   // The heights depend on these.
-  useEffect(() => virtual.measure(), [is_phone, fault_keys]);
+  useEffect(() => virtual.measure(), [is_phone, fault_keys, other]);
   // Only new faults move the table.
   useEffect(() => {
     const index = lines.findIndex(({ key }) => fault_keys.has(key));
