@@ -39,19 +39,28 @@ export type Asked = Pick<ApiRequest, 'query' | 'header'> & {
  */
 export function localeOf(locales: readonly string[], { query, header, principal }: Asked): string {
   const accepted = principal.key_type === 'secret' ? undefined : header('accept-language');
-  const asked = query.locale ?? rangesOf(accepted ?? '');
-  for (const range of asked) {
-    const found = lookUp(locales, range);
+  for (const tag of tagsOf(query.locale?.[0] ?? accepted ?? '')) {
+    const found = locales.find((locale) => locale.toLowerCase() === tag);
     if (found !== undefined) return found;
   }
   return locales[0]!;
 }
 
+/** Browsers send few different headers, and to parse one takes 5 µs. Their longest headers have 100 characters. */
+const HEADER_LENGTH_MAX = 200;
+const known_tags = new LRUCache<string, readonly string[]>({ max: 1_000, memoMethod: tagsIn });
+const tagsOf = (header: string): readonly string[] =>
+  header.length > HEADER_LENGTH_MAX ? tagsIn(header) : known_tags.memo(header);
+
 /** The most language ranges of a header that are looked at. Browsers send a few. */
 const RANGES_MAX = 20;
 
-/** Returns the language ranges of `Accept-Language`, the preferred one first (RFC 9110 §12.5.4). Ignores longer ranges than tags. */
-function rangesOf(header: string): string[] {
+/**
+ * Returns the tags that `Accept-Language` names, the preferred one first (RFC 9110 §12.5.4), each with its less specific forms
+ * (RFC 4647 §3.4, Lookup). They have the spelling that stores have, but in lower case: `he` for `iw`. Ignores longer ranges
+ * than tags.
+ */
+function tagsIn(header: string): readonly string[] {
   const ranges = header.split(',', RANGES_MAX).map((entry) => {
     const [range = '', ...parameters] = entry.split(';').map((part) => part.trim());
     const quality = parameters.find((parameter) => /^q=/i.test(parameter));
@@ -60,25 +69,7 @@ function rangesOf(header: string): string[] {
   return ranges
     .filter(({ range, q }) => q > 0 && range.length <= LOCALE_LENGTH_MAX)
     .sort((a, b) => b.q - a.q)
-    .map(({ range }) => range);
-}
-
-/**
- * Language ranges in the spelling that stores have, but in lower case: `he` for `iw`. `canonicalLocale` takes 3 µs, which is too
- * much for each range of each read.
- */
-const canonical_ranges = new LRUCache<string, string>({
-  max: 1_000,
-  memoMethod: (range) => (canonicalLocale(range) ?? range).toLowerCase(),
-});
-
-/** Returns the locale for a language range, undefined if there is none (RFC 4647 §3.4, Lookup). */
-function lookUp(locales: readonly string[], range: string): string | undefined {
-  for (const tag of formsOf(canonical_ranges.memo(range))) {
-    const found = locales.find((locale) => locale.toLowerCase() === tag);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+    .flatMap(({ range }) => formsOf((canonicalLocale(range) ?? range).toLowerCase()));
 }
 
 /** Returns the tag and its less specific forms: `zh-hant-tw`, `zh-hant`, `zh`. No form ends with a single character. */
