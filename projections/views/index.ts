@@ -1,5 +1,6 @@
 import { accountView } from './account';
 import { apiKeyView } from './api-key';
+import { listPriceView } from './list-price';
 import { listingView } from './listing';
 import { mediaView } from './media';
 import { nameView } from './name';
@@ -23,6 +24,7 @@ export const views: readonly View[] = [
   nameView,
   webhookView,
   proposalView,
+  listPriceView,
   accountView,
   apiKeyView,
 ];

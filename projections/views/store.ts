@@ -58,8 +58,8 @@ export const storeView: View<StoreDocument, StoreEvent> = {
 
 const statsOf = ({ state }: StoreDocument): StoreBody['stats'] => ({ listing_count: state.listings.public });
 
-/** Returns what customers see: not how the merchant moderates reviews. */
+/** Returns what customers see: not how the merchant moderates reviews, and no price lists. */
 function bodyOf(store: Store, document: StoreDocument): StoreBody {
-  const { new_review_status: _, ...shown } = storeResource(store);
+  const { new_review_status: _, price_lists: __, ...shown } = storeResource(store);
   return { ...shown, stats: statsOf(document) } as StoreBody;
 }

@@ -8,7 +8,7 @@ import {
   type KeyLimits,
   keyStatus,
 } from '../../shared/catalog/api-key/api-key';
-import { idField, lineField, timeField } from '../../shared/catalog/input-rules';
+import { handleField, idField, lineField, timeField } from '../../shared/catalog/input-rules';
 import type { Environment } from '../../shared/catalog/realm';
 import type { Store } from '../../shared/catalog/store/store';
 import {
@@ -57,6 +57,8 @@ export const newApiKeySchema = z.strictObject({
   limits: keyLimitsField.nullish(),
   /** Whether the writes of a secret key are proposals. */
   needs_confirmation: z.boolean().optional(),
+  /** The price list whose prices the key sees. */
+  price_list: handleField.nullish(),
 });
 
 export type NewApiKey = z.input<typeof newApiKeySchema>;
@@ -87,6 +89,7 @@ export async function createApiKey(
   const stores = await Promise.all(store_ids.map((id) => locateStore(deps, id as StoreId)));
   const expires_at = checked.expires_at ?? null;
   assertFuture('expires_at', expires_at, deps.system.now());
+  assertPriceList(stores, checked.price_list);
   return issue(deps, context, {
     account_id: account.id,
     name: checked.name,
@@ -97,6 +100,7 @@ export async function createApiKey(
     expires_at,
     ...(checked.limits && { limits: checked.limits }),
     ...(checked.needs_confirmation && { needs_confirmation: true }),
+    ...(checked.price_list && { price_list: checked.price_list }),
   });
 }
 
@@ -129,8 +133,8 @@ export async function setApiKeyLimits(
 }
 
 /**
- * Gives a key another name, and sets whether its writes are proposals. Throws `key_invalid` if the key does not exist, and
- * `field_invalid` for a public key.
+ * Gives a key another name or price list, and sets whether its writes are proposals. Throws `key_invalid` if the key does not
+ * exist, and `field_invalid` for proposals of a public key and for a price list that no store of the key has.
  */
 export async function changeApiKey(
   deps: ControlDeps,
@@ -138,9 +142,23 @@ export async function changeApiKey(
   id: ApiKeyId,
   changes: KeyChanges,
 ): Promise<Written<ApiKey>> {
-  return executeOn(streamRef(deps, id), context, { type: 'ChangeApiKey', changes }, ({ type }) => {
-    assertConfirmable(type, changes.needs_confirmation);
+  return executeOn(streamRef(deps, id), context, { type: 'ChangeApiKey', changes }, async (key) => {
+    assertConfirmable(key.type, changes.needs_confirmation);
+    assertPriceList(
+      await Promise.all(key.stores.map((store) => locateStore(deps, store))),
+      changes.price_list,
+    );
   });
+}
+
+/** Throws `field_invalid` unless one of the stores has the price list, or there is none. */
+function assertPriceList(
+  stores: readonly (Store | undefined)[],
+  price_list: string | null | undefined,
+): void {
+  const isKnown = (store: Store | undefined) => Object.hasOwn(store?.price_lists ?? {}, price_list!);
+  if (typeof price_list === 'string' && !stores.some(isKnown))
+    throw invalid('price_list', 'one of the `price_lists` of a store of the key');
 }
 
 /** Throws `field_invalid` if the writes of a public key were to be confirmed. It has none. */
@@ -164,7 +182,7 @@ export interface RotatedApiKey extends CreatedApiKey {
 }
 
 /**
- * Creates a key with the stores, permissions and limits of the old one. The old key then expires at `old_valid_until`,
+ * Creates a key with the stores, permissions, limits and price list of the old one. The old key then expires at `old_valid_until`,
  * or at its own expiry if that is earlier. The new key expires at `expires_at`, by default never. The new key is
  * created first, so that a crash between the two steps leaves two valid keys rather than none. `onCreated` is called
  * between them: the new key cannot be read later, and the second step may fail. Throws `key_invalid` if the old key does
@@ -186,12 +204,13 @@ export async function rotateApiKey(
   const expires_at = times.expires_at === undefined ? null : timestamp(times.expires_at.getTime());
   assertFuture('expires_at', expires_at, now_ms);
 
-  const { account_id, name, type, environment, permissions, limits, needs_confirmation } = old;
+  const { account_id, name, type, environment, permissions, limits, needs_confirmation, price_list } = old;
   const grants = { account_id, name, type, environment, stores: [...old.stores], permissions };
   const created = await issue(deps, context, {
     ...{ ...grants, expires_at },
     ...(limits && { limits }),
     ...(needs_confirmation && { needs_confirmation }),
+    ...(price_list !== undefined && { price_list }),
   });
   await onCreated?.(created);
   const expired = await executeOn(streamRef(deps, id), context, {

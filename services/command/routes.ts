@@ -3,6 +3,7 @@ import type { Route } from '../../shared/http/route';
 import { batchRoute } from './batch';
 import { featuredRoutes } from './featured';
 import { type KeyDeps, keyRoutes } from './keys';
+import { listPriceRoutes } from './list-prices';
 import { listings } from './listing';
 import { mediaRoutes } from './media';
 import { publications } from './publication';
@@ -32,5 +33,6 @@ export function commandRoutes(
     ...variantRoutes(shared),
     ...webhookRoutes(shared),
     ...keyRoutes(shared),
+    ...listPriceRoutes(shared),
   ];
 }

@@ -395,7 +395,8 @@ const WAYS = {
   store: {
     setBack: (deps, context, { environment, id, guard }, before: Store, now: Store) => {
       const markets = now.markets && (before.markets ?? []);
-      const changes = { ...valuesOf(storeFields, before, now), markets };
+      const price_lists = now.price_lists && (before.price_lists ?? {});
+      const changes = { ...valuesOf(storeFields, before, now), markets, price_lists };
       const command = { type: 'DescribeStore', changes } as const;
       return executeOn(streamIn(deps, environment, storeAggregate, id), context, command, guard);
     },

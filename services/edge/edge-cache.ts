@@ -79,8 +79,10 @@ export class EdgeCache {
 
   /** Returns a stored answer if it is up to date, otherwise that of the route, and stores it. */
   private async answer(route: Route, request: ApiRequest, render: Render): Promise<Answer> {
-    // A read that waits for a position may use documents whose changes a generation does not count.
-    if (request.header('x-catalog-min-position') !== undefined) return route.handler(request);
+    // A read that waits for a position may use documents whose changes a generation does not count. The prices of a price list
+    // are in no stored answer, so no other key can get them from here.
+    if (request.header('x-catalog-min-position') !== undefined || request.principal.price_list !== undefined)
+      return route.handler(request);
     const key = this.keyOf(route, request);
     const found = await this.find(key, request).catch(() => undefined);
     if (found?.answer) return found.answer;

@@ -49,8 +49,10 @@ export interface ToolRequest {
   readonly body?: JsonObject | FormData;
 }
 
-/** Assistants work on the catalog. Only people decide who else may work on it. */
-const TAGS_LEFT_OUT: ReadonlySet<Tag> = new Set<Tag>(['Tokens', 'Service', 'Keys', 'Webhooks']);
+/** Assistants work on the catalog. Only people decide who else may work on it, and who has other prices. */
+const TAGS_LEFT_OUT: ReadonlySet<Tag> = new Set<Tag>([
+  ...(['Tokens', 'Service', 'Keys', 'Webhooks', 'Price lists'] as const),
+]);
 
 /** Returns why an operation of `/api` is no tool, undefined if it is one (docs/mcp.md#tools). */
 export function reasonLeftOut({ tag, path, body, successes, alias_of }: Operation & Partial<ApiOperation>) {

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
 import type { ActiveStore } from '../../shared/catalog/store/document';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import { inMarket } from './markets';
@@ -6,7 +6,7 @@ import { pricedReader } from './priced-reader';
 
 /** The fields of a publication or a variant that have amounts, besides `price_amount`, or belong to one. */
 const OF_PRICE = new Set([
-  ...['compare_at_amount', 'sale_price_amount', 'sale_from', 'sale_to'],
+  ...['prices', 'compare_at_amount', 'sale_price_amount', 'sale_from', 'sale_to'],
   ...['price_range', 'lowest_price_30d'],
 ]);
 
@@ -19,12 +19,16 @@ export function priceIn(currency: string, resource: JsonObject, owner: JsonObjec
   const { object, price_currency = owner?.price_currency } = fields;
   if (object !== 'publication' && object !== 'variant') return resource;
   if (price_currency === currency) return fields;
-  const price = (prices as JsonObject | undefined)?.[currency];
-  const others = Object.entries(fields).filter(([name]) => !OF_PRICE.has(name));
+  return withPrice(currency, fields, (prices as JsonObject | undefined)?.[currency]);
+}
+
+/** Returns a publication or a variant with this price in the currency. Without a price, its price is inactive. */
+export function withPrice(currency: string, resource: JsonObject, price: JsonValue | undefined): JsonObject {
+  const others = Object.entries(resource).filter(([name]) => !OF_PRICE.has(name));
   const shown: JsonObject = Object.fromEntries(others);
   if (price === undefined) return { ...shown, price_active: false };
   const { derived: _, ...amounts } = price as JsonObject;
-  const of_publication = object === 'publication' && { price_currency: currency };
+  const of_publication = resource.object === 'publication' && { price_currency: currency };
   return { ...shown, ...of_publication, ...amounts };
 }
 
@@ -50,6 +54,7 @@ export function withCurrency<Query extends PriceQuery>(
   const query = { ...others, ...(priced && { has_price: true }) } as Query;
   const { currency } = query;
   const [base = currency] = store.currencies ?? [];
-  if (currency === undefined || currency === base) return { query: { ...query, currency: undefined }, version };
+  if (currency === undefined || currency === base)
+    return { query: { ...query, currency: undefined }, version };
   return { query, version: pricedReader(version, store.id, currency) };
 }

@@ -71,7 +71,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const order = featuredFirst(effective_sort_mode);
   const place = placeOf(request, query, 'listing/publications', order);
   const version = await openStore(deps, request, store_id);
-  const { currency } = (await withCurrency(version, store_id, query)).query;
+  const { currency } = withCurrency(store, version, query).query;
   const candidates = await candidatesOf(version, store_id, id, until_ms);
   // Each stream is read as for a request of its own. One with 2,048 variants takes 20 ms of CPU.
   await request.admitItems?.(candidates.length);

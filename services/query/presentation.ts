@@ -1,8 +1,10 @@
+import type { ApiOperation } from '../../shared/api/operations/operation';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { JsonText, type Presentable } from '../../shared/catalog/json-text';
 import type { ActiveStore } from '../../shared/catalog/store/document';
-import { priceIn } from './currencies';
+import { priceIn, withPrice } from './currencies';
 import { type Asked, fallbacksOf, type Language, localeOf, textsOf } from './languages';
+import { type ListPrices, listPrices, refuseByPrice } from './list-prices';
 import { marketOf } from './markets';
 import type { ReadHandler } from './read';
 
@@ -19,6 +21,8 @@ export interface Presentation {
   readonly locale?: string | undefined;
   /** Undefined: the `price_currency` of each publication, with the prices in all others. */
   readonly currency: string | undefined;
+  /** The prices of the key's price list. */
+  readonly listed?: ListPrices | undefined;
 }
 
 /** The fields of an answer in which resources are. */
@@ -26,16 +30,19 @@ const CONTAINERS = new Set(
   'data featured others listing listings publications media variants path'.split(' '),
 );
 
-/** Returns the read with its texts and prices as the request asks for them. */
+/** Returns the read with its texts and prices as the request asks for them, and as its key sees them. */
 export const presented =
-  (read: ReadHandler): ReadHandler =>
+  ({ query }: ApiOperation, read: ReadHandler): ReadHandler =>
   async (deps, request) => {
+    const { price_list } = request.principal;
+    if (price_list !== undefined) refuseByPrice(query!, request);
     const answer = await read(deps, request);
     if (answer.file || answer.status !== undefined) return answer;
     const as = presentationOf(answer.store!, request);
-    if (!as) return answer;
-    const data = shown(answer.data, as, answer.owner);
-    const { locale } = as;
+    const listed = price_list === undefined ? undefined : await listPrices(deps, request, answer, price_list);
+    if (!as && !listed) return answer;
+    const data = shown(answer.data, { currency: undefined, ...as, listed }, answer.owner);
+    const locale = as?.locale;
     if (locale === undefined) return { ...answer, data };
     const { Vary = 'Authorization, Accept-Encoding' } = answer.headers ?? {};
     const headers = { ...answer.headers, 'Content-Language': locale, Vary: `${Vary}, Accept-Language` };
@@ -79,9 +86,9 @@ export function shown(value: Presentable, as: Presentation, owner?: JsonObject):
   if (value instanceof JsonText) return isShownAs(value, as) ? value : shown(value.toJSON(), as);
   if (Array.isArray(value)) return value.map((item) => shown(item, as, owner));
   if (typeof value !== 'object' || value === null) return value;
-  const { language, currency } = as;
+  const { language } = as;
   const resource = value as JsonObject;
-  const fields = currency === undefined ? resource : priceIn(currency, resource, owner);
+  const fields = pricedAs(as, resource, owner);
   const is_for_editing = !language && resource.object !== undefined;
   const inner = resource.object === 'collection' ? owner : resource;
   const copy: Record<string, Presentable> = {};
@@ -91,7 +98,22 @@ export function shown(value: Presentable, as: Presentation, owner?: JsonObject):
   return language ? Object.assign(copy, textsOf(resource, owner, language)) : copy;
 }
 
-function isShownAs({ text }: JsonText, { language, currency }: Presentation): boolean {
-  if (currency !== undefined) return false;
+/**
+ * Returns a publication or a variant with the price to show, and any other value as it is. What has a price in the list is
+ * shown with no other price.
+ */
+function pricedAs(
+  { currency, listed }: Presentation,
+  resource: JsonObject,
+  owner: JsonObject | undefined,
+): JsonObject {
+  const price = listed?.priceOf(resource);
+  if (!listed || !price) return currency === undefined ? resource : priceIn(currency, resource, owner);
+  const is_asked = currency === undefined || currency === listed.currency;
+  return withPrice(listed.currency, resource, is_asked ? price : undefined);
+}
+
+function isShownAs({ text }: JsonText, { language, currency, listed }: Presentation): boolean {
+  if (currency !== undefined || listed) return false;
   return !language || (!language.is_checked && !text.includes('"translations":'));
 }

@@ -42,8 +42,13 @@ export async function readStore(deps: ReadDeps, request: ApiRequest): Promise<An
   // A document of an old schema, which is read until a rebuild, has no version.
   const { version: stored_version } = document.keys;
   const shown = presentStore(document, query, counted_listings);
-  const { new_review_status } = (is_secret && document.state.store) || {};
-  const data = new_review_status ? ({ ...shown, new_review_status } as JsonObject) : shown;
+  const { new_review_status, price_lists } = (is_secret && document.state.store) || {};
+  const of_merchant = {
+    ...(new_review_status && { new_review_status }),
+    ...(price_lists && { price_lists }),
+  };
+  const has_more = Object.keys(of_merchant).length > 0;
+  const data = has_more ? ({ ...shown, ...of_merchant } as JsonObject) : shown;
   const answer = { data, store: settingsOf(document) };
   return typeof stored_version === 'number' ? { ...answer, version: stored_version } : answer;
 }

@@ -15,6 +15,7 @@ import { exportSlots, readExport } from './export';
 import { byHandle } from './handles';
 import { orAsOf, readHistory, readRevision } from './history';
 import { readKeys } from './keys';
+import { readListPrices } from './list-prices';
 import { publicationsOrAsOf } from './listing-as-of';
 import {
   readListingPublications,
@@ -69,6 +70,7 @@ const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] 
   [reads.listStoreHistory, readHistory('store')],
   [reads.getPublicationRevision, readRevision('publication')],
   [reads.getListingRevision, readRevision('listing')],
+  [reads.listListPrices, readListPrices],
   [reads.listVariants, readVariants],
   [reads.getVariant, readVariant],
   [reads.listReviews, readReviews],
@@ -109,7 +111,7 @@ export function queryRoutes({
   return READS.map(([operation, read]) => {
     const limited = slots.get(operation);
     const has_language = operation.query !== undefined && 'locale' in shapeOf(operation.query);
-    const shown = has_language ? presented(read) : read;
+    const shown = has_language ? presented(operation, read) : read;
     return routeOf(operation, shown.bind(undefined, deps), limited && { slots: limited });
   });
 }

@@ -110,6 +110,8 @@ const namedAnswers = {
     'Response to the deletion of a publication.',
   ),
   PublicationPage: page(resources.publicationSchema, 'Response with a page of publications.'),
+  ListPricePage: page(resources.listPriceSchema, 'Response with a page of the prices of a price list.'),
+  SetListPricesAnswer: answer(resources.setListPricesSchema, 'Response to prices of a price list.'),
   VariantAnswer: answer(resources.variantSchema, 'Response with a variant.'),
   NewVariantAnswer: created(resources.variantSchema, 'Response with a new variant.', examples.newVariant),
   VariantPage: page(resources.variantSchema, 'Response with a page of variants.'),
@@ -239,6 +241,13 @@ export const namedResponses: Readonly<Record<string, NamedSchema>> = {
   }),
   Key: named(resources.keySchema, 'An API key of the store.', examples.key),
   NewKey: named(resources.newKeySchema, 'A new API key.', examples.newKey),
+  ListPrice: named(resources.listPriceSchema, 'The prices of a publication in a price list.', {
+    ...{ id: examples.ids.list_price, object: 'list_price', price_list: 'wholesale', currency: 'PEN' },
+    ...examples.listPrice,
+  }),
+  SetListPrices: named(resources.setListPricesSchema, 'How many prices of a price list changed.', {
+    ...{ object: 'list_prices', price_list: 'wholesale', changed_count: 1 },
+  }),
   Webhook: named(resources.webhookSchema, 'An address that changes are sent to.', examples.webhook),
   Delivery: named(
     resources.deliverySchema,
@@ -393,6 +402,12 @@ export const namedRequests: Readonly<Record<string, NamedSchema>> = {
     'Fields of a webhook to change. Fields that are left out stay as they are.',
   ),
   Replay: named(writes.replayBody, 'Where a webhook begins again.'),
+  NewListPrices: named(writes.listPricesBody, 'Prices of publications in a price list.'),
+  NewListPrice: named(
+    writes.listPriceItem,
+    'The prices of a publication in a price list.',
+    examples.listPrice,
+  ),
   NewVariant: named(writes.newVariantBody, 'Fields of a new variant.'),
   VariantPatch: named(
     writes.variantPatchBody,
@@ -434,6 +449,7 @@ export const namedQueries: Readonly<Record<string, z.ZodType>> = {
   FeedIssuesQuery: reads.feedIssuesSchema,
   MediaUsesQuery: reads.mediaUsesSchema,
   KeysQuery: reads.keysSchema,
+  ListPricesQuery: reads.listPricesSchema,
   WebhookQuery: reads.webhookSchema,
   WebhooksQuery: reads.webhooksSchema,
   DeliveriesQuery: reads.deliveriesSchema,

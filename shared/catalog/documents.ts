@@ -1,5 +1,6 @@
 import { type AccountDocument, accountCollection } from './account/document';
 import { type ApiKeyDocument, apiKeyCollection } from './api-key/document';
+import { type ListPriceDocument, listPriceCollection } from './list-price/document';
 import {
   type ListingDocument,
   listingCollection,
@@ -40,6 +41,7 @@ export interface Documents {
   readonly names: NameDocument;
   readonly webhooks: WebhookDocument;
   readonly proposals: ProposalDocument;
+  readonly list_prices: ListPriceDocument;
   readonly accounts: AccountDocument;
   readonly api_keys: ApiKeyDocument;
 }
@@ -60,6 +62,7 @@ export const collections = {
   names: nameCollection,
   webhooks: webhookCollection,
   proposals: proposalCollection,
+  list_prices: listPriceCollection,
   accounts: accountCollection,
   api_keys: apiKeyCollection,
 } as const satisfies Record<CollectionName, CollectionSpec>;

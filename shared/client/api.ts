@@ -161,6 +161,8 @@ export interface Store {
       ending: number | null;
     };
   }[];
+  /** The price lists of the store: their names, which are handles, with the currency of their prices; at most 100. Only secret keys read them. A list that is removed keeps its prices, but nobody sees them. */
+  price_lists?: Record<string, string>;
   /** With `locale` and a secret key: the names of the texts without a translation. Omitted if there are none. */
   untranslated?: string[];
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
@@ -972,6 +974,47 @@ export interface VariantsQuery extends PricedReadQuery {
   limit?: number | undefined;
 }
 
+export interface ListPricesQuery {
+  /** Store to read. Default: the first of the token's stores. */
+  store_id?: string | undefined;
+  /** Page number, starting at 1. A page after the last one is empty. */
+  page?: number | undefined;
+  /** The `next_cursor` of the page before, instead of `page`: no item is repeated or missed because others write. */
+  cursor?: string | undefined;
+  /** Number of items per page. */
+  limit?: number | undefined;
+  /** Name of the price list. */
+  price_list: string;
+}
+
+/** The prices of a publication in a price list. */
+export interface ListPrice {
+  /** Id of the resource: a UUIDv7 in lower case. */
+  id: string;
+  /** Type of the resource. */
+  object: 'list_price';
+  /** Name of the price list. */
+  price_list: string;
+  /** Id of the publication, which may be deleted. */
+  publication_id: string;
+  /** The currency of the prices. */
+  currency: string;
+  /** Its price, and that of its variants without one of their own. */
+  price: {
+    /** The price, in hundredths. */
+    price_amount: number;
+    /** The price to compare with. */
+    compare_at_amount?: number;
+  };
+  /** The prices of variants, by their ids. */
+  variants?: Record<string, {
+    /** The price, in hundredths. */
+    price_amount: number;
+    /** The price to compare with. */
+    compare_at_amount?: number;
+  }>;
+}
+
 export interface ReviewsQuery extends PaymentMethodsQuery {
   /** Return only reviews of this status, and the status of each. `pending`, `rejected` and `all` require a secret key. Default: published reviews, without their status. */
   status?: 'pending' | 'published' | 'rejected' | 'all' | undefined;
@@ -1061,6 +1104,8 @@ export interface Key {
   is_own: boolean;
   /** Whether its writes are proposals, which another key confirms. */
   needs_confirmation: boolean;
+  /** The price list whose prices it sees. Absent: the prices of the publications. */
+  price_list?: string;
   /** When the resource was created: ISO 8601 in UTC with milliseconds. */
   created_at: string;
   /** When it was last used, within five minutes. */
@@ -1842,6 +1887,44 @@ export interface BatchItem {
   error?: ErrorInfo;
 }
 
+/** Prices of publications in a price list. */
+export interface NewListPrices {
+  /** Name of the price list. */
+  price_list: string;
+  /** The prices of at most 100 publications. */
+  items: readonly NewListPrice[];
+}
+
+/** The prices of a publication in a price list. */
+export interface NewListPrice {
+  /** Id of the publication. */
+  publication_id: string;
+  /** Its price, and that of its variants without one of their own. Null removes all. */
+  price: {
+    /** The price, in hundredths. */
+    price_amount: number;
+    /** The price to compare with. */
+    compare_at_amount?: number | undefined;
+  } | null;
+  /** The prices of variants, by their ids. */
+  variants?: Readonly<Record<string, {
+    /** The price, in hundredths. */
+    price_amount: number;
+    /** The price to compare with. */
+    compare_at_amount?: number | undefined;
+  }>> | undefined;
+}
+
+/** How many prices of a price list changed. */
+export interface SetListPrices {
+  /** Type of the resource. */
+  object: 'list_prices';
+  /** Name of the price list. */
+  price_list: string;
+  /** Number of publications whose prices changed. */
+  changed_count: number;
+}
+
 /** A publication that was deleted. */
 export interface DeletedPublication {
   /** Id of the resource: a UUIDv7 in lower case. */
@@ -2059,6 +2142,8 @@ export interface StorePatch {
       ending: number | null;
     } | undefined;
   }[] | undefined;
+  /** The price lists of the store: their names, which are handles, with the currency of their prices; at most 100. Only secret keys read them. A list that is removed keeps its prices, but nobody sees them. */
+  price_lists?: Readonly<Record<string, string>> | undefined;
 }
 
 /** Fields of a new review. */
@@ -2109,6 +2194,8 @@ export interface KeyFields {
   expires_at?: string | null | undefined;
   /** Whether the writes of a secret key are proposals, which another key confirms. */
   needs_confirmation?: boolean | undefined;
+  /** The price list whose prices the key sees. Null: the prices of the publications. */
+  price_list?: string | null | undefined;
 }
 
 /** A new API key. */
@@ -2123,6 +2210,8 @@ export interface KeyPatch {
   name?: string | undefined;
   /** Whether the writes of a secret key are proposals, which another key confirms. */
   needs_confirmation?: boolean | undefined;
+  /** The price list whose prices the key sees. Null: the prices of the publications. */
+  price_list?: string | null | undefined;
 }
 
 /** How to undo a run. */
@@ -2296,6 +2385,7 @@ export interface Operations {
   getPublicationRevision: { query: PricedReadQuery; answer: Answer<Publication> };
   listVariants: { query: VariantsQuery; answer: Page<Variant> };
   getVariant: { query: PricedReadQuery; answer: Answer<Variant> };
+  listListPrices: { query: ListPricesQuery; answer: Page<ListPrice> };
   listReviews: { query: ReviewsQuery; answer: Page<Review, ReviewsMeta> };
   listStoreReviews: { query: StoreReviewsQuery; answer: Page<Review> };
   listKeys: { query: KeysQuery; answer: Page<Key> };
@@ -2322,6 +2412,7 @@ export interface Operations {
   updatePublication: { query: WriteQuery; body: PublicationPatch; answer: Answer<Publication> };
   putPublication: { query: WriteQuery; body: PublicationPatch; answer: Answer<PutPublication, 200 | 201> };
   batchPublications: { query: BatchQuery; body: PublicationBatch; answer: Answer<Batch> };
+  setListPrices: { query: WriteQuery; body: NewListPrices; answer: Answer<SetListPrices> };
   deletePublication: { query: WriteQuery; answer: Answer<DeletedPublication> };
   deletePublicationByExternalId: { query: WriteQuery; answer: Answer<DeletedPublication> };
   createVariant: { query: WriteQuery; body: NewVariant; answer: Answer<Variant, 201> };
@@ -2382,6 +2473,7 @@ export const endpoints = {
   getPublicationRevision: ['GET', '/api/publication/:id/history/:revision'],
   listVariants: ['GET', '/api/publication/:id/variants'],
   getVariant: ['GET', '/api/variant/:id'],
+  listListPrices: ['GET', '/api/list-prices'],
   listReviews: ['GET', '/api/publication/:id/reviews'],
   listStoreReviews: ['GET', '/api/reviews'],
   listKeys: ['GET', '/api/keys'],
@@ -2408,6 +2500,7 @@ export const endpoints = {
   updatePublication: ['PATCH', '/api/publication/:id'],
   putPublication: ['PUT', '/api/publication/by-external-id/:external_id'],
   batchPublications: ['POST', '/api/publications/batch'],
+  setListPrices: ['PUT', '/api/list-prices'],
   deletePublication: ['DELETE', '/api/publication/:id'],
   deletePublicationByExternalId: ['DELETE', '/api/publication/by-external-id/:external_id'],
   createVariant: ['POST', '/api/publication/:id/variants'],

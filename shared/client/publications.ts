@@ -4,10 +4,12 @@ import type {
   Change,
   DeletedPublication,
   DeletedVariant,
+  ListPrice,
   Publication,
   PutPublication,
   RevertedPublication,
   Review,
+  SetListPrices,
   Variant,
 } from './api.js';
 import type { Calls } from './calls.js';
@@ -271,5 +273,28 @@ export class PublicationCalls {
   /** Deletes a variant, by its own id. */
   deleteVariant(variant_id: string, options: WriteOptions = {}): Promise<DeletedVariant> {
     return this.calls.write('deleteVariant', { id: variant_id }, options);
+  }
+
+  /** Lists the prices of a price list, in no order that means anything. */
+  listPrices(
+    query: QueryOf<'listListPrices'>,
+    options: ListOptions = {},
+  ): Pages<ListPrice, AnswerOf<'listListPrices'>> {
+    return listOf((page) => this.calls.page('listListPrices', { query: page }, options), query);
+  }
+
+  /**
+   * Replaces the prices of each publication in the body. Only the keys of the price list see them.
+   *
+   * @example
+   * await client.store.update({ price_lists: { wholesale: 'PEN' } });
+   * await client.publications.setListPrices({
+   *   price_list: 'wholesale',
+   *   items: [{ publication_id, price: { price_amount: 800 } }],
+   * });
+   * await client.keys.create({ name: 'Resellers', type: 'public', price_list: 'wholesale' });
+   */
+  setListPrices(body: BodyOf<'setListPrices'>, options: WriteOptions = {}): Promise<SetListPrices> {
+    return this.calls.write('setListPrices', { body }, options);
   }
 }

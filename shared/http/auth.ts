@@ -151,15 +151,21 @@ export class Authenticator {
   }
 
   /** Returns the same object as long as the key's limits have not been read again. */
-  private principalOf(claims: TokenClaims, { limits, needs_confirmation }: ApiKey): Principal {
+  private principalOf(claims: TokenClaims, key: ApiKey): Principal {
+    const { limits, needs_confirmation, price_list } = key;
     const known = this.principals.get(claims);
-    if (known && known.limits === limits && known.needs_confirmation === needs_confirmation) return known;
+    const is_same =
+      known?.limits === limits &&
+      known?.needs_confirmation === needs_confirmation &&
+      known?.price_list === price_list;
+    if (known && is_same) return known;
     const { api_key_id, account_id, key_type, env, stores, permissions } = claims;
     const granted = { api_key_id, account_id, key_type, environment: env, stores, permissions };
     const principal = {
       ...granted,
       ...(limits !== undefined && { limits }),
       ...(needs_confirmation && { needs_confirmation }),
+      ...(price_list !== undefined && { price_list }),
     };
     this.principals.set(claims, principal);
     return principal;

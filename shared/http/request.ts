@@ -29,6 +29,8 @@ export interface Principal {
   readonly limits?: KeyLimits;
   /** Whether its writes are proposals. */
   readonly needs_confirmation?: true;
+  /** The price list whose prices its reads show. Absent: the prices of the publications. */
+  readonly price_list?: string;
 }
 
 /** A request that the server has received. In Node's type, `method` and `url` may be missing, as in a response. */

@@ -15,6 +15,7 @@ export type PaymentMethodId = Branded<'payment_method'>;
 export type NameId = Branded<'name'>;
 export type WebhookId = Branded<'webhook'>;
 export type ProposalId = Branded<'proposal'>;
+export type ListPriceId = Branded<'list_price'>;
 export type AnyId = Branded<string>;
 
 /** Returns `size` random bytes. Passed as an argument, so that tests can replay a run from a seed. */

@@ -227,7 +227,7 @@ test('key list shows last four characters, permissions, stores, limits and last 
       ...{ account_id: account, stores: [first, second], last_four: last(till) },
       permissions: ['read:listings', 'read:media', 'write:media'],
       limits: { per_minute: 60, per_day: 1000, burst: 90 },
-      needs_confirmation: false,
+      ...{ needs_confirmation: false, price_list: null },
       ...{ last_used_at: null, expires_at: null, revoked_at: null, created_at: till.created_at },
     });
   }));

@@ -179,6 +179,13 @@ const USES: Readonly<Record<string, string>> = {
   'publications.deleteVariant': `
     const deleted: DeletedVariant = await client.publications.deleteVariant('id');
     console.log(deleted.id);`,
+  'publications.listPrices': `
+    for await (const { publication_id, price } of client.publications.listPrices({ price_list: 'wholesale' }))
+      console.log(publication_id, price.price_amount);`,
+  'publications.setListPrices': `
+    const items: NewListPrice[] = [{ publication_id: 'id', price: { price_amount: 800 } }];
+    const set: SetListPrices = await client.publications.setListPrices({ price_list: 'wholesale', items });
+    console.log(set.changed_count);`,
   'media.list': `
     const query: QueryOf<'listMedia'> = { publication_id: 'id', listing_id: 'id', order: 'asc', in_use: true };
     for await (const { alt } of client.media.list(query)) console.log(alt);
@@ -321,7 +328,8 @@ const USES: Readonly<Record<string, string>> = {
 const TYPES = `AnswerInfo, AnswerOf, Batch, Change, ClientOptions, DeletedListing, DeletedMedia, DeletedPublication, DeletedReview,
   DeletedVariant, Delivery, ErrorCode, FeaturedOrder, FeedIssue, FetchOptions, Import, ImportFields, ImportRow, Key, Listing, ListingPatch, ListingPublications, Media, MediaPatch, MediaUse, MediaVariant,
   NewKey, NewListing, NewPublication, NewReview, NewVariant, PageMeta, PaymentMethod, Publication, PublicationPatch, PutListing, PutPublication,
-  Proposal, QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UndoneRun, UploadFields, Variant, VariantPatch, Webhook`;
+  Proposal, QueryOf, Review, ReviewPatch, ReviewsMeta, Store, StorePatch, Token, TokenDescription, UndoneRun, UploadFields, Variant, VariantPatch, Webhook,
+  NewListPrice, SetListPrices`;
 
 const PROGRAM = `
 import type { ${TYPES} } from 'catalog-client';

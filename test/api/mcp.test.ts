@@ -134,7 +134,9 @@ describe('an assistant with a secret key', () => {
     expect(leftOutAs('alias').map(({ id }) => id)).toEqual(['listStoreListings']);
     expect(leftOutAs('bytes').map(({ id }) => id)).toEqual(['uploadMedia']);
     expect(leftOutAs('event stream').map(({ id }) => id)).toEqual(['readChanges']);
-    expect(new Set(leftOutAs('tag').map(({ tag }) => tag))).toEqual(new Set(['Keys', 'Webhooks']));
+    expect(new Set(leftOutAs('tag').map(({ tag }) => tag))).toEqual(
+      new Set(['Keys', 'Webhooks', 'Price lists']),
+    );
     expect(leftOutAs('external id').every(({ path }) => path.includes('/by-external-id/'))).toBe(true);
     // The model reads all of it.
     expect(JSON.stringify([...tools.values()]).length).toBeLessThan(100_000);

@@ -95,7 +95,8 @@ describe('a request made from the OpenAPI document', () => {
   let strangers: Shop[];
   beforeAll(async () => {
     strangers = [await harness.newShop(), await harness.newShop('test')];
-    const { publications } = harness.client(shop.secret);
+    const { publications, store } = harness.client(shop.secret);
+    await store.update({ price_lists: { wholesale: 'PEN' } });
     const cup = {
       title: 'Cup',
       price_currency: 'USD',

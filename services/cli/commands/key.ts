@@ -47,6 +47,7 @@ interface CreateOptions {
   readonly expires?: string;
   readonly limit?: KeyLimits;
   readonly needsConfirmation?: true;
+  readonly priceList?: string;
 }
 
 export function keyCommands(program: Command): void {
@@ -79,6 +80,7 @@ export function keyCommands(program: Command): void {
       limitsArgument('--limit'),
     )
     .option('--needs-confirmation', 'Make its writes proposals, which another key confirms')
+    .option('--price-list <name>', 'Name of the price list whose prices the key sees')
     .action(
       withRuntime<CreateOptions>(async (invocation, options) => {
         const { runtime, context } = invocation;
@@ -91,6 +93,7 @@ export function keyCommands(program: Command): void {
           ...(options.expires ? { expires_at: options.expires } : {}),
           ...(options.limit ? { limits: options.limit } : {}),
           ...(options.needsConfirmation ? { needs_confirmation: true } : {}),
+          ...(options.priceList ? { price_list: options.priceList } : {}),
         });
         await printKey(invocation, created);
         await waitForWrites(runtime, 'control');

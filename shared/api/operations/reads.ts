@@ -15,6 +15,7 @@ import {
   keysSchema,
   listingPublicationsSchema,
   listingsSchema,
+  listPricesSchema,
   mediaListSchema,
   mediaUsesSchema,
   paymentMethodsSchema,
@@ -348,6 +349,15 @@ export const reads = withIds({
     query: pricedReadSchema,
     answer: answers.VariantAnswer,
     not_found: 'variant_not_found',
+  }),
+  listListPrices: read({
+    tag: 'Price lists',
+    permission: 'write:publications',
+    path: '/api/list-prices',
+    summary: 'List the prices of a price list',
+    description: 'In no order that means anything.',
+    query: listPricesSchema,
+    answer: answers.ListPricePage,
   }),
   listReviews: read({
     tag: 'Publications',

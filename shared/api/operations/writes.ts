@@ -6,7 +6,7 @@ import { mapValues } from '../documentation';
 import type { ResponseHeader } from '../headers';
 import * as requests from '../requests/writes';
 import * as examples from '../responses/examples';
-import type { ApiOperation, Operation, Success, Unnamed } from './operation';
+import type { ApiOperation, Operation, Success, Tag, Unnamed } from './operation';
 import {
   AUTHENTICATION_CONDITIONS,
   BODY_CONDITIONS,
@@ -323,6 +323,25 @@ export const writes = withIds({
         description: 'What became of each item.',
         headers: WRITE_HEADERS,
         content: json(answers.BatchAnswer),
+      },
+    },
+    conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS],
+  },
+  setListPrices: {
+    ...common,
+    tag: 'Price lists',
+    permission: 'write:publications',
+    path: '/api/list-prices',
+    summary: 'Set prices in a price list',
+    description:
+      'Replaces the prices of each publication in the body, and keeps those of all others. If an item is invalid, nothing is written. Each item counts as a request for the rate limit.',
+    method: 'PUT',
+    body: { required: true, content: json(requests.listPricesBody, examples.newListPrices) },
+    successes: {
+      200: {
+        description: 'The prices are set.',
+        headers: WRITE_HEADERS,
+        content: json(answers.SetListPricesAnswer),
       },
     },
     conditions: [...COMMON_CONDITIONS, ...FIELD_CONDITIONS],
@@ -674,11 +693,12 @@ export const writes = withIds({
 
 /**
  * What becomes of a write with a key that needs confirmation. `done`: it changes no catalog. `refused`: the key could free
- * itself of the confirmation, or the write has a file, which is not stored with a proposal.
+ * itself of the confirmation, the write has a file, which is not stored with a proposal, or it has prices of a price list, which
+ * every secret key would read in the proposal.
  */
 export function proposalRule({ id, tag }: Operation): 'proposed' | 'done' | 'refused' {
   if (id === writes.createImport.id || id === writes.previewImport.id) return 'done';
-  if (tag === 'Keys' || tag === 'Webhooks' || tag === 'Proposals' || id === writes.uploadMedia.id)
-    return 'refused';
+  const refused: readonly Tag[] = ['Keys', 'Webhooks', 'Proposals', 'Price lists'];
+  if (refused.includes(tag) || id === writes.uploadMedia.id) return 'refused';
   return 'proposed';
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CHANGE_TYPES, CHANGED_RESOURCES, HISTORY_CURSOR, OFFSET } from '../../catalog/changes';
-import { currencyField } from '../../catalog/input-rules';
+import { currencyField, handleField } from '../../catalog/input-rules';
 import { localeField } from '../../catalog/translations';
 import { PROPOSAL_STATUSES, ROW_OUTCOMES, reviewStatusSchema } from '../../catalog/vocabulary';
 import { FEED_CURSOR, IMPORT_ROWS_LIMIT_MAX } from '../responses/envelopes';
@@ -490,6 +490,11 @@ export const webhookSchema = readSchema.pick({ store_id: true });
 
 /** Parameters of `GET /api/webhooks`. */
 export const webhooksSchema = webhookSchema.extend(paginationSchema.shape);
+
+/** Parameters of `GET /api/list-prices`. */
+export const listPricesSchema = webhooksSchema.extend({
+  price_list: handleField.meta({ description: 'Name of the price list.', example: 'wholesale' }),
+});
 
 /** Parameters of `GET /api/webhook/:id/deliveries`. */
 export const deliveriesSchema = webhooksSchema.omit({ cursor: true });

@@ -1,11 +1,21 @@
 import { z } from 'zod';
 import { CHANGE_OFFSET, CHANGE_TYPES } from '../../catalog/changes';
 import { newShape, patchShape } from '../../catalog/fields';
-import { currencyField, idField, idsField, lineField, textField, timeField } from '../../catalog/input-rules';
+import {
+  amountField,
+  currencyField,
+  fewNames,
+  handleField,
+  idField,
+  idsField,
+  lineField,
+  textField,
+  timeField,
+} from '../../catalog/input-rules';
 import { listingFields } from '../../catalog/listing/fields';
 import { ALT_MAX, mediaFields } from '../../catalog/media/fields';
 import { publicationFields } from '../../catalog/publication/fields';
-import { variantFields } from '../../catalog/publication/variants';
+import { VARIANTS_MAX, variantFields } from '../../catalog/publication/variants';
 import { storeFields } from '../../catalog/store/fields';
 import {
   IMPORT_FORMATS,
@@ -334,6 +344,11 @@ const needs_confirmation = z.boolean().meta({
   example: false,
 });
 
+const price_list = handleField.nullish().meta({
+  description: 'The price list whose prices the key sees. Null: the prices of the publications.',
+  example: 'wholesale',
+});
+
 /** `POST /api/key`. */
 export const newKeyBody = z.strictObject({
   name,
@@ -349,12 +364,47 @@ export const newKeyBody = z.strictObject({
     .nullish()
     .meta({ description: 'When it stops to work. Default: never.', example: '2027-01-31T12:00:00.000Z' }),
   needs_confirmation: needs_confirmation.default(false),
+  price_list,
 });
 
 /** `PATCH /api/key/:id`. */
 export const keyPatchBody = z.strictObject({
   name: name.optional(),
   needs_confirmation: needs_confirmation.optional(),
+  price_list,
+});
+
+const LIST_PRICES_MAX = 100;
+const listPrice = z.strictObject({
+  price_amount: amountField.meta({ description: 'The price, in hundredths.', example: 800 }),
+  compare_at_amount: amountField
+    .exactOptional()
+    .meta({ description: 'The price to compare with.', example: 990 }),
+});
+
+/** A publication of `PUT /api/list-prices`. */
+export const listPriceItem = z.strictObject({
+  publication_id: idField.meta({ description: 'Id of the publication.', example: examples.ids.publication }),
+  price: listPrice.nullable().meta({
+    description: 'Its price, and that of its variants without one of their own. Null removes all.',
+    example: { price_amount: 800 },
+  }),
+  variants: fewNames(z.record(idField, listPrice), VARIANTS_MAX)
+    .exactOptional()
+    .meta({ description: 'The prices of variants, by their ids.', example: examples.listPrice.variants }),
+});
+
+/** `PUT /api/list-prices`. */
+export const listPricesBody = z.strictObject({
+  price_list: handleField.meta({ description: 'Name of the price list.', example: 'wholesale' }),
+  items: z
+    .array(listPriceItem)
+    .min(1)
+    .max(LIST_PRICES_MAX)
+    .refine((items) => new Set(items.map((item) => item.publication_id)).size === items.length, {
+      error: 'each publication once',
+    })
+    .meta({ description: `The prices of at most ${LIST_PRICES_MAX} publications.` }),
 });
 
 const alt = lineField(ALT_MAX)

@@ -38,6 +38,7 @@ export const ids = {
   review: '0195d4a2-8a07-7c1e-9f31-5b0c7a6e1d08',
   webhook: '0195d4a2-8a08-7c1e-9f31-5b0c7a6e1d09',
   proposal: '0195d4a2-8a09-7c1e-9f31-5b0c7a6e1d0a',
+  list_price: '00000000-0000-7c1e-9f31-5b0c7a6e1d0b',
   import: '2f6b1c0e-4f0a-4b7e-9f31-5b0c7a6e1d10',
 };
 
@@ -252,6 +253,17 @@ export const key: Key = {
 };
 
 export const newKey: Key = { ...key, secret: 'pk_live_8Jd0Yw3lZk5nT1rVbQmXc7uHsEoGfAi2pLy4x6zx7Qk' };
+
+export const listPrice = {
+  publication_id: ids.publication,
+  price: { price_amount: 800, compare_at_amount: 990 },
+  variants: { [ids.variant]: { price_amount: 850 } },
+};
+
+export const newListPrices = {
+  price_list: 'wholesale',
+  items: [{ publication_id: ids.publication, price: listPrice.price }],
+};
 
 export const webhook: Webhook = {
   id: ids.webhook,

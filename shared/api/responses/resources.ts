@@ -420,6 +420,29 @@ export const featuredOrderSchema = z.strictObject({
   changed_count: count.describe('Number of publications whose position changed.'),
 });
 
+const listPrice = z.strictObject({
+  price_amount: count.meta({ description: 'The price, in hundredths.', example: 800 }),
+  compare_at_amount: count.optional().meta({ description: 'The price to compare with.', example: 990 }),
+});
+const price_list = z.string().meta({ description: 'Name of the price list.', example: 'wholesale' });
+
+/** The prices of a publication in a price list (docs/interface/price-lists.md). */
+export const listPriceSchema = z.strictObject({
+  id,
+  object: typeOf('list_price'),
+  price_list,
+  publication_id: id.describe('Id of the publication, which may be deleted.'),
+  currency: z.string().meta({ description: 'The currency of the prices.', example: 'PEN' }),
+  price: listPrice.describe('Its price, and that of its variants without one of their own.'),
+  variants: z.record(z.string(), listPrice).optional().describe('The prices of variants, by their ids.'),
+});
+
+export const setListPricesSchema = z.strictObject({
+  object: typeOf('list_prices'),
+  price_list,
+  changed_count: count.describe('Number of publications whose prices changed.'),
+});
+
 export const deletedReviewSchema = deletedOf('review');
 
 /** `GET /api/listing/:id/publications` (docs/interface/listings.md#publications-of-a-listing). */
@@ -534,6 +557,10 @@ export const keySchema = z.strictObject({
   status: z.enum(['active', 'expired', 'revoked']).describe('Whether it works.'),
   is_own: z.boolean().describe('Whether it is the key of this request.'),
   needs_confirmation: z.boolean().describe('Whether its writes are proposals, which another key confirms.'),
+  price_list: z.string().optional().meta({
+    description: 'The price list whose prices it sees. Absent: the prices of the publications.',
+    example: 'wholesale',
+  }),
   created_at,
   last_used_at: timestamp.optional().meta({
     description: 'When it was last used, within five minutes.',

@@ -27,19 +27,23 @@ export const apiKeyEvents = [
       /** SHA-256 of the full key, in hex. The key itself is not stored (docs/interface/access.md#api-keys). */
       key_hash: z.string(),
       expires_at: z.string().nullable(),
-      // `last_four`, `limits` and `needs_confirmation` are absent, not null, in the events and documents of older keys. Their documents are
-      // therefore still valid, and no rebuild is needed.
+      // `last_four`, `limits`, `needs_confirmation` and `price_list` are absent, not null, in the events and documents of older keys. Their
+      // documents are therefore still valid, and no rebuild is needed.
       /** The last characters of the key, by which people recognise it (docs/interface/access.md#api-keys). */
       last_four: z.string().exactOptional(),
       /** Absent: the limits of the key's type. */
       limits: keyLimitsSchema.exactOptional(),
       /** Absent: the writes of the key are carried out. Present: they are proposals. */
       needs_confirmation: z.literal(true).exactOptional(),
+      /** Absent: the key sees the prices of the publications. */
+      price_list: z.string().exactOptional(),
     }),
   ),
   /** Null: the limits of the key's type. */
   defineEvent('ApiKeyLimitsSet', z.object({ limits: keyLimitsSchema.nullable() })),
   defineEvent('ApiKeyConfirmationSet', z.object({ needs_confirmation: z.boolean() })),
+  /** Null: the prices of the publications. */
+  defineEvent('ApiKeyPriceListSet', z.object({ price_list: z.string().nullable() })),
   /** Set by a rotation: the old key works until this time. */
   defineEvent('ApiKeyExpirySet', z.object({ expires_at: z.string() })),
   defineEvent('ApiKeyRenamed', z.object({ name: z.string() })),
@@ -101,6 +105,7 @@ export function keyResource(key: ApiKey, now_ms: number, own_id: string): JsonOb
     status: keyStatus(key, now_ms),
     is_own: id === own_id,
     needs_confirmation: key.needs_confirmation === true,
+    price_list: key.price_list ?? null,
     created_at,
     last_used_at,
     expires_at,
@@ -137,6 +142,11 @@ function evolve(state: State<ApiKey>, event: ApiKeyEvent, id: ApiKeyId, occurred
       const { needs_confirmation: _, ...others } = key;
       return present(event.data.needs_confirmation ? { ...others, needs_confirmation: true } : others);
     }
+    case 'ApiKeyPriceListSet': {
+      const { price_list: _, ...others } = key;
+      const { price_list } = event.data;
+      return present(price_list === null ? others : { ...others, price_list });
+    }
     default:
       return assertNever(event, 'API key event');
   }
@@ -153,6 +163,8 @@ export const USE_INTERVAL_MS = 5 * 60_000;
 export interface KeyChanges {
   readonly name?: string | undefined;
   readonly needs_confirmation?: boolean | undefined;
+  /** Null: the prices of the publications. */
+  readonly price_list?: string | null | undefined;
 }
 
 export type ApiKeyCommand =
@@ -176,12 +188,13 @@ function decide(state: State<ApiKey>, command: ApiKeyCommand): Decision<ApiKeyEv
       return expires_earlier ? accept() : accept({ type: 'ApiKeyExpirySet', data: { expires_at } });
     }
     case 'ChangeApiKey': {
-      const { needs_confirmation: before = false } = key;
-      const { name = key.name, needs_confirmation = before } = command.changes;
+      const { needs_confirmation: before = false, price_list: list_before = null } = key;
+      const { name = key.name, needs_confirmation = before, price_list = list_before } = command.changes;
       const events: ApiKeyEvent[] = [];
       if (name !== key.name) events.push({ type: 'ApiKeyRenamed', data: { name } });
       if (needs_confirmation !== before)
         events.push({ type: 'ApiKeyConfirmationSet', data: { needs_confirmation } });
+      if (price_list !== list_before) events.push({ type: 'ApiKeyPriceListSet', data: { price_list } });
       return accept(...events);
     }
     case 'RevokeApiKey':

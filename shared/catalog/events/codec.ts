@@ -1,5 +1,6 @@
 import { accountEvents } from '../account/account';
 import { apiKeyEvents } from '../api-key/api-key';
+import { listPriceEvents } from '../list-price/list-price';
 import { listingEvents } from '../listing/listing';
 import { mediaEvents } from '../media/media';
 import { nameEvents } from '../name/name';
@@ -26,6 +27,7 @@ const eventDefinitions = {
   name: nameEvents,
   webhook: webhookEvents,
   proposal: proposalEvents,
+  list_price: listPriceEvents,
 } as const satisfies Record<Category, readonly EventDefinition[]>;
 
 export type DomainEvent = EventOf<(typeof eventDefinitions)[Category]> | CorrectionEvent;

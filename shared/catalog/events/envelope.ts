@@ -22,6 +22,7 @@ export type Category =
   | 'name'
   | 'webhook'
   | 'proposal'
+  | 'list_price'
   | 'views';
 
 export function streamName(realm: Realm, category: Category, id: string): StreamName {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { field, objectOfTexts } from '../fields';
-import { currencyField, distinctField, lineField, textField } from '../input-rules';
+import { currencyField, distinctField, fewNames, handleField, lineField, textField } from '../input-rules';
 import { CURRENCIES_MAX } from '../publication/currency-prices';
 import { LOCALES_MAX, localeField, translationsField } from '../translations';
 import { reviewStatusSchema } from '../vocabulary';
@@ -37,6 +37,7 @@ export const STORE_CHANGES = [
   'StoreTranslated',
   'StoreCurrenciesSet',
   'StoreMarketsSet',
+  'StorePriceListsSet',
 ] as const;
 
 const name = lineField(120);
@@ -45,6 +46,7 @@ const businessHours = z.array(hours.input).max(50);
 /** The texts that can be translated. */
 export const storeTexts = { name, description, businessHours, policies: policies.translation };
 
+const PRICE_LISTS_MAX = 100;
 const newReviewStatus = reviewStatusSchema.exclude(['rejected']).nullable();
 
 /** The writable fields of a store (docs/interface/stores.md#store). */
@@ -144,5 +146,12 @@ export const storeFields = {
     initial: undefined,
     doc: markets.doc,
     example: markets.example,
+  }),
+  price_lists: field(z.record(z.string(), z.string()).optional(), {
+    event: 'StorePriceListsSet',
+    input: fewNames(z.record(handleField, currencyField), PRICE_LISTS_MAX),
+    initial: undefined,
+    doc: `The price lists of the store: their names, which are handles, with the currency of their prices; at most ${PRICE_LISTS_MAX}. Only secret keys read them. A list that is removed keeps its prices, but nobody sees them.`,
+    example: { wholesale: 'PEN' },
   }),
 } satisfies Record<string, { readonly event: (typeof STORE_CHANGES)[number] }>;

@@ -87,6 +87,7 @@ function evolve(state: State<Store>, event: StoreEvent, id: StoreId, occurred_at
     case 'StoreLocalesSet':
     case 'StoreTranslated':
     case 'StoreCurrenciesSet':
+    case 'StorePriceListsSet':
     case 'StoreStatusChanged':
       return changed(event.data);
     case 'StoreMarketsSet':

@@ -101,8 +101,8 @@ test('every read is unavailable until an event was projected', () =>
           permissions: permissionsOf('secret'),
         },
         params: { id: idOf('shirt'), revision: '1' },
-        // Required by the search and ignored by the other reads.
-        query: { q: ['shirt'] },
+        // Required by the search and the prices of a list, and ignored by the other reads.
+        query: { q: ['shirt'], price_list: ['wholesale'] },
         body: {},
         request_id: 'request',
         answer_by_ms: performance.now() + 60_000,

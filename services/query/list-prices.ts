@@ -1,0 +1,127 @@
+import type { z } from 'zod';
+import { reads } from '../../shared/api/operations/reads';
+import type { PriceBounds } from '../../shared/api/requests/reads';
+import type { JsonObject } from '../../shared/catalog/events/envelope';
+import { JsonText, type Presentable } from '../../shared/catalog/json-text';
+import { type ListPriceBody, listPriceIdOf } from '../../shared/catalog/list-price/list-price';
+import type { SortOrder } from '../../shared/catalog/sorting';
+import type { Answer, ApiRequest } from '../../shared/http/route';
+import { parseQuery } from '../../shared/http/validation';
+import { CatalogError } from '../../shared/kernel/errors';
+import type { StoreId } from '../../shared/kernel/ids';
+import { bodiesAnswer, pageOf, placeOf } from './list-place';
+import { assertActive, openStore, type ReadDeps, requestedStore } from './read';
+
+const BY_ID: SortOrder = [['id', 'asc']];
+/** The filters that look at prices. */
+const BY_PRICE = ['min_price', 'max_price', 'has_price', 'has_discount'] as const;
+const NOT_BY_PRICE =
+  'nothing by price with a key of a price list: lists are sorted and filtered by the prices of the publications';
+
+/** Handles `GET /api/list-prices`. */
+export async function readListPrices(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
+  const query = parseQuery(reads.listListPrices.query, request.query);
+  const store_id = requestedStore(request);
+  const version = await openStore(deps, request, store_id);
+  const where = { store_id, price_list: query.price_list };
+  const place = placeOf(request, query, 'list_prices', BY_ID);
+  const [store, page, total] = await Promise.all([
+    version.get('stores', store_id, ['json']),
+    version.find('list_prices', { where, order: BY_ID, ...pageOf(place) }),
+    version.count('list_prices', where),
+  ]);
+  assertActive(store);
+  return bodiesAnswer(place, page, total);
+}
+
+interface PriceQuery extends PriceBounds {
+  readonly sort?: string | undefined;
+  readonly has_price?: boolean | undefined;
+  readonly has_discount?: boolean | undefined;
+  readonly facets?: readonly string[] | undefined;
+}
+
+/** Throws `invalid_query` if the query sorts, filters or counts by price. */
+export function refuseByPrice(schema: z.ZodType, request: ApiRequest): void {
+  const query = parseQuery(schema, request.query) as PriceQuery;
+  const { sort, facets = [] } = query;
+  const names = [
+    ...(sort === 'price' ? ['sort'] : []),
+    ...BY_PRICE.filter((name) => query[name] !== undefined),
+    ...(facets.some((facet) => ['price', 'has_price', 'has_discount'].includes(facet)) ? ['facets'] : []),
+  ];
+  if (names.length === 0) return;
+  throw CatalogError.ofFaults(
+    names.map((field) => ({ condition: 'invalid_query', field, constraint: NOT_BY_PRICE }) as const),
+  );
+}
+
+/** The prices that the publications of an answer have in a price list. */
+export interface ListPrices {
+  readonly currency: string;
+  /** Returns the price of a publication or a variant. Undefined if it has none in the list, and for any other value. */
+  priceOf(resource: JsonObject): JsonObject | undefined;
+}
+
+/**
+ * Returns the prices in the list of the key, wherever a publication or a variant is in the answer
+ * (docs/interface/price-lists.md#reads). Reads only the prices of that list. Undefined if there are none, and in the past.
+ */
+export async function listPrices(
+  deps: ReadDeps,
+  request: ApiRequest,
+  { data, store }: Answer,
+  price_list: string,
+): Promise<ListPrices | undefined> {
+  if (request.query.as_of !== undefined || request.params.revision !== undefined) return undefined;
+  const ids = new Set(publicationIdsIn(data));
+  if (ids.size === 0) return undefined;
+  const store_id = store!.id as StoreId;
+  const version = await openStore(deps, request, store_id);
+  const [stored, found] = await Promise.all([
+    version.get('stores', store_id, ['state']),
+    version.getMany(
+      'list_prices',
+      [...ids].map((id) => listPriceIdOf(store_id, price_list, id)),
+    ),
+  ]);
+  const currency = stored?.document?.state.store?.price_lists?.[price_list];
+  // Otherwise the store has no such list any more, or the list has another currency now.
+  const valid = found.flatMap(({ document }) =>
+    document?.body.price && document.body.currency === currency ? document.body : [],
+  );
+  if (currency === undefined || valid.length === 0) return undefined;
+  const prices = new Map(valid.map((body) => [body.publication_id, body]));
+  return {
+    currency,
+    priceOf: (resource) => {
+      const prices_of_one = prices.get(publicationIdOf(resource) ?? '');
+      return prices_of_one && priceIn(prices_of_one, resource);
+    },
+  };
+}
+
+function publicationIdsIn(value: Presentable): string[] {
+  if (value instanceof JsonText) return publicationIdsIn(value.toJSON());
+  if (typeof value !== 'object' || value === null) return [];
+  const id = publicationIdOf(value as JsonObject);
+  const inside = Object.values(value).flatMap(publicationIdsIn);
+  return id === undefined ? inside : [id, ...inside];
+}
+
+/** Returns the id of the publication whose prices the resource shows. */
+function publicationIdOf({ object, id, publication_id }: JsonObject): string | undefined {
+  if (object === 'publication') return String(id);
+  return object === 'variant' ? String(publication_id) : undefined;
+}
+
+/** Returns the price of a variant, or the lowest price of a publication, in the list. */
+function priceIn(
+  { price, variants = {} }: ListPriceBody,
+  { object, id, price_range }: JsonObject,
+): JsonObject {
+  if (object === 'variant') return variants[String(id)] ?? price!;
+  const all = [price!, ...Object.values(variants)].sort((a, b) => a.price_amount - b.price_amount);
+  const range = { min: all[0]!.price_amount, max: all.at(-1)!.price_amount };
+  return { ...all[0]!, ...(price_range !== undefined && { price_range: range }) };
+}
