@@ -50,11 +50,10 @@ export function withCurrency<Query extends PriceQuery>(
   version: DocumentReader,
   asked: Query,
 ): { query: Query; version: DocumentReader } {
-  const { priced, ...others } = inMarket(store, asked);
+  const { priced, currency, ...others } = inMarket(store, asked);
   const query = { ...others, ...(priced && { has_price: true }) } as Query;
-  const { currency } = query;
   const [base = currency] = store.currencies ?? [];
-  if (currency === undefined || currency === base)
-    return { query: { ...query, currency: undefined }, version };
-  return { query, version: pricedReader(version, store.id, currency) };
+  // Without the name of the currency, a cursor of the list is that of a store without currencies.
+  if (currency === undefined || currency === base) return { query, version };
+  return { query: { ...query, currency }, version: pricedReader(version, store.id, currency) };
 }
