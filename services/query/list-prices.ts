@@ -1,6 +1,5 @@
 import type { z } from 'zod';
 import { reads } from '../../shared/api/operations/reads';
-import type { PriceBounds } from '../../shared/api/requests/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { JsonText, type Presentable } from '../../shared/catalog/json-text';
 import { type ListPriceBody, listPriceIdOf } from '../../shared/catalog/list-price/list-price';
@@ -13,10 +12,8 @@ import { bodiesAnswer, pageOf, placeOf } from './list-place';
 import { assertActive, openStore, type ReadDeps, requestedStore } from './read';
 
 const BY_ID: SortOrder = [['id', 'asc']];
-/** The filters that look at prices. */
-const BY_PRICE = ['min_price', 'max_price', 'has_price', 'has_discount'] as const;
-const NOT_BY_PRICE =
-  'nothing by price with a key of a price list: lists are sorted and filtered by the prices of the publications';
+/** The filters and facets that look at prices. */
+const BY_PRICE = ['price', 'min_price', 'max_price', 'has_price', 'has_discount'];
 
 /** Handles `GET /api/list-prices`. */
 export async function readListPrices(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
@@ -34,26 +31,20 @@ export async function readListPrices(deps: ReadDeps, request: ApiRequest): Promi
   return bodiesAnswer(place, page, total);
 }
 
-interface PriceQuery extends PriceBounds {
-  readonly sort?: string | undefined;
-  readonly has_price?: boolean | undefined;
-  readonly has_discount?: boolean | undefined;
-  readonly facets?: readonly string[] | undefined;
+interface ListQuery {
+  readonly sort?: string;
+  readonly facets?: readonly string[];
 }
 
-/** Throws `invalid_query` if the query sorts, filters or counts by price. */
+/** Throws `invalid_query` if the query sorts, filters or counts by price: the indexes have the prices of the publications. */
 export function refuseByPrice(schema: z.ZodType, request: ApiRequest): void {
-  const query = parseQuery(schema, request.query) as PriceQuery;
-  const { sort, facets = [] } = query;
-  const names = [
-    ...(sort === 'price' ? ['sort'] : []),
-    ...BY_PRICE.filter((name) => query[name] !== undefined),
-    ...(facets.some((facet) => ['price', 'has_price', 'has_discount'].includes(facet)) ? ['facets'] : []),
-  ];
-  if (names.length === 0) return;
-  throw CatalogError.ofFaults(
-    names.map((field) => ({ condition: 'invalid_query', field, constraint: NOT_BY_PRICE }) as const),
-  );
+  const { sort, facets = [], ...query } = parseQuery(schema, request.query) as ListQuery;
+  const names = BY_PRICE.filter((name) => query[name as never] !== undefined);
+  if (sort === 'price') names.push('sort');
+  if (facets.some((facet) => BY_PRICE.includes(facet))) names.push('facets');
+  const constraint = 'nothing by price with a key of a price list';
+  const faults = names.map((field) => ({ condition: 'invalid_query', field, constraint }) as const);
+  if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 
 /** The prices that the publications of an answer have in a price list. */
