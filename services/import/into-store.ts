@@ -22,7 +22,7 @@ import { importPrices, openPriceList } from './prices';
 import type { ImportReport } from './report';
 import { runImport } from './run';
 import { openShopifyFile } from './shopify';
-import { importTranslations, openTranslations } from './translations';
+import { openTranslations } from './translations';
 import { openWooCommerceFile } from './woocommerce';
 import { DEFAULT_CURRENCY, type ImportDeps, writerTo } from './writer';
 
@@ -33,7 +33,7 @@ const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
 export type ImportCatalog = ImportDeps & { readonly views: Readonly<Record<Environment, ActiveView>> };
 
 export interface ImportFrom {
-  readonly store: Pick<Store, 'id' | 'created_at' | 'environment' | 'currency' | 'locales'> & OtherCurrencies;
+  readonly store: Pick<Store, 'id' | 'created_at' | 'environment' | 'currency'> & FileStore;
   readonly path: string;
   readonly format: ImportFormat;
   /** Currency of prices without one. Default for new publications: that of the store, or `DEFAULT_CURRENCY`. */
@@ -83,12 +83,6 @@ export async function importFile(
       on_progress: (done) => on_progress(done, total),
     });
   }
-  if (format === 'translations') {
-    const [, ...locales] = store.locales ?? [];
-    const file = await openTranslations(path, locales, rows_max, columns);
-    const total = file.rows.length + file.failed.length;
-    return importTranslations(file, { ...options, writer, on_progress: (done) => on_progress(done, total) });
-  }
   const file = await openFile(path, format, currency, rows_max, columns, store);
   const report = await runImport(file, {
     ...options,
@@ -104,21 +98,25 @@ export async function importFile(
   return { ...report, currency: currency_of_new };
 }
 
-const OPEN = {
+/** What a reader of files looks at in the store. */
+type FileStore = OtherCurrencies & Pick<Store, 'locales'>;
+type FileOptions = [currency?: string, rows_max?: number, columns?: ColumnMapping, store?: FileStore];
+
+const OPEN: Readonly<
+  Record<Exclude<ImportFormat, 'prices'>, (path: string, ...options: FileOptions) => Promise<ImportFile>>
+> = {
   shopify: openShopifyFile,
   woocommerce: openWooCommerceFile,
   google: openGoogleFile,
   jsonl: openJsonlFile,
-} as const;
-
-/** Returns whether files of the format have whole products, listings or reviews. */
-export const hasItems = (format: ImportFormat): boolean => Object.hasOwn(OPEN, format);
+  translations: openTranslations,
+};
 
 /** Opens a file of any format that has items. */
 export const openFile = (
   path: string,
-  format: keyof typeof OPEN,
-  ...options: [currency?: string, rows_max?: number, columns?: ColumnMapping, store?: OtherCurrencies]
+  format: Exclude<ImportFormat, 'prices'>,
+  ...options: FileOptions
 ): Promise<ImportFile> => OPEN[format](path, ...options);
 
 function createFetch(allow_private: boolean, signal: AbortSignal): FetchImage {

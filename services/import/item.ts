@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
+import type { TextRow } from './translations';
 
 /** Says why a row or a part of a row failed, or how it was changed by the import. */
 export interface RowNote {
@@ -92,6 +93,13 @@ export interface ReviewItem {
   readonly review: ReviewRow;
 }
 
+/** All texts of a resource in a file of translations. */
+export interface TranslationsItem {
+  readonly kind: 'translations';
+  readonly line: number;
+  readonly rows: readonly TextRow[];
+}
+
 /** Lines that were not read. `to_line` is null if they are all lines up to the end of the file. */
 export interface UnreadLines {
   readonly from_line: number;
@@ -111,7 +119,7 @@ export interface Warning extends RowNote {
 }
 
 /** The items that the reader of every format returns, in the order of the file. */
-export type ImportItem = PublicationItem | ListingItem | ReviewItem | FailedRow | Warning;
+export type ImportItem = PublicationItem | ListingItem | ReviewItem | TranslationsItem | FailedRow | Warning;
 
 /** An opened import file. */
 export interface ImportFile {

@@ -30,7 +30,7 @@ import { waitUntilProjected } from '../command/request';
 import { findStore } from '../command/store';
 import { type UndoReport, undoRun } from '../command/undo';
 import { type DetectedFile, detectFile, formatOf } from './format';
-import { hasItems, type ImportCatalog, importFile } from './into-store';
+import { type ImportCatalog, importFile } from './into-store';
 import type { RowNote } from './item';
 import type { ImportReport, PublicationPreview } from './report';
 import { ImportFileError, readLines } from './text-file';
@@ -379,7 +379,7 @@ export class ImportJobs {
     const currency_of_new = currency ?? store.currency ?? store.currencies?.[0] ?? DEFAULT_CURRENCY;
     const detected = await detectFile(path, format, columns, store);
     // Before the file is read, which may fail because of what was detected.
-    update({ detected: { ...detected, ...(hasItems(format) && { currency: currency_of_new }) } });
+    update({ detected: { ...detected, ...(format !== 'prices' && { currency: currency_of_new }) } });
     const report = await importFile(this.deps, context, {
       ...{ store, path, format, currency, columns, overwrite, images, signal, on_progress },
       rows_max: IMPORT_ROWS_MAX,

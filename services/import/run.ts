@@ -24,6 +24,7 @@ import {
 import { type FindChildren, type FindListing, Listings } from './listings';
 import type { FieldEffects } from './manual-changes';
 import { type ImportReport, type Kind, rejectionReason, Tally } from './report';
+import { writeTranslations } from './translations';
 import { type CatalogWriter, importedPublication } from './writer';
 
 /** Steps that are written concurrently, so that many of them share one commit of the log. */
@@ -96,6 +97,7 @@ async function importItem(state: RunState, item: ImportItem): Promise<void> {
   const { tally, kinds } = state;
   if (item.kind === 'warning') return tally.warn(item);
   if (item.kind === 'failed') return tally.fail(item.about && KIND_OF[item.about], item);
+  if (item.kind === 'translations') return writeTranslations(state.writer, tally, item.rows);
   if (kinds && !kinds.includes(item.kind))
     return tally.fail(null, noteOf(item, `this command does not import a ${item.kind}`));
   switch (item.kind) {

@@ -1,11 +1,11 @@
 import { listingPatchBody, mediaPatchBody } from '../../shared/api/requests/writes';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { escapeFormula } from '../../shared/catalog/spreadsheet';
+import type { Store } from '../../shared/catalog/store/store';
 import { canonicalLocale, mergePatch, type Translated } from '../../shared/catalog/translations';
 import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { isUuid } from '../../shared/kernel/ids';
-import { runPool } from '../command/pool';
 import { publicationPatchSchema } from '../command/publication';
 import {
   TRANSLATED_TYPES,
@@ -14,9 +14,9 @@ import {
   textsOfType,
 } from '../query/export-translations';
 import { type ColumnMapping, cleanCell } from './columns';
-import type { FailedRow, RowNote } from './item';
+import type { FailedRow, ImportFile } from './item';
 import { readRows } from './records';
-import { type ImportReport, rejectionReason, Tally } from './report';
+import { rejectionReason, type Tally } from './report';
 import { assertRows, ImportFileError } from './text-file';
 import type { CatalogWriter } from './writer';
 
@@ -36,10 +36,8 @@ export const TRANSLATIONS_FILE = {
 };
 const SCHEMAS = { publication: publicationPatchSchema, listing: listingPatchBody, media: mediaPatchBody };
 const KIND_OF = { publication: 'publications', listing: 'listings', media: 'media' } as const;
-/** Resources that are written concurrently. */
-const CONCURRENCY = 256;
-
-interface TextRow {
+/** A text of a resource, with its translations. */
+export interface TextRow {
   readonly line: number;
   readonly type: TranslatedType;
   readonly id: string;
@@ -51,24 +49,22 @@ interface TextRow {
   readonly translations: readonly (readonly [locale: string, text: string])[];
 }
 
-export interface TranslationFile {
-  readonly rows: readonly TextRow[];
-  readonly failed: readonly (RowNote & Pick<FailedRow, 'unread'>)[];
-  readonly unused_columns: Readonly<Record<string, number>>;
-}
-
 /**
- * Reads the rows with a translation into one of the locales. Throws `ImportFileError` if the file cannot be read, if its
+ * Reads the rows with a translation into one of the other locales of the store. Throws `ImportFileError` if the file cannot be read, if its
  * header lacks a column, or if it has more than `rows_max` rows.
  */
 export async function openTranslations(
   path: string,
-  locales: readonly string[],
+  _currency?: string,
   rows_max?: number,
   mapping?: ColumnMapping,
-): Promise<TranslationFile> {
-  const rows: TextRow[] = [];
-  const failed: TranslationFile['failed'][number][] = [];
+  store: Pick<Store, 'locales'> = {},
+): Promise<ImportFile> {
+  const [, ...locales] = store.locales ?? [];
+  const resources = new Map<string, TextRow[]>();
+  const failed: FailedRow[] = [];
+  const fail = (row: Omit<FailedRow, 'kind' | 'about'>) =>
+    failed.push({ kind: 'failed', about: null, ...row });
   const unused = new Map<string, number>();
   const attributeOf = (name: string) => locales.find((locale) => locale === canonicalLocale(name));
   const format = { columns: COLUMNS, attributeOf, required: 'field', name: 'of translations' } as const;
@@ -78,7 +74,7 @@ export async function openTranslations(
     const { line } = read;
     if ('broken' in read) {
       const unread = { from_line: line, to_line: read.to_line };
-      failed.push({ line, external_id: null, reason: read.broken, unread });
+      fail({ line, external_id: null, reason: read.broken, unread });
       continue;
     }
     const missing = (['type', 'id', 'default'] as const).find((name) => !read.columns.has(name));
@@ -89,56 +85,35 @@ export async function openTranslations(
     if (translations.length === 0) continue;
     const row = { line, id, name: handle || id, field, text, translations };
     const known = TRANSLATED_TYPES.find((each) => each === type);
-    if (known && isUuid(id)) rows.push({ ...row, type: known });
-    else {
-      const reason = known ? `id: must be a UUID` : `type: must be ${TRANSLATED_TYPES.join(', ')}`;
-      failed.push({ line, external_id: row.name, reason });
+    if (known && isUuid(id)) {
+      const rows = resources.get(`${type} ${id}`) ?? [];
+      rows.push({ ...row, type: known });
+      resources.set(`${type} ${id}`, rows);
+    } else {
+      const reason = known ? 'id: must be a UUID' : `type: must be ${TRANSLATED_TYPES.join(', ')}`;
+      fail({ line, external_id: row.name, reason });
     }
   }
   if (count === 0) throw new ImportFileError(`The file ${path} has no rows after the header.`);
-  return { rows, failed, unused_columns: Object.fromEntries(unused) };
-}
-
-export interface TranslationRun {
-  readonly writer: CatalogWriter;
-  readonly dry_run: boolean;
-  readonly lists_changes?: boolean | undefined;
-  readonly on_progress: (done: number) => void;
-  readonly signal: AbortSignal;
+  return {
+    total: failed.length + resources.size,
+    unused_columns: Object.fromEntries(unused),
+    items: async function* () {
+      for (const row of failed) yield [row];
+      for (const rows of resources.values()) yield [{ kind: 'translations', line: rows[0]!.line, rows }];
+    },
+  };
 }
 
 /**
- * Writes the translations into a store, with one write for all rows of a resource. Reports rows that cannot be written, and
- * continues. Throws other errors; repeating the import then completes it.
+ * Writes all rows of a resource in one write. If it refuses some of them, writes the others. Throws errors that no row has
+ * caused.
  */
-export async function importTranslations(file: TranslationFile, run: TranslationRun): Promise<ImportReport> {
-  const { writer, signal } = run;
-  const tally = new Tally(run.dry_run, run.lists_changes);
-  for (const row of file.failed) tally.fail(null, row);
-  let done = file.failed.length;
-  const by_resource = new Map<string, TextRow[]>();
-  for (const row of file.rows) {
-    const resource = `${row.type} ${row.id}`;
-    const rows = by_resource.get(resource);
-    if (rows) rows.push(row);
-    else by_resource.set(resource, [row]);
-  }
-  await runPool(
-    by_resource.values(),
-    CONCURRENCY,
-    async (rows) => {
-      await writeRows(writer, tally, rows);
-      done += rows.length;
-      run.on_progress(done);
-    },
-    signal,
-  );
-  const { unused_columns } = file;
-  return tally.report({ complete: signal.aborted !== true, unused_columns });
-}
-
-/** Writes the rows of a resource. If it refuses some of them, writes the others. */
-async function writeRows(writer: CatalogWriter, tally: Tally, rows: readonly TextRow[]): Promise<void> {
+export async function writeTranslations(
+  writer: CatalogWriter,
+  tally: Tally,
+  rows: readonly TextRow[],
+): Promise<void> {
   const [{ type, id, name }] = rows as [TextRow];
   const refused = new Map<TextRow, string>();
   while (refused.size < rows.length) {

@@ -147,7 +147,7 @@ export const itemsIn = (
     const path = join(folder, 'file');
     writeFileSync(path, content);
     const format = await formatOf(path, columns);
-    if (format === 'prices' || format === 'translations') throw new Error('the file has no items');
+    if (format === 'prices') throw new Error('a price list has no items');
     const file = await openFile(path, format, undefined, undefined, columns);
     const items: ImportItem[] = [];
     for await (const step of file.items()) items.push(...step);
