@@ -18,7 +18,7 @@ import type { Environment } from '../../shared/catalog/realm';
 import { type Review, reviewAggregate } from '../../shared/catalog/review/review';
 import { storeFields } from '../../shared/catalog/store/fields';
 import { type Store, storeAggregate } from '../../shared/catalog/store/store';
-import { patchTo, type Translated } from '../../shared/catalog/translations';
+import { patchTo, type Translated, withTranslations } from '../../shared/catalog/translations';
 import { endLongTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import { isUuid, type ListingId, type StoreId, timeOfId } from '../../shared/kernel/ids';
@@ -296,10 +296,12 @@ class Undoing {
       const resource = now.tag === 'absent' ? before.resource : now.resource;
       const setBack = async (to: Target) =>
         this.note(await way.setBack(deps, context, to, before.resource as never, resource as never));
-      const whatStays = ({ value }: { readonly value: Stored }) =>
-        isSameValue(value.translations ?? {}, before.resource.translations ?? {})
-          ? undefined
-          : TRANSLATIONS_STAY;
+      const whatStays = ({ value }: { readonly value: Stored }) => {
+        // Handles stay, as `handle` does.
+        const translations = patchTo(before.resource.translations, value.translations);
+        const wanted = withTranslations({ translations }, value).translations ?? {};
+        return isSameValue(wanted, value.translations ?? {}) ? undefined : TRANSLATIONS_STAY;
+      };
       if (now.tag === 'present') {
         const written = await setBack(target);
         if (written.changed) this.reverted++;

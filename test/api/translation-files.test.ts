@@ -115,8 +115,15 @@ test('a file of texts is written, translated and read again', async () => {
     id: { name: 'Minuman' },
   });
   expect((await get(`/api/media/${media}`)).translations).toEqual({ de: { alt: 'Eine Tasse' } });
-  await undo();
-  expect((await get(`/api/publication/${product.id}`)).translations.id).toEqual({ title: 'Teh' });
+  expect((await undo()).job.undone).toMatchObject({ kept: [] });
+  const undone = await waitFor(async () => {
+    const { translations } = await get(`/api/publication/${product.id}`);
+    return translations.id.description === undefined && translations;
+  });
+  expect(undone).toEqual({
+    de: { title: 'Tee', handle: 'tee', options: { 'N.º': { name: 'Nr.' } } },
+    id: { title: 'Teh' },
+  });
   expect(await get(`/api/media/${media}`)).not.toHaveProperty('translations');
 });
 
