@@ -142,8 +142,6 @@ interface Applied {
   readonly filters: Filters;
   /** The currency of the bounds of the price. Undefined: that of each product. */
   readonly currency: string | undefined;
-  /** Whether the currency is another one than that of each product. */
-  readonly is_other: boolean;
   /** Whether the search for options looks at the texts of the answer, of which the lists of `/api` have no index. */
   readonly is_translated: boolean;
   readonly messages: readonly Message[];
@@ -161,7 +159,7 @@ async function filtersOf(
     content: `The filter ${name} is not supported.`,
   }));
   const is_translated = filters.option !== undefined && (await reader.isTranslating());
-  const applied = { is_other: reader.currency !== undefined, is_translated, messages };
+  const applied = { is_translated, messages };
   const { currencies = [], currency: usual = asked } =
     filters.price && !reader.currency ? (await reader.read('getStore', {})).data : {};
   const currency = reader.currency ?? currencies[0] ?? usual;
@@ -174,7 +172,7 @@ async function filtersOf(
 const listed = (value: Values | undefined) => (value === undefined ? undefined : [value].flat());
 
 /** Returns the parameters of `/api` for the filters. The bounds of a price become hundredths. */
-function parametersOf({ filters, currency, is_other, is_translated }: Applied) {
+function parametersOf({ filters, currency, is_translated }: Applied) {
   const { price, option = {}, attributes = {}, in_stock, vendor, product_type, tag, sku, barcode } = filters;
   const hundredth = currency ? minorUnitsOfHundredth(currency) : 1;
   const named = [
@@ -182,7 +180,7 @@ function parametersOf({ filters, currency, is_other, is_translated }: Applied) {
     ...Object.entries(attributes).map(([name, value]) => [`attributes.${name}`, listed(value)]),
   ];
   return {
-    ...(is_other ? ({ priced: true } as const) : { has_price: true }),
+    has_price: true,
     min_price: price?.min === undefined ? undefined : Math.ceil(price.min / hundredth),
     max_price: price?.max === undefined ? undefined : Math.floor(price.max / hundredth),
     in_stock,

@@ -191,6 +191,10 @@ describe('the shop', () => {
     expect((await open(`/de${second}`)).headers.get('location')).toBe(`/de/p/gruener-tee${query}`);
     for (const path of [second, `/de/p/gruener-tee${query}`])
       expect((await open(path)).text).toMatch(/aria-current="true"[^>]*>250 g</);
+    const titlesOf = async (query: string) =>
+      headIn((await open(`/products?currency=USD${query}`)).text, /<strong>([^<]+)<\/strong>/g).flat();
+    expect(await titlesOf('&price_to=8&sort=price.asc')).toEqual(['Té verde']);
+    expect(await titlesOf('&price_to=7.99')).toEqual([]);
     // What has no price in the currency has no price.
     expect((await open('/p/taza?currency=JPY')).text).toMatch(/Precio a consultar/);
     expect((await open(`${second}&currency=JPY`)).text).not.toMatch(/7[.,]?000|70[.,]00/);
@@ -360,6 +364,9 @@ describe('agents', () => {
     const american = { filters: { option: { الوزن: '100 g' } }, context: { address_country: 'US' } };
     expect((await ask('search', american)).products).toMatchObject([{ title: 'شاي أخضر' }]);
     expect(await found({ categories: ['Getränke'] })).toEqual([2]);
+    // In cents of the dollar, in a sale too.
+    expect(await found({ price: { max: 800 } })).toEqual([1]);
+    expect(await found({ price: { min: 801, max: 1_800 } })).toEqual([]);
     const selected = [{ name: 'Gewicht', label: '250 g' }];
     const { product } = await ask('product', { id: tea.id, selected, context: german });
     expect(product.variants.map(({ id }) => id)).toEqual([tea.variants[1]]);
