@@ -124,6 +124,8 @@ export function pricedReader(version: DocumentReader, store_id: string, currency
   ): Promise<Found[]> {
     const { order, limit } = query;
     const readRun = async (where: Run, skip: number, limit: number): Promise<Found[]> => {
+      // To find none outside the variant, a list would be read to its end.
+      if (isOutside(where) && (await count(where)) === 0) return [];
       const shifted = query.after?.map((value, n) =>
         typeof value === 'number' && isOutside(where) ? value - unpricedStep(order[n]![0]) : value,
       );

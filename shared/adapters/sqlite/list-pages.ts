@@ -69,7 +69,7 @@ export class ListReader {
     const segments = segmentsOf(table, query);
     if (!segments) return undefined;
     if (segments.length === 0) return [];
-    if (hasAny(segments[0]!.others)) {
+    if (hasAny(segments[0]!.others) && !segments[0]!.ranked) {
       const row_ids = await this.filteredPage(table, segments[0]!, query);
       return this.connection.attempt(() => this.documents(table, query, row_ids));
     }
@@ -242,12 +242,15 @@ export class ListReader {
     const { name, rank, key, descending } = ranked;
     const columns = [rank, key, 'id'].map((one) => `l.${one}`);
     const within = boundsSql(segment.list, segment);
+    const others = listConditionSql(table, segment);
     const after = afterSql(columns, ['asc', segment.direction, segment.direction], segment.after);
     const direction = descending ? 'DESC' : 'ASC';
     const sql = `SELECT l.${row} FROM ${source} AS l INDEXED BY ${name}
-      WHERE l.${scope} = ? AND l.${rank} < ${ranked.limit} AND ${facetIn(segment)} AND ${after.sql} ${within.sql}
+      WHERE l.${scope} = ? AND l.${rank} < ${ranked.limit} AND ${facetIn(segment)} AND ${after.sql}
+        AND ${others.sql} ${within.sql}
       ORDER BY l.${rank}, l.${key} ${direction}, l.id ${direction} LIMIT ? OFFSET ?`;
-    return this.rows(sql, [segment.scope, ...after.parameters, ...within.parameters, limit, skip]);
+    const conditions = [...after.parameters, ...others.parameters, ...within.parameters];
+    return this.rows(sql, [segment.scope, ...conditions, limit, skip]);
   }
 
   /** Returns the number of matching entries. */
@@ -492,7 +495,9 @@ function rankedSegments(table: Table, where: Where, [first, ...rest]: SortOrder)
   const is_one = condition !== undefined;
   const ranked = segmentOf(table, { ...others, [first[0]]: is_one ? condition : below }, rest);
   const unranked = segmentOf(table, { ...others, [first[0]]: index.limit }, rest);
-  if (!ranked || !unranked || hasAny(ranked.others)) return undefined;
+  if (!ranked || !unranked) return undefined;
+  const has_ranked_only = is_one && condition !== index.limit;
+  if (hasAny(ranked.others) && !has_ranked_only) return undefined;
   if (condition === index.limit) return [unranked];
   return [{ ...ranked, ranked: index }, ...(is_one ? [] : [unranked])];
 }
