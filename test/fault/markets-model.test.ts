@@ -79,10 +79,20 @@ const lowestIn = (product: Product, currency: string): number | undefined => {
   return amounts.length === 0 ? undefined : Math.min(...amounts);
 };
 
-/** Returns the products by price, those without one last. Equal ones are sorted by id in the same direction. */
+/**
+ * Returns the products by price. Those without one in the currency are last, by their own price. Equal ones are sorted by id in
+ * the same direction.
+ */
 function byPrice(products: readonly Product[], currency: string, sign: 1 | -1): string[] {
-  const key = (product: Product) => lowestIn(product, currency) ?? sign * Number.MAX_SAFE_INTEGER;
-  const compare = (a: Product, b: Product) => sign * (key(a) - key(b) || (a.id < b.id ? -1 : 1));
+  const keysOf = (product: Product) => {
+    const [price, own] = [lowestIn(product, currency), lowestIn(product, BASE)];
+    return [price === undefined ? 1 : 0, own === undefined ? 1 : 0, sign * (price ?? own ?? 0)];
+  };
+  const compare = (a: Product, b: Product) => {
+    const other = keysOf(b);
+    const differences = keysOf(a).map((key, n) => key - other[n]!);
+    return differences.find((difference) => difference !== 0) ?? sign * (a.id < b.id ? -1 : 1);
+  };
   return [...products].sort(compare).map(({ id }) => id);
 }
 
