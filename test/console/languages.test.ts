@@ -108,7 +108,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     const { id } = await client.listings.create({ name: 'Camisas' });
     const page = await open(`/listings/${id}`);
     await page.getByRole('tab', { name: 'Arabic 1 missing' }).click();
-    await page.getByLabel('Name').fill('قمصان');
+    await page.getByLabel('Name', { exact: true }).fill('قمصان');
     expect(await browser().look(page, 'listing-arabic')).toEqual([]);
     await save(page);
     expect((await client.listings.get(id)).translations).toEqual({ ar: { name: 'قمصان' } });
@@ -205,6 +205,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     await page.getByRole('option', { name: 'USD' }).click();
     await page.getByRole('textbox', { name: 'Price (USD) of Rojo', exact: true }).fill('30');
     await page.getByRole('textbox', { name: 'Price (USD) of Rojo', exact: true }).press('Enter');
+    await page.locator('[aria-label="Price (USD) of Azul"]:focus').waitFor();
     await page.keyboard.type('28');
     expect(await browser().look(page, 'variants-currencies')).toEqual([]);
     await page.getByRole('textbox', { name: 'Sale price (USD) of Azul' }).fill('40');
