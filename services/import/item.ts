@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../shared/catalog/events/envelope';
-import type { TextRow } from './translations';
+import type { TranslatedType } from '../query/export-translations';
 
 /** Says why a row or a part of a row failed, or how it was changed by the import. */
 export interface RowNote {
@@ -91,6 +91,19 @@ export interface ReviewItem {
   /** The reviewed publication, by its id, or by the handle or external id that it was imported with. */
   readonly publication: { readonly id: string } | { readonly external_id: string };
   readonly review: ReviewRow;
+}
+
+/** A text of a resource, with its translations. */
+export interface TextRow {
+  readonly line: number;
+  readonly type: TranslatedType;
+  readonly id: string;
+  /** What a report calls the resource. */
+  readonly name: string;
+  readonly field: string;
+  /** The text in the default locale when the file was written. */
+  readonly text: string;
+  readonly translations: readonly (readonly [locale: string, text: string])[];
 }
 
 /** All texts of a resource in a file of translations. */

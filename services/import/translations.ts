@@ -7,14 +7,9 @@ import { parseBody } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { isUuid } from '../../shared/kernel/ids';
 import { publicationPatchSchema } from '../command/publication';
-import {
-  TRANSLATED_TYPES,
-  TRANSLATION_COLUMNS,
-  type TranslatedType,
-  textsOfType,
-} from '../query/export-translations';
+import { TRANSLATED_TYPES, TRANSLATION_COLUMNS, textsOfType } from '../query/export-translations';
 import { type ColumnMapping, cleanCell } from './columns';
-import type { FailedRow, ImportFile } from './item';
+import type { FailedRow, ImportFile, TextRow } from './item';
 import { readRows } from './records';
 import { rejectionReason, type Tally } from './report';
 import { assertRows, ImportFileError } from './text-file';
@@ -36,18 +31,6 @@ export const TRANSLATIONS_FILE = {
 };
 const SCHEMAS = { publication: publicationPatchSchema, listing: listingPatchBody, media: mediaPatchBody };
 const KIND_OF = { publication: 'publications', listing: 'listings', media: 'media' } as const;
-/** A text of a resource, with its translations. */
-export interface TextRow {
-  readonly line: number;
-  readonly type: TranslatedType;
-  readonly id: string;
-  /** What a report calls the resource. */
-  readonly name: string;
-  readonly field: string;
-  /** The text in the default locale when the file was written. */
-  readonly text: string;
-  readonly translations: readonly (readonly [locale: string, text: string])[];
-}
 
 /**
  * Reads the rows with a translation into one of the other locales of the store. Throws `ImportFileError` if the file cannot be read, if its
