@@ -23,7 +23,10 @@ test.each<[typed: string, offered: readonly string[]]>([
   ['key create --ty', ['--type']],
   ['key create --type ', ['public', 'secret']],
   ['key create --type s', ['secret']],
-  ['key create --name account ', [...OPTIONS, '--needs-confirmation', '--json', '-h', '--help']],
+  [
+    'key create --name account ',
+    [...OPTIONS, '--price-list', '--needs-confirmation', '--json', '-h', '--help'],
+  ],
   ['key create --account ', []],
   ['key li', ['list', 'limit']],
   ['key limit ID --d', ['--default']],

@@ -17,6 +17,7 @@ const importOf = async (content: string) => {
   await merchant.imports.start(id);
   const { report } = await ended();
   const rows = await merchant.imports.rows(id).all();
+  await here.harness.settled();
   return { detected, report, rows };
 };
 const products = async () => {

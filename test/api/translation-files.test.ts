@@ -26,6 +26,7 @@ const steps = async (content: string | Uint8Array) => {
       const found = await merchant.imports.get(id);
       return found.status !== 'running' && found;
     });
+    await here.harness.settled();
     return { job, rows: await merchant.imports.rows(id, { limit: 1_000 }).all() };
   };
   const preview = await ended();
