@@ -205,7 +205,14 @@ function listingDocument(listing: Listing, all: readonly Publication[]): Documen
 }
 
 function publicationDocument(item: Publication, listing: Listing | undefined): Document {
-  const { places, has_discount } = keysOf(item, { listing_id: null, has_media: null }, NO_REVIEWS, NOW_MS);
+  const units = item.prices ? storedUnits(item, NOW_MS) : [];
+  const { places, has_discount } = keysOf(
+    item,
+    { listing_id: null, has_media: null },
+    NO_REVIEWS,
+    NOW_MS,
+    units,
+  );
   const stored = { places, has_discount };
   const document = {
     keys: { ...publicationKeys(item, listing), ...stored },
