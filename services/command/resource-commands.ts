@@ -126,7 +126,7 @@ export class ResourceCommands<
     const { id, loaded } = await idForNew(deps, environment, aggregate, context, given_id);
     const scope = { deps, context, environment, store_id, id };
     const prepare = async (state: State<Resource>): Promise<Prepared<FieldCommand<F>>> => {
-      const own = {};
+      const own = await this.ownOf(scope);
       const commandOf = (input: New) => ({ type: 'Create', store_id, id, input, own }) as const;
       // A repetition finds the resource with the handle that was made for it.
       const has_handle = state.tag === 'present' && input.handle == null;
@@ -136,7 +136,6 @@ export class ResourceCommands<
         guard?.(undefined),
         this.checkContent(scope, input),
         this.names.prepare(scope, state, wanted, commandOf, { makes_handle: true }),
-        this.addOwn(own, scope),
       ]);
       return prepared;
     };
@@ -193,7 +192,7 @@ export class ResourceCommands<
     const { environment, store_id, id, loaded, revise, guard, makes_handle } = target;
     const scope = { deps, context, environment, store_id, id };
     const prepare = async (state: State<Resource>): Promise<Prepared<FieldCommand<F>>> => {
-      const own = {};
+      const own = state.tag === 'absent' ? await this.ownOf(scope) : undefined;
       const commandOf = (input: New) => ({ type: 'Put', store_id, id, input, own }) as const;
       if (state.tag === 'deleted') return { command: commandOf(input) };
       const before = state.tag === 'present' ? state.resource : undefined;
@@ -204,7 +203,6 @@ export class ResourceCommands<
       const [, prepared] = await allEnded([
         this.checkContent(scope, input, before),
         this.names.prepare(scope, state, changes, commandOf, { makes_handle }),
-        !before && this.addOwn(own, scope),
       ]);
       return prepared;
     };
@@ -230,8 +228,7 @@ export class ResourceCommands<
       await checkReferences(deps, environment, store_id, { parent_id }, id);
       const named = { ...state.resource, ...this.names.of(state.resource) };
       const scope = { deps, context, environment, store_id, id };
-      const own = {};
-      await this.addOwn(own, scope);
+      const own = await this.ownOf(scope);
       return this.names.prepare(scope, state, named, () => ({ type: 'Restore', now_ms, own }));
     };
     const ref = streamIn(deps, environment, aggregate, id);
@@ -282,11 +279,11 @@ export class ResourceCommands<
     ]);
   }
 
-  /** Adds what the event has besides fields to `own`, before the command is decided. */
-  private async addOwn(own: object, { deps, environment, store_id }: WriteScope<Resource['id']>) {
+  /** Returns what the event has besides fields. Most requests have read the store before. */
+  private async ownOf({ deps, environment, store_id }: WriteScope<Resource['id']>) {
     const { ownOf } = this.definition;
     const store = ownOf && (await deps.stores?.known(environment, store_id));
-    if (store) Object.assign(own, ownOf(store));
+    return store && ownOf(store);
   }
 
   /** Executes a write. Moves of this process follow each other, so that they do not take the lock from each other. */

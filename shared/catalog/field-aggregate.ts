@@ -29,29 +29,32 @@ export interface FieldResource<Id> {
 }
 
 export type FieldCommand<F extends Fields> =
-  /** `id`: of the resource, to derive ids within it. `own`: what the event has besides fields, if it creates the resource. */
-  | {
-      readonly type: 'Create';
-      readonly store_id: string;
-      readonly id?: string;
-      readonly input: Input<F>;
-      readonly own?: object | undefined;
-    }
+  | New<'Create', F>
   /** Creates the resource if it does not exist, otherwise patches it. An import sends one per row. */
-  | {
-      readonly type: 'Put';
-      readonly store_id: string;
-      readonly id?: string;
-      readonly input: Input<F>;
-      readonly own?: object | undefined;
-    }
+  | New<'Put', F>
   | { readonly type: 'Update'; readonly changes: Changes<F> }
   /** Appends an event that changes nothing, so that a write that is under way loses the race. `idle`: the data of the event. */
   | { readonly type: 'Interrupt'; readonly field: keyof F & string; readonly idle?: Idle }
   | { readonly type: 'Delete' }
   | EraseCommand
-  /** Undoes a deletion of the last `RESTORABLE_DAYS`. Changes nothing if the resource is not deleted. */
-  | { readonly type: 'Restore'; readonly now_ms: number; readonly own?: object | undefined };
+  | Restore;
+
+interface New<Type, F extends Fields> {
+  readonly type: Type;
+  readonly store_id: string;
+  /** Of the resource, to derive ids within it. */
+  readonly id?: string;
+  readonly input: Input<F>;
+  /** What the event has besides fields, if it creates the resource. */
+  readonly own?: object | undefined;
+}
+
+/** Undoes a deletion of the last `RESTORABLE_DAYS`. Changes nothing if the resource is not deleted. */
+interface Restore {
+  readonly type: 'Restore';
+  readonly now_ms: number;
+  readonly own?: object | undefined;
+}
 
 /**
  * Makes a deletion final, so that the earlier events of the stream can be removed from the log. The event names the store,
@@ -142,8 +145,7 @@ export function fieldAggregate<
 
   const restore = (
     { resource, deleted_at }: Deleted<Resource>,
-    now_ms: number,
-    own: object | undefined,
+    { now_ms, own }: Restore,
   ): Decision<Event> => {
     if (restored === undefined || resource === undefined || deleted_at === undefined)
       return reject(not_found);
@@ -158,8 +160,7 @@ export function fieldAggregate<
       return state.tag === 'deleted'
         ? accept(eventOf(erased, { store_id: command.store_id }))
         : reject('lost_race');
-    if (state.tag === 'deleted' && command.type === 'Restore')
-      return restore(state, command.now_ms, command.own);
+    if (state.tag === 'deleted' && command.type === 'Restore') return restore(state, command);
     // A second deletion is ignored.
     if (state.tag === 'deleted' && command.type === 'Interrupt') return accept(eventOf(deleted, {}));
     // A put leaves a deleted resource as it is.
