@@ -12,21 +12,6 @@ import { amountField, currencyField, fewNames, smallestAmount, timeField } from 
 /** Of a store, and so of a publication. */
 export const CURRENCIES_MAX = 20;
 
-const stored_amount = z.int().min(0);
-/** The price of a variant in a currency. It has what is set only, so that it is as small as possible. */
-const storedVariantPrice = z.object({
-  price_amount: stored_amount,
-  compare_at_amount: stored_amount.optional(),
-  sale_price_amount: stored_amount.optional(),
-});
-const storedPrice = storedVariantPrice.extend({
-  sale_from: z.string().optional(),
-  sale_to: z.string().optional(),
-});
-/** `derived`: set if it follows from the price in the base currency (`derived-prices.ts`). Events have no such price. */
-export type CurrencyPrice = Readonly<z.output<typeof storedPrice>> & { readonly derived?: true };
-export type Prices = Readonly<Record<string, CurrencyPrice>>;
-
 const count = z.int().min(0);
 const shown = {
   price_amount: count.meta({
@@ -63,17 +48,19 @@ const price_range = z
 
 const { price_amount, ...optional } = shown;
 const optionalOf = <Shape extends z.ZodRawShape>(shape: Shape) => z.object(shape).partial().shape;
+/** The price of a variant in a currency. It has what is set only, so that it is as small as possible. */
+const storedVariantPrice = z.object({ price_amount, ...optionalOf(optional) });
+const storedPrice = storedVariantPrice.extend(optionalOf(shownDates));
 const derived = z.literal(true).optional().meta({
   description: 'Set if the price follows from the one in the base currency, by the rule of a market.',
   example: true,
 });
-const shownVariantPrice = z.strictObject({
-  price_amount,
-  ...optionalOf(optional),
-  lowest_price_30d,
-  derived,
-});
+const shownVariantPrice = z.strictObject({ ...storedVariantPrice.shape, lowest_price_30d, derived });
 const shownPrice = shownVariantPrice.extend({ ...optionalOf(shownDates), price_range });
+
+/** `derived`: set if it follows from the price in the base currency (`derived-prices.ts`). Events have no such price. */
+export type CurrencyPrice = Readonly<z.output<typeof storedPrice>> & { readonly derived?: true };
+export type Prices = Readonly<Record<string, CurrencyPrice>>;
 
 /** Returns the schema for a request: with its own rule, and null for what is not set. */
 const sentAs = (rule: z.ZodType, schemas: Readonly<Record<string, z.ZodType>>) =>
@@ -111,7 +98,7 @@ export const publicationPrices = pricesField(storedPrice, inputPrice, shownPrice
 export const variantPrices = pricesField(storedVariantPrice, inputVariantPrice, shownVariantPrice, 'variant');
 export const PRICES_EXAMPLE = { USD: { price_amount: 900 } };
 
-interface WithPrices {
+export interface WithPrices {
   readonly prices?: Prices | undefined;
 }
 
@@ -162,6 +149,24 @@ export function pricesWith(prices: Prices | undefined, variants: readonly WithPr
 const withoutEmpty = (prices: Prices | undefined): Prices | undefined =>
   prices && Object.keys(prices).length > 0 ? prices : undefined;
 
+/** The fields with amounts of money, of a publication and of a variant. */
+export const AMOUNTS = ['price_amount', 'compare_at_amount', 'sale_price_amount'] as const;
+type Amounts = { readonly [Name in (typeof AMOUNTS)[number]]?: number | null | undefined };
+
+/** Returns a fault for each new amount that the currency does not have, such as half a yen. `at`: the place of the amounts. */
+export function faultsOfAmounts(
+  currency: string,
+  after: Amounts,
+  before: Amounts = {},
+  at: string = '',
+): Fault[] {
+  const unit = smallestAmount(currency);
+  const constraint = `a multiple of ${unit}: ${currency} has no minor unit`;
+  const isNew = (name: keyof Amounts) => after[name] !== before[name];
+  const faulty = AMOUNTS.filter((name) => isNew(name) && (after[name] ?? 0) % unit !== 0);
+  return faulty.map((name) => invalidField(at + name, constraint));
+}
+
 /** Returns what is wrong with the prices that differ from those before. `price_currency`: the currency of the publication. */
 export function faultsOfCurrencies(
   price_currency: string,
@@ -175,14 +180,9 @@ export function faultsOfCurrencies(
     const at = `prices.${currency}`;
     if (currency === price_currency)
       return invalidField(at, 'another currency than price_currency, whose price is in price_amount');
-    const unit = smallestAmount(currency);
-    const { price_amount, compare_at_amount = 0, sale_price_amount = 0, sale_from, sale_to } = price;
-    const amounts = { price_amount, compare_at_amount, sale_price_amount };
-    const broken = Object.entries(amounts).filter(([, amount]) => amount % unit !== 0);
+    const { price_amount, sale_price_amount = 0, sale_from, sale_to } = price;
     return [
-      ...broken.map(([name]) =>
-        invalidField(`${at}.${name}`, `a multiple of ${unit}: ${currency} has no minor unit`),
-      ),
+      ...faultsOfAmounts(currency, price, {}, `${at}.`),
       ...(sale_price_amount > price_amount
         ? [invalidField(`${at}.sale_price_amount`, 'at most price_amount')]
         : []),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isSameValue } from '../../kernel/same-value';
 import { PRICE_AMOUNT_MAX, smallestAmount } from '../input-rules';
 import { PERCENT_DECIMALS, type PriceRule, type WithMarkets } from '../store/markets';
-import type { CurrencyPrice, Prices } from './currency-prices';
+import type { CurrencyPrice, Prices, WithPrices } from './currency-prices';
 import type { ItemAmounts, Priced } from './prices';
 
 /*
@@ -46,10 +46,6 @@ export function derivedAmount(amount: number, { percent, ending }: PriceRule, cu
   const units = Math.max(1, Number((2n * product + divisor) / (2n * divisor)));
   const up = ending === null ? 0 : (((ending - (units % 100)) % 100) + 100) % 100;
   return Math.min(units + up, Math.floor(PRICE_AMOUNT_MAX / unit)) * unit;
-}
-
-interface WithPrices {
-  readonly prices?: Prices | undefined;
 }
 
 interface WithRules extends Priced {

@@ -1,7 +1,8 @@
 import { isSameValue } from '../../kernel/same-value';
 import type { JsonObject } from '../events/envelope';
+import { AMOUNTS } from './currency-prices';
 import { type ItemAmounts, inEachCurrency, type Priced, pricesAt, saleTimes } from './prices';
-import { AMOUNTS, type Variant } from './variants';
+import type { Variant } from './variants';
 
 /**
  * The lowest price of the 30 days before a reduction (docs/interface/publications.md#lowest-price-before-a-reduction).

@@ -20,6 +20,7 @@ import { withInitialVisibility } from '../schedule';
 import {
   CURRENCIES_MAX,
   currenciesIn,
+  faultsOfAmounts,
   faultsOfCurrencies,
   patchedPrices,
   pricesWith,
@@ -29,7 +30,6 @@ import { PUBLICATION_CHANGES, publicationFields } from './fields';
 import { lowestPrice, type PriceHistory, shownPrices, withPriceHistory } from './price-history';
 import {
   arrangeVariants,
-  faultsOfAmounts,
   inOrder,
   OF_VARIANTS,
   priceAndStockOf,

@@ -12,11 +12,11 @@ import {
   idField,
   lineField,
   namedValuesField,
-  smallestAmount,
   stopAtFaults,
 } from '../input-rules';
 import { parseBarcode } from './barcode';
 import {
+  faultsOfAmounts,
   faultsOfCurrencies,
   PRICES_EXAMPLE,
   type Prices,
@@ -369,19 +369,6 @@ const amountsOf = (prices: Prices): Prices =>
   Object.fromEntries(
     Object.entries(prices).map(([currency, { price_amount }]) => [currency, { price_amount }]),
   );
-
-/** The fields with amounts of money, of a publication and of a variant. */
-export const AMOUNTS = ['price_amount', 'compare_at_amount', 'sale_price_amount'] as const;
-type Amounts = { readonly [Name in (typeof AMOUNTS)[number]]?: number | null };
-
-/** Returns a fault for each new amount that the currency does not have, such as half a yen. */
-export function faultsOfAmounts(currency: string, after: Amounts, before: Amounts = {}): Fault[] {
-  const unit = smallestAmount(currency);
-  const constraint = `a multiple of ${unit}: ${currency} has no minor unit`;
-  const isNew = (name: keyof Amounts) => after[name] !== before[name];
-  const faulty = AMOUNTS.filter((name) => isNew(name) && (after[name] ?? 0) % unit !== 0);
-  return faulty.map((field) => invalidField(field, constraint));
-}
 
 /** Returns the value of the option. A name may be that of a property which all objects have, such as `constructor`. */
 const optionValue = (values: Readonly<Record<string, string>>, name: string): string | undefined =>
