@@ -114,50 +114,51 @@ export function faultsOfMarkets(sent: WithMarkets, before: WithMarkets = {}): Fa
   const seen = new Set<string>();
   const isRepeated = (kind: string, value: string): boolean =>
     seen.size === seen.add(`${kind} ${value}`).size;
-  return markets.flatMap((market, index) => {
-    const { handle, currency, countries, derived } = market;
-    const fault = (at: string, constraint: string) => invalidField(`markets.${index}.${at}`, constraint);
-    /** `constraint`: of the list, if the write sends the list only. */
-    const faultOfList = (name: 'currencies' | 'locales', constraint: string, at: string, own: string) =>
-      sent.markets ? fault(at, own) : invalidField(name, `${constraint} of the market ${handle}`);
+  return markets.flatMap(({ handle, currency, countries, derived, ...market }, index) => {
+    const faultIf = (is_broken: unknown, at: string, constraint: string): Fault[] =>
+      is_broken ? [invalidField(`markets.${index}.${at}`, constraint)] : [];
+    /** Returns a fault of `list` if the write sends only the list. */
+    const faultUnless = (suits: boolean, at: string, constraint: string, list: string, of_list: string) =>
+      suits || sent.markets
+        ? faultIf(!suits, at, constraint)
+        : [invalidField(list, `a list ${of_list} of the market ${handle}`)];
+    const is_base = derived !== undefined && currency === currencies[0];
+    const in_currency = `with ${currency}, the currency`;
+    const not_first = `that does not begin with ${currency}, the derived currency`;
+    const of_store = (list: string) => `one of the ${list} of the store`;
     return [
-      ...(isRepeated('handle', handle) ? [fault('handle', 'another one than every other market')] : []),
-      ...(currencies.includes(currency)
-        ? []
-        : [
-            faultOfList(
-              'currencies',
-              `a list with ${currency}, the currency`,
-              'currency',
-              'one of the currencies of the store',
-            ),
-          ]),
+      ...faultIf(isRepeated('handle', handle), 'handle', 'another one than every other market'),
+      ...faultUnless(
+        currencies.includes(currency),
+        'currency',
+        of_store('currencies'),
+        'currencies',
+        in_currency,
+      ),
       ...(market.locales ?? []).flatMap((locale, nth) =>
-        locales.includes(locale)
-          ? []
-          : faultOfList(
-              'locales',
-              `a list with ${locale}, a locale`,
-              `locales.${nth}`,
-              'one of the locales of the store',
-            ),
+        faultUnless(
+          locales.includes(locale),
+          `locales.${nth}`,
+          of_store('locales'),
+          'locales',
+          `with ${locale}, a locale`,
+        ),
       ),
       ...countries.flatMap((code, nth) =>
-        isRepeated('country', code) ? fault(`countries.${nth}`, 'a country of no other market') : [],
+        faultIf(isRepeated('country', code), `countries.${nth}`, 'a country of no other market'),
       ),
-      ...(derived && currency === currencies[0]
-        ? [
-            faultOfList(
-              'currencies',
-              `a list that does not begin with ${currency}, the derived currency`,
-              'derived',
-              'left out: the currency is the base currency',
-            ),
-          ]
-        : []),
-      ...(derived && isRepeated('derived', currency)
-        ? [fault('derived', 'left out: another market derives the prices in this currency')]
-        : []),
+      ...faultUnless(
+        !is_base,
+        'derived',
+        'left out: the currency is the base currency',
+        'currencies',
+        not_first,
+      ),
+      ...faultIf(
+        derived && isRepeated('derived', currency),
+        'derived',
+        'left out: another market derives the prices in this currency',
+      ),
     ];
   });
 }

@@ -68,23 +68,7 @@ const known = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' }
 const isCanonical = (code: string): boolean => Intl.getCanonicalLocales(code)[0] === code;
 const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' });
 /** Codes of CLDR that ISO 3166-1 does not assign to a country. */
-const NO_COUNTRIES = [
-  'AC',
-  'CP',
-  'CQ',
-  'DG',
-  'EA',
-  'EU',
-  'EZ',
-  'IC',
-  'QO',
-  'TA',
-  'UN',
-  'XA',
-  'XB',
-  'XK',
-  'ZZ',
-];
+const NO_COUNTRIES = 'AC CP CQ DG EA EU EZ IC QO TA UN XA XB XK ZZ'.split(' ');
 
 export const LANGUAGES = [...TWO_LETTERS.filter((code) => isCanonical(code) && known.of(code)), ...OTHERS];
 export const CURRENCIES = Intl.supportedValuesOf('currency');
