@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { newListingBody } from '../../shared/api/requests/writes';
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import { isObject } from '../../shared/catalog/json-text';
 import { OTHER_LISTINGS_MAX, publicationFields } from '../../shared/catalog/publication/fields';
 import { assertNoProto, assertParsable } from '../../shared/http/body';
 import { parseBody } from '../../shared/http/validation';
@@ -208,9 +209,6 @@ function parseObject(text: string): JsonObject | undefined {
     return undefined;
   }
 }
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Returns the note about a row that failed. Rethrows an error that the row did not cause. */
 function failedRow(

@@ -1,13 +1,16 @@
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import { isObject } from '../../shared/catalog/json-text';
 import { listingTexts } from '../../shared/catalog/listing/fields';
 import { mediaTexts } from '../../shared/catalog/media/fields';
 import { publicationTexts } from '../../shared/catalog/publication/fields';
+import type { Option } from '../../shared/catalog/publication/variants';
 import { storeTexts } from '../../shared/catalog/store/fields';
 import {
   canonicalLocale,
   handleIn,
   handlesOf,
   LOCALE_LENGTH_MAX,
+  mergePatch,
   partOf,
   untranslatedIn,
 } from '../../shared/catalog/translations';
@@ -132,15 +135,7 @@ function handlesIn(resource: JsonObject, locales: readonly string[]): JsonObject
 /** Returns the texts in the best locale that has each of them. */
 function textsIn(translations: JsonObject, locales: readonly string[]): JsonObject {
   const found = locales.flatMap((locale) => partOf(translations, locale) ?? []);
-  return found.reduceRight<JsonObject>((rest, texts) => merged(rest, texts as JsonObject), {});
-}
-
-function merged(below: JsonObject, above: JsonObject): JsonObject {
-  const both = Object.entries(above).map(([name, value]): [string, JsonValue] => {
-    const other = partOf(below, name);
-    return [name, isObject(value) && isObject(other) ? merged(other, value) : value];
-  });
-  return { ...below, ...Object.fromEntries(both) };
+  return found.reduceRight<JsonObject>((rest, texts) => mergePatch(rest, texts as JsonObject) ?? rest, {});
 }
 
 /** Returns the fields of a resource that get other texts. */
@@ -159,10 +154,6 @@ function textsFor(resource: JsonObject, { options, ...texts }: JsonObject): Json
   return Object.fromEntries(fields);
 }
 
-interface Option {
-  readonly name: string;
-  readonly values: readonly string[];
-}
 type Values = Readonly<Record<string, string>>;
 
 function optionIn({ name, values }: Option, all: readonly Option[], options: JsonObject): JsonObject {
@@ -191,6 +182,3 @@ function namesIn(names: readonly string[], options: JsonObject): ReadonlyMap<str
 
 const valueIn = (options: JsonObject, name: string, value: string): string =>
   String(partOf(partOf(partOf(options, name), 'values'), value) ?? value);
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

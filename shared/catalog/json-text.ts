@@ -47,3 +47,6 @@ function containsText(value: Presentable, depth: number): boolean {
   if (depth === 0 || typeof value !== 'object' || value === null) return false;
   return Object.values(value).some((inner) => containsText(inner, depth - 1));
 }
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -4,6 +4,8 @@ import { isSameValue } from '../kernel/same-value';
 import type { JsonObject, JsonValue } from './events/envelope';
 import { field } from './fields';
 import { fewNames, handleField } from './input-rules';
+import { isObject } from './json-text';
+import type { Option } from './publication/variants';
 
 /*
  * The languages of a store, and the translations of its texts (docs/interface/languages.md). The fields of a resource are
@@ -239,17 +241,9 @@ export function untranslatedIn(names: readonly string[], resource: object, texts
   return [...new Set(missing.map(({ field, path }) => (path[0] === 'options' ? 'options' : field)))];
 }
 
-interface Option {
-  readonly name: string;
-  readonly values: readonly string[];
-}
-
 /**
  * Returns a field of an object, undefined if the object has no own field of this name. An option may be named `constructor`,
  * as an inherited property is.
  */
 export const partOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
