@@ -1,7 +1,9 @@
 import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import { handleSpelling } from '../../shared/catalog/input-rules';
 import type { ActiveStore } from '../../shared/catalog/store/document';
+import type { Market } from '../../shared/catalog/store/markets';
+import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import { inMarket } from './markets';
 import { pricedReader } from './priced-reader';
 
 /** The fields of a publication or a variant that have amounts, besides `price_amount`, or belong to one. */
@@ -14,7 +16,11 @@ const OF_PRICE = new Set([
  * Returns a publication or a variant with its price in the currency, and any other value as it is. Without a price in the
  * currency, its price is inactive. `owner`: the publication of a variant, which has its currency.
  */
-export function priceIn(currency: string, resource: JsonObject, owner: JsonObject | undefined): JsonObject {
+export function inCurrency(
+  currency: string,
+  resource: JsonObject,
+  owner: JsonObject | undefined,
+): JsonObject {
   const { prices, ...fields } = resource;
   const { object, price_currency = owner?.price_currency } = fields;
   if (object !== 'publication' && object !== 'variant') return resource;
@@ -32,10 +38,29 @@ export function withPrice(currency: string, resource: JsonObject, price: JsonVal
   return { ...shown, ...of_publication, ...amounts };
 }
 
-interface PriceQuery {
-  readonly currency?: string | undefined;
+/**
+ * Returns the market that a query names, otherwise the market of its country. Undefined if no market has the country. Throws
+ * `invalid_query` for a name that no market of the store has.
+ */
+export function marketOf(
+  { markets = [] }: ActiveStore,
+  { market, country }: MarketQuery,
+): Market | undefined {
+  if (market === undefined) return markets.find(({ countries }) => countries.includes(country ?? ''));
+  const handle = handleSpelling(market);
+  const found = markets.find((one) => one.handle === handle);
+  if (found) return found;
+  const constraint = markets.length === 0 ? 'a store with markets' : 'the handle of a market of the store';
+  throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'market', constraint }]);
+}
+
+interface MarketQuery {
   readonly market?: string | undefined;
   readonly country?: string | undefined;
+}
+
+interface PriceQuery extends MarketQuery {
+  readonly currency?: string | undefined;
   readonly priced?: true | undefined;
   readonly has_price?: boolean | undefined;
 }
@@ -50,7 +75,8 @@ export function withCurrency<Query extends PriceQuery>(
   version: DocumentReader,
   asked: Query,
 ): { query: Query; version: DocumentReader } {
-  const { priced, currency, ...others } = inMarket(store, asked);
+  const market = marketOf(store, asked);
+  const { priced, currency = market?.currency, ...others } = asked;
   const query = { ...others, ...(priced && { has_price: true }) } as Query;
   const [base = currency] = store.currencies ?? [];
   // Without the name of the currency, a cursor of the list is that of a store without currencies.

@@ -10,7 +10,7 @@ type Row = Partial<Record<Column, string | null | undefined>> & { readonly price
 const priceText = (amount: number | null | undefined): string => (amount == null ? '' : formatPrice(amount));
 
 const COLUMNS = Object.keys(SHOPIFY_COLUMNS) as Column[];
-const HEADER = Object.fromEntries(COLUMNS.map((column) => [column, SHOPIFY_COLUMNS[column][0]]));
+const HEADER = COLUMNS.map((column) => SHOPIFY_COLUMNS[column][0]);
 /** How many options a product has in Shopify. */
 const OPTIONS_MAX = 3;
 
@@ -28,24 +28,22 @@ export async function* shopifyRows(
   { bom = false, escape_formulas = false }: CsvOptions,
   [, ...currencies]: readonly string[] = [],
 ): AsyncGenerator<string> {
-  const others = currencies.flatMap((currency) => [
-    { name: `Price / ${currency}`, amountOf: (prices: Prices) => prices[currency]?.price_amount },
-    {
-      name: `Compare At Price / ${currency}`,
-      amountOf: (prices: Prices) => prices[currency]?.compare_at_amount,
-    },
-  ]);
-  const cellOf = (text: string): string => csvCell(escapeFormula(text, escape_formulas));
-  const lineIn = (row: Row, further: readonly string[]): string =>
-    `${[...COLUMNS.map((column) => row[column] ?? ''), ...further].map(cellOf).join(',')}\n`;
-  const lineOf = (row: Row): string =>
-    lineIn(
-      row,
-      others.map(({ amountOf }) => priceText(amountOf(row.prices ?? {}))),
-    );
-  const names = others.map(({ name }) => name);
-  yield (bom ? '\uFEFF' : '') + lineIn(HEADER, names);
-  for await (const { publication } of items) if (publication) yield rowsOf(publication).map(lineOf).join('');
+  const others = currencies.flatMap(
+    (currency) =>
+      [
+        [`Price / ${currency}`, currency, 'price_amount'],
+        [`Compare At Price / ${currency}`, currency, 'compare_at_amount'],
+      ] as const,
+  );
+  const lineOf = (cells: readonly (string | null | undefined)[]): string =>
+    `${cells.map((text) => csvCell(escapeFormula(text ?? '', escape_formulas))).join(',')}\n`;
+  const lineOfRow = (row: Row): string => {
+    const amounts = others.map(([, currency, part]) => priceText(row.prices?.[currency]?.[part]));
+    return lineOf([...COLUMNS.map((column) => row[column]), ...amounts]);
+  };
+  yield (bom ? '\uFEFF' : '') + lineOf([...HEADER, ...others.map(([name]) => name)]);
+  for await (const { publication } of items)
+    if (publication) yield rowsOf(publication).map(lineOfRow).join('');
 }
 
 /** Returns a row for each variant and each picture. A row may have one of both. The first also describes the product. */

@@ -87,7 +87,7 @@ export async function listPrices(
     currency,
     priceOf: (resource) => {
       const prices_of_one = prices.get(publicationIdOf(resource) ?? '');
-      return prices_of_one && priceIn(prices_of_one, resource);
+      return prices_of_one && shownPrice(prices_of_one, resource);
     },
   };
 }
@@ -107,7 +107,7 @@ function publicationIdOf({ object, id, publication_id }: JsonObject): string | u
 }
 
 /** Returns the price of a variant, or the lowest price of a publication, in the list. */
-function priceIn(
+function shownPrice(
   { price, variants = {} }: ListPriceBody,
   { object, id, price_range }: JsonObject,
 ): JsonObject {

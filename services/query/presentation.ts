@@ -2,10 +2,9 @@ import type { ApiOperation } from '../../shared/api/operations/operation';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { JsonText, type Presentable } from '../../shared/catalog/json-text';
 import type { ActiveStore } from '../../shared/catalog/store/document';
-import { priceIn, withPrice } from './currencies';
+import { inCurrency, marketOf, withPrice } from './currencies';
 import { type Asked, fallbacksOf, type Language, localeOf, textsOf } from './languages';
 import { type ListPrices, listPrices, refuseByPrice } from './list-prices';
-import { marketOf } from './markets';
 import type { ReadHandler } from './read';
 
 /*
@@ -108,7 +107,7 @@ function pricedAs(
   owner: JsonObject | undefined,
 ): JsonObject {
   const price = listed?.priceOf(resource);
-  if (!listed || !price) return currency === undefined ? resource : priceIn(currency, resource, owner);
+  if (!listed || !price) return currency === undefined ? resource : inCurrency(currency, resource, owner);
   const is_asked = currency === undefined || currency === listed.currency;
   return withPrice(listed.currency, resource, is_asked ? price : undefined);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Fault, invalidField } from '../../kernel/errors';
+import type { Fault } from '../../kernel/errors';
 import { isSameValue } from '../../kernel/same-value';
 import type { JsonObject } from '../events/envelope';
 import { type Changes, field, initialValues, patchShape, storedShape, withoutNulls } from '../fields';

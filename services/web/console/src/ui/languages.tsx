@@ -110,14 +110,17 @@ export function Languages({ form: { values, language }, texts, onChange, childre
   );
 }
 
-/** Returns the name of a translated text for a message about it, undefined for another field. `labels`: of the fields in one language. */
-export function labelOfText(
-  field: string,
+/** Returns a function that names a field in a message. `ownLabel`: names the fields that are in the first language. */
+export function useLabels(
   labels: Readonly<Record<string, string>>,
-  nameOf: (locale: string) => string,
-): string | undefined {
-  const [start, locale, ...path] = field.split('/').map(decodeURIComponent);
-  if (start !== 'translations' || !locale) return undefined;
-  const label = labels[path.join('_')] ?? labels[path.join('.')] ?? path.findLast((each) => each !== 'name');
-  return `${label} (${nameOf(locale)})`;
+  ownLabel = (field: string): string => labels[field] ?? field,
+): (field: string) => string {
+  const nameOf = useLanguageNames();
+  return (field) => {
+    const [start, locale, ...path] = field.split('/').map(decodeURIComponent);
+    if (start !== 'translations' || !locale) return ownLabel(field);
+    const label =
+      labels[path.join('_')] ?? labels[path.join('.')] ?? path.findLast((each) => each !== 'name');
+    return `${label} (${nameOf(locale)})`;
+  };
 }

@@ -1,13 +1,12 @@
 import { useState } from 'react';
 import { shortened } from '../../lib/change-words';
 import { formatTime } from '../../lib/format';
-import { useLanguageNames } from '../../lib/languages';
 import { pathText, useListings } from '../../lib/listings';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button } from '../../ui/button';
 import { ConflictBanner } from '../../ui/conflicts';
 import { DateTimeField, Select, TextField } from '../../ui/fields';
-import { inLanguage, labelOfText, type TextForm } from '../../ui/languages';
+import { inLanguage, type TextForm, useLabels } from '../../ui/languages';
 import { Card } from '../../ui/layout';
 import type { Fields } from './fields';
 import { ListingPicker } from './picker';
@@ -159,7 +158,7 @@ export function ListingConflicts({ editor }: PartProps) {
   const t = useTexts();
   const locale = useLocale();
   const { tree } = useListings();
-  const languageOf = useLanguageNames();
+  const labelOf = useLabels(t.listings.fieldNames);
   const words = (field: keyof Fields, value: unknown): string => {
     if (value === null || value === '') return t.common.none;
     if (field === 'media_ids') return t.product.pictureCount((value as string[]).length);
@@ -169,7 +168,5 @@ export function ListingConflicts({ editor }: PartProps) {
     const parent = field === 'parent_id' && tree?.byId.get(String(value));
     return parent ? pathText(parent) : shortened(String(value));
   };
-  const labels: Readonly<Record<string, string>> = t.listings.fieldNames;
-  const labelOf = (field: string) => labelOfText(field, labels, languageOf) ?? labels[field]!;
   return <ConflictBanner draft={editor} labelOf={labelOf} wordsOf={words} />;
 }

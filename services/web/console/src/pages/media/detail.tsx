@@ -7,7 +7,7 @@ import { shortened } from '../../lib/change-words';
 import { useDraft } from '../../lib/draft';
 import { fieldErrorsOf } from '../../lib/errors';
 import { formatBytes, formatNumber, formatTime } from '../../lib/format';
-import { useLanguageNames, useTextLanguage } from '../../lib/languages';
+import { useTextLanguage } from '../../lib/languages';
 import { type TranslatedTexts, textsOf, withPatch } from '../../lib/translations';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, LinkButton } from '../../ui/button';
@@ -15,7 +15,7 @@ import { ConflictBanner } from '../../ui/conflicts';
 import { Badge, Loading, say, sayError, sayFailed } from '../../ui/feedback';
 import { TextField } from '../../ui/fields';
 import { Icon } from '../../ui/icon';
-import { inLanguage, Languages, labelOfText } from '../../ui/languages';
+import { inLanguage, Languages, useLabels } from '../../ui/languages';
 import { Facts } from '../../ui/layout';
 import { Dialog } from '../../ui/overlay';
 import { focusOf } from '../../ui/thumb';
@@ -75,9 +75,8 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
     }
     setPending(false);
   };
-  const labels: Readonly<Record<string, string>> = { alt: t.media.alt, focal_point: t.media.focalName };
+  const labelOf = useLabels({ alt: t.media.alt, focal_point: t.media.focalName });
   const [language, setLanguage] = useTextLanguage();
-  const languageOf = useLanguageNames();
   const form = { values, change, faults, language };
   const words = (value: unknown): string => {
     if (value === null) return t.common.none;
@@ -120,13 +119,7 @@ export function MediaDetail({ media, onClose, onDelete }: MediaDetailProps) {
         )
       }
     >
-      {!is_pending && (
-        <ConflictBanner
-          draft={draft}
-          labelOf={(field) => labelOfText(field, labels, languageOf) ?? labels[field]!}
-          wordsOf={(_, value) => words(value)}
-        />
-      )}
+      {!is_pending && <ConflictBanner draft={draft} labelOf={labelOf} wordsOf={(_, value) => words(value)} />}
       <div className="media-detail">
         <div className="stack">
           {media.status === 'failed' && <Badge tone="bad">{t.media.failed}</Badge>}

@@ -1,11 +1,10 @@
 import { shortened } from '../../lib/change-words';
 import type { Conflict } from '../../lib/draft';
 import { formatMoney, formatTime } from '../../lib/format';
-import { useLanguageNames } from '../../lib/languages';
 import { type ListingTree, pathText, useListings } from '../../lib/listings';
 import { type Texts, useLocale, useTexts } from '../../texts/texts';
 import { ConflictBanner } from '../../ui/conflicts';
-import { labelOfText } from '../../ui/languages';
+import { useLabels } from '../../ui/languages';
 import { useEditing } from './editing';
 import { currencyOf, type Fields, namedIn, partOf } from './fields';
 import { type DraftOption, type Row, rowName, usedOptions } from './matrix';
@@ -23,15 +22,13 @@ export function Conflicts({ conflicts, onMine, onTheirs }: ConflictsProps) {
   const locale = useLocale();
   const { values } = useEditing();
   const { tree } = useListings();
-  const languageOf = useLanguageNames();
+  const labelOf = useLabels(t.product.fieldNames, (field) => fieldLabel(field, values, t));
   const shown = (field: string, value: unknown): string =>
     wordsFor(field, value, { t, locale, values, nameOf: (id) => listingName(tree, id) });
   return (
     <ConflictBanner
       draft={{ conflicts, keepMine: onMine, takeTheirs: onTheirs }}
-      labelOf={(field) =>
-        labelOfText(field, t.product.fieldNames, languageOf) ?? fieldLabel(field, values, t)
-      }
+      labelOf={labelOf}
       wordsOf={shown}
     />
   );

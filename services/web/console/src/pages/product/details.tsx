@@ -22,7 +22,7 @@ import { Card, FieldRow } from '../../ui/layout';
 import { Thumb } from '../../ui/thumb';
 import { Attributes as AttributesField } from './attributes';
 import { useDerived, useEditing, useOtherCurrencies } from './editing';
-import { cellField, type Fields, namedIn, type PriceField } from './fields';
+import { AMOUNTS, cellField, type Fields, namedIn, type PriceField } from './fields';
 import { ListingsField } from './listings-field';
 import { usedOptions } from './matrix';
 import { textOf } from './plain-text';
@@ -176,8 +176,6 @@ export function Price() {
   );
 }
 
-const PRICES = ['price_amount', 'compare_at_amount', 'sale_price_amount'] as const;
-
 /** The prices in the other currencies. Those of variants are in their table; the times of a sale are here. */
 export function OtherPrices() {
   const t = useTexts();
@@ -208,7 +206,7 @@ export function OtherPrices() {
         <fieldset key={currency} className="stack" aria-label={currency}>
           {!has_variants && (
             <FieldRow>
-              {PRICES.map((part) => (
+              {AMOUNTS.map((part) => (
                 <MoneyField
                   key={part}
                   {...field(`${part}_${currency}`)}

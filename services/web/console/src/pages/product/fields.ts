@@ -79,13 +79,8 @@ interface ProductFields {
 }
 
 /** What a price in another currency has (docs/interface/currencies.md). Only that of a product has the times of its sale. */
-const PRICE_PARTS = [
-  'price_amount',
-  'compare_at_amount',
-  'sale_price_amount',
-  'sale_from',
-  'sale_to',
-] as const;
+export const AMOUNTS = ['price_amount', 'compare_at_amount', 'sale_price_amount'] as const;
+const PRICE_PARTS = [...AMOUNTS, 'sale_from', 'sale_to'] as const;
 /** The name of a part of a price in another currency, such as `price_amount_EUR`: of a product, and of a cell of a variant. */
 export type PriceField = `${(typeof PRICE_PARTS)[number]}_${string}`;
 const PRICE_FIELD = /^(.*)_([A-Z]{3})$/;

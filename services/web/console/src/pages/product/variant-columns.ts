@@ -1,5 +1,5 @@
 import { formatAmount, parseMoney } from '../../lib/format';
-import type { Cells, PriceField } from './fields';
+import { AMOUNTS, type Cells, type PriceField } from './fields';
 
 /** What a cell of the variants accepts. */
 export type CellKind = 'text' | 'money' | 'number';
@@ -23,11 +23,7 @@ export const COLUMNS: readonly VariantColumn[] = [
 
 /** The columns of the prices in another currency. */
 export const priceColumns = (currency: string): readonly VariantColumn[] =>
-  (['price_amount', 'compare_at_amount', 'sale_price_amount'] as const).map((part) => ({
-    cell: `${part}_${currency}`,
-    kind: 'money',
-    isInCard: true,
-  }));
+  AMOUNTS.map((part) => ({ cell: `${part}_${currency}`, kind: 'money', isInCard: true }));
 
 export const shownCell = (kind: CellKind, value: unknown, currency: string, locale: string): string => {
   if (value === null || value === undefined) return '';

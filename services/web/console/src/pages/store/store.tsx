@@ -11,7 +11,7 @@ import { useLocale, useTexts } from '../../texts/texts';
 import { ConflictBanner } from '../../ui/conflicts';
 import { Badge, Banner, ErrorState, Loading, say, sayError } from '../../ui/feedback';
 import { Select, Switch, TextField } from '../../ui/fields';
-import { inLanguage, Languages, labelOfText } from '../../ui/languages';
+import { inLanguage, Languages, useLabels } from '../../ui/languages';
 import { Card, Columns, Facts, Page } from '../../ui/layout';
 import { SaveBar } from '../../ui/save-bar';
 import { CodesField, CURRENCIES, LANGUAGES } from './codes-field';
@@ -49,6 +49,9 @@ const TRANSLATED = [
   ...['policies.shipping', 'policies.returns', 'policies.satisfaction'],
 ] as TextName[];
 
+/** The fields that the interface has in the same form. */
+const SAME = ['name', 'new_review_status', 'locales', 'currencies', 'markets'] as const;
+
 /** Returns the changed fields in the form of the interface, which replaces contact and policies as a whole. */
 function bodyOf(values: Fields, changed: Partial<Fields>): StoreBody {
   const partsOf = (group: 'contact' | 'policies') => {
@@ -59,17 +62,14 @@ function bodyOf(values: Fields, changed: Partial<Fields>): StoreBody {
     return { [group]: entries.length > 0 ? Object.fromEntries(entries) : null };
   };
   const { translations } = withPatch(changed);
+  const same = Object.fromEntries(SAME.filter((name) => name in changed).map((name) => [name, values[name]]));
   const lines = values.businessHours.filter(({ day, hours }) => day.trim() !== '' || hours.trim() !== '');
   return {
-    ...('name' in changed && { name: values.name }),
+    ...same,
     ...('description' in changed && { description: values.description || null }),
     ...('currency' in changed && { currency: values.currency || null }),
     ...('ruc' in changed && { ruc: values.ruc || null }),
     ...('businessHours' in changed && { businessHours: lines.length > 0 ? lines : null }),
-    ...('new_review_status' in changed && { new_review_status: values.new_review_status }),
-    ...('locales' in changed && { locales: values.locales }),
-    ...('currencies' in changed && { currencies: values.currencies }),
-    ...('markets' in changed && { markets: values.markets }),
     ...(translations && { translations }),
     ...partsOf('contact'),
     ...partsOf('policies'),
@@ -94,6 +94,7 @@ function Editor({ store }: { readonly store: Store }) {
   const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
   const [language, setLanguage] = useTextLanguage();
   const languageOf = useLanguageNames();
+  const labelOf = useLabels(t.store.fields);
   const currencies = new Intl.DisplayNames(useLocale(), { type: 'currency' });
   const save = useMutation({
     mutationFn: async () => {
@@ -144,13 +145,7 @@ function Editor({ store }: { readonly store: Store }) {
     >
       {is_disabled && <Banner>{t.store.readOnly}</Banner>}
       {!save.isPending && (
-        <ConflictBanner
-          draft={draft}
-          labelOf={(field) =>
-            labelOfText(field, t.store.fields, languageOf) ?? t.store.fields[field as keyof Fields]
-          }
-          wordsOf={(_, value) => shown(value)}
-        />
+        <ConflictBanner draft={draft} labelOf={labelOf} wordsOf={(_, value) => shown(value)} />
       )}
       <Languages
         form={form}
