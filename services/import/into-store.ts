@@ -24,7 +24,7 @@ import { runImport } from './run';
 import { openShopifyFile } from './shopify';
 import { openTranslations } from './translations';
 import { openWooCommerceFile } from './woocommerce';
-import { DEFAULT_CURRENCY, type ImportDeps, writerTo } from './writer';
+import { currencyOfNew, type ImportDeps, writerTo } from './writer';
 
 /** The size limit is the same as for uploads over HTTP. */
 const FETCH_LIMITS = { size_bytes_max: 10_485_760, timeout_ms: 30_000 };
@@ -36,7 +36,7 @@ export interface ImportFrom {
   readonly store: Pick<Store, 'id' | 'created_at' | 'environment' | 'currency'> & FileStore;
   readonly path: string;
   readonly format: ImportFormat;
-  /** Currency of prices without one. Default for new publications: that of the store, or `DEFAULT_CURRENCY`. */
+  /** Currency of prices without one. Default for new publications: `currencyOfNew`. */
   readonly currency?: string | undefined;
   /** The columns of a CSV file that are used as others than their names say. */
   readonly columns?: ColumnMapping | undefined;
@@ -69,7 +69,7 @@ export async function importFile(
   const { dry_run, overwrite, signal } = options;
   const view = runtime.views[environment];
   const deps = dry_run ? dryRun(runtime, environment) : runtime;
-  const currency_of_new = currency ?? store.currency ?? store.currencies?.[0] ?? DEFAULT_CURRENCY;
+  const currency_of_new = currency ?? currencyOfNew(store);
   const target = { environment, store_id, overwrite, currency: currency_of_new };
   const writer = writerTo(deps, { ...context, source: 'import' }, target);
   if (columns) assertKnownColumns(format, columns, store);

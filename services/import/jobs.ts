@@ -34,7 +34,7 @@ import { type ImportCatalog, importFile } from './into-store';
 import type { RowNote } from './item';
 import type { ImportReport, PublicationPreview } from './report';
 import { ImportFileError, readLines } from './text-file';
-import { DEFAULT_CURRENCY } from './writer';
+import { currencyOfNew } from './writer';
 
 /** How long a file is kept, and how many of a store: of each key that needs confirmation, and of all other keys together. */
 const KEPT_MS = 7 * 24 * 3_600_000;
@@ -376,7 +376,7 @@ export class ImportJobs {
     const path = this.pathOf(store_id, run);
     const { columns, currency, overwrite, images } = settings;
     const format = settings.format ?? (await formatOf(path, columns));
-    const currency_of_new = currency ?? store.currency ?? store.currencies?.[0] ?? DEFAULT_CURRENCY;
+    const currency_of_new = currency ?? currencyOfNew(store);
     const detected = await detectFile(path, format, columns, store);
     // Before the file is read, which may fail because of what was detected.
     update({ detected: { ...detected, ...(format !== 'prices' && { currency: currency_of_new }) } });

@@ -9,6 +9,7 @@ import { PUBLICATION_MEDIA_MAX, publicationFields } from '../../shared/catalog/p
 import { type Publication, publicationAggregate } from '../../shared/catalog/publication/publication';
 import type { VARIANT_NAMES, Variant } from '../../shared/catalog/publication/variants';
 import type { Environment } from '../../shared/catalog/realm';
+import type { Store } from '../../shared/catalog/store/store';
 import type { Translated } from '../../shared/catalog/translations';
 import { CatalogError } from '../../shared/kernel/errors';
 import {
@@ -70,7 +71,11 @@ export type ImportDeps = StoreDeps & MediaDeps;
 export const importedPublication = newPublicationSchema.partial({ price_currency: true, price_amount: true });
 
 /** The currency of new publications, if neither the import nor the store has one. */
-export const DEFAULT_CURRENCY = 'USD';
+const DEFAULT_CURRENCY = 'USD';
+
+/** Returns the currency of new publications whose rows have none: the base currency of the store, if it has `currencies`. */
+export const currencyOfNew = ({ currency, currencies }: Pick<Store, 'currency' | 'currencies'>): string =>
+  currencies?.[0] ?? currency ?? DEFAULT_CURRENCY;
 /** No price is shown. */
 const NO_PRICE = { price_amount: 0, price_active: false };
 

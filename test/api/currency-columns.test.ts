@@ -32,6 +32,14 @@ beforeEach(async () => {
   await send('PATCH', '/api/store', { body: { currencies: ['PEN', 'USD', 'EUR'], markets } });
 });
 
+test('an import without a currency has the base currency of the store', async () => {
+  await send('PATCH', '/api/store', { body: { currency: 'USD' } });
+  const file = 'Handle,Title,Variant Price,Price / USD\ntea,Tea,10,3.00';
+  expect((await importOf(file)).report).toMatchObject({ publications: { created: 1, failed: 0 } });
+  const { data } = (await send('GET', '/api/publications')).body;
+  expect(data).toMatchObject([{ price_currency: 'PEN', price_amount: 1_000 }]);
+});
+
 test("columns of Shopify's file with prices in a currency or a market of the store are read, and written", async () => {
   const header =
     'Handle,Title,Option1 Name,Option1 Value,Variant Price,Price / North America,Compare At Price / North America,Price / EUR,Price / International,Included / International';
