@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { CHANGE_OFFSET, CHANGE_TYPES } from '../../catalog/changes';
 import { newShape, patchShape } from '../../catalog/fields';
 import {
-  amountField,
   currencyField,
   fewNames,
   handleField,
@@ -12,6 +11,7 @@ import {
   textField,
   timeField,
 } from '../../catalog/input-rules';
+import { listPrice } from '../../catalog/list-price/list-price';
 import { listingFields } from '../../catalog/listing/fields';
 import { ALT_MAX, mediaFields } from '../../catalog/media/fields';
 import { publicationFields } from '../../catalog/publication/fields';
@@ -375,13 +375,6 @@ export const keyPatchBody = z.strictObject({
 });
 
 const LIST_PRICES_MAX = 100;
-const listPrice = z.strictObject({
-  price_amount: amountField.meta({ description: 'The price, in hundredths.', example: 800 }),
-  compare_at_amount: amountField
-    .exactOptional()
-    .meta({ description: 'The price to compare with.', example: 990 }),
-});
-
 /** A publication of `PUT /api/list-prices`. */
 export const listPriceItem = z.strictObject({
   publication_id: idField.meta({ description: 'Id of the publication.', example: examples.ids.publication }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ACTOR_TYPES, CHANGED_RESOURCES } from '../../catalog/changes';
 import { answerShape } from '../../catalog/fields';
+import { listPrice } from '../../catalog/list-price/list-price';
 import { LISTING_MEDIA_MAX, LISTING_RESPONSE_NAMES, listingFields } from '../../catalog/listing/fields';
 import { LISTING_LEVELS_MAX } from '../../catalog/listing/tree';
 import { mediaFields } from '../../catalog/media/fields';
@@ -420,10 +421,6 @@ export const featuredOrderSchema = z.strictObject({
   changed_count: count.describe('Number of publications whose position changed.'),
 });
 
-const listPrice = z.strictObject({
-  price_amount: count.meta({ description: 'The price, in hundredths.', example: 800 }),
-  compare_at_amount: count.optional().meta({ description: 'The price to compare with.', example: 990 }),
-});
 const price_list = z.string().meta({ description: 'Name of the price list.', example: 'wholesale' });
 
 /** The prices of a publication in a price list (docs/interface/price-lists.md). */

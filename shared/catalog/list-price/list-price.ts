@@ -6,10 +6,19 @@ import { type Aggregate, present } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
 import { defineEvent, type EventOf } from '../events/event-definition';
 import { withoutNulls } from '../fields';
+import { amountField } from '../input-rules';
 
 const amount = z.int().min(0);
 const storedPrice = z.object({ price_amount: amount, compare_at_amount: amount.exactOptional() });
 type Price = Readonly<z.output<typeof storedPrice>>;
+
+/** A price of a price list in requests and answers. */
+export const listPrice = z.strictObject({
+  price_amount: amountField.meta({ description: 'The price, in hundredths.', example: 800 }),
+  compare_at_amount: amountField
+    .exactOptional()
+    .meta({ description: 'The price to compare with.', example: 990 }),
+});
 
 export const listPriceEvents = [
   /** The prices of a publication in a price list, as a whole. `price` is null if it has none any more. */

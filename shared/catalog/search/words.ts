@@ -120,7 +120,7 @@ const PRICED_BY = 'priced_by';
 /** Label before each term of the texts in a locale. No filter has this name. */
 const WORDS_IN = 'in';
 
-/** Returns the text that a term of the texts in this locale has before what it would be in the default locale. */
+/** Returns the prefix of the terms of texts in a locale. Terms of texts in the default locale have no prefix. */
 export const wordsIn = (locale: string): string => labelTerm(WORDS_IN, locale);
 
 export const translatedIn = (locale: string): string => labelTerm(TRANSLATED_IN, locale);

@@ -4,7 +4,7 @@ import { currencyField, distinctField, fewNames, handleField, lineField, textFie
 import { CURRENCIES_MAX } from '../publication/currency-prices';
 import { LOCALES_MAX, localeField, translationsField } from '../translations';
 import { reviewStatusSchema } from '../vocabulary';
-import { markets } from './markets';
+import { markets, storedMarkets } from './markets';
 
 const hours = objectOfTexts({
   day: { input: lineField(40), description: 'A day or several, as free text.' },
@@ -139,14 +139,7 @@ export const storeFields = {
     doc: `The currencies in which the store sells, as ISO 4217 codes in upper case, at most ${CURRENCIES_MAX}. The first one is the currency of \`price_amount\` of its publications, the others can have prices in \`prices\`. Once a store has currencies, it keeps at least one.`,
     example: ['PEN', 'USD'],
   }),
-  markets: field(markets.stored, {
-    event: 'StoreMarketsSet',
-    input: markets.input,
-    answer: markets.answer,
-    initial: undefined,
-    doc: markets.doc,
-    example: markets.example,
-  }),
+  markets: field(storedMarkets, { event: 'StoreMarketsSet', ...markets }),
   price_lists: field(z.record(z.string(), z.string()).optional(), {
     event: 'StorePriceListsSet',
     input: fewNames(z.record(handleField, currencyField), PRICE_LISTS_MAX),

@@ -83,11 +83,13 @@ const sent = z.strictObject({
     }),
 });
 
+export const storedMarkets = z.array(marketSchema).optional();
+
 /** The properties of the field `markets` of a store. */
 export const markets = {
-  stored: z.array(marketSchema).optional(),
   input: z.array(sent).max(MARKETS_MAX) as z.ZodType<Market[]>,
   answer: z.array(sent).optional() as z.ZodType<Market[] | undefined>,
+  initial: undefined,
   doc: `The markets of the store: countries with a currency and languages, at most ${MARKETS_MAX}. A PATCH replaces the list.`,
   example: [
     {

@@ -234,7 +234,7 @@ function FilterPanel({
             value={params.get('untranslated') ?? 'any'}
             onChange={(id) => {
               setValues('untranslated', id === 'any' ? [] : [id]);
-              // A search does not look at translations.
+              // A search cannot be filtered by untranslated texts.
               setValues('q', [], { replace: true });
             }}
             options={[

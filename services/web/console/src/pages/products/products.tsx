@@ -363,7 +363,7 @@ function Search({ q, setValues }: { readonly q: string; readonly setValues: SetV
   const t = useTexts();
   const [text, setText] = useTyping(q, (typed) => {
     setValues('q', [typed], { replace: true });
-    // A search does not look at translations.
+    // A search cannot be filtered by untranslated texts.
     if (typed !== '') setValues('untranslated', [], { replace: true });
   });
   return (

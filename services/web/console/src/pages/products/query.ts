@@ -92,7 +92,7 @@ export function listOf(client: CatalogClient, { q, ...filters }: Filters, option
     return client.publications.list({ visibility: 'deleted', ...others });
   }
   const { untranslated: _, ...others } = filters;
-  // Searches and facets do not look at translations.
+  // Searches and facets cannot be filtered by untranslated texts.
   const query = { ...(q || options.facets ? others : filters), ...options };
   return q ? client.store.search(String(q), query) : client.publications.list(query);
 }
