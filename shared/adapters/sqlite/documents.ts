@@ -390,10 +390,11 @@ function scopesOfKey(table: Table, where: Where, key: string, variant?: string):
 }
 
 /** Returns the end of a SELECT of the entries `s` that a document has in some lists. `alias`: its name in the statement. */
-const entriesOf = (table: Table, scopes: readonly string[], alias: string): Query => ({
-  sql: `FROM ${table.lists!.source} AS s WHERE s.scope IN (SELECT value FROM json_each(?)) AND s.id = ${alias}.id`,
-  parameters: [JSON.stringify(scopes)],
-});
+function entriesOf(table: Table, scopes: readonly string[], alias: string): Query {
+  const id = alias === 'e' ? `(SELECT id FROM ${table.name} WHERE rowid = e.row)` : `${alias}.id`;
+  const sql = `FROM ${table.lists!.source} AS s WHERE s.scope IN (SELECT value FROM json_each(?)) AND s.id = ${id}`;
+  return { sql, parameters: [JSON.stringify(scopes)] };
+}
 
 /** Returns the lowest value of a key that a document has in the entries, as an expression. */
 export function lowestOf(table: Table, { scopes }: NamedEntries, key: string, alias: string): Query {
@@ -479,17 +480,19 @@ export const allOf = (terms: readonly Query[]): Query => ({
   parameters: terms.flatMap(({ parameters }) => parameters),
 });
 
-/** Returns a term for each condition. `alias`: the table of the documents, or the source of their lists. */
+/** Returns a term for each condition. `alias`: the table of the documents, `l` the source of their lists, `e` that of words. */
 export function conditionTerms(table: Table, where: Where, alias: string, all: Where): Term[] {
   const { shared, variants } = table.lists ?? {};
   const entries = entriesIn(table, all);
+  const of_variant = [variants?.name, ...(variantIn(variants, all)?.keys ?? [])];
+  const [first] = Object.keys(where).filter((key) => of_variant.includes(key));
   return Object.entries(where).flatMap(([key, condition]): Term[] => {
     if (isUnitCondition(condition)) {
       assertUnits(table);
-      const row = alias === 'l' ? table.lists!.row : 'rowid';
+      const row = alias === 'l' || alias === 'e' ? 'row' : 'rowid';
       return [unitTerm(table.name, condition, `${alias}.${row}`)];
     }
-    if (key === variants?.name) return [variantTerm(table, all, alias)];
+    if (of_variant.includes(key)) return key === first ? [variantTerm(table, all, alias)] : [];
     const scopes = key === shared?.scope && scopesOfKey(table, where, key);
     if (scopes) {
       const { sql, parameters } = entriesOf(table, scopes, alias);
@@ -513,25 +516,20 @@ export function conditionTerms(table: Table, where: Where, alias: string, all: W
 
 /** Returns the term for the documents inside or outside the variant that the conditions name. */
 function variantTerm(table: Table, all: Where, alias: string): Term {
-  const { variant, without } = variantIn(table.lists!.variants, all)!;
-  const { sql, parameters } = entriesOf(table, variantScopes(table, all, variant), alias);
-  if (!without) return { sql: `EXISTS (SELECT 1 ${sql})`, parameters };
-  const values = allOf(
-    Object.entries(without).map(([key, value]) => equalTerm(`s.${column(table, key)}`, value)),
-  );
-  return {
-    sql: `NOT EXISTS (SELECT 1 ${[sql, values.sql].filter(Boolean).join(' AND ')})`,
-    parameters: [...parameters, ...values.parameters],
-    matches_null: true,
-  };
+  const { variant, without, keys } = variantIn(table.lists!.variants, all)!;
+  const values = Object.entries(without ?? all).filter(([key]) => without || keys.includes(key));
+  const { sql, parameters } = allOf([
+    entriesOf(table, variantScopes(table, all, variant), alias),
+    ...values.flatMap(([key, value]) => keyTerms(`s.${column(table, key)}`, value as KeyRange)),
+  ]);
+  const exists = `EXISTS (SELECT 1 ${sql})`;
+  return without ? { sql: `NOT ${exists}`, parameters, matches_null: true } : { sql: exists, parameters };
 }
 
 type Term = Query & { readonly matches_null?: boolean };
 
 /** A condition on the value of a key. */
 type KeyRange = Exclude<KeyCondition, UnitCondition | OutsideCondition>;
-
-const equalTerm = (name: string, value: Key): Term => keyTerms(name, value)[0]!;
 
 function keyTerms(name: string, condition: KeyRange): Term[] {
   if (condition === null) return [{ sql: `${name} IS NULL`, parameters: [], matches_null: true }];

@@ -22,8 +22,10 @@ import { wordScope } from '../stored-collections';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import {
   afterSql,
+  allOf,
   checkWord,
   conditionSql,
+  conditionTerms,
   entriesIn,
   lowestOf,
   matchesNothing,
@@ -34,7 +36,7 @@ import {
 } from './documents';
 import type { ListReader } from './list-pages';
 import { column, type Table } from './tables';
-import { unitSql, unitsTable, unitTerm } from './units';
+import { unitSql, unitsTable } from './units';
 import {
   EVERY_TERM,
   INDEXED_PREFIX_MAX,
@@ -156,6 +158,8 @@ class WordReader {
   private readonly none: RankList[] = [];
   /** What one unit of each document must fulfil. */
   private unit: UnitCondition | undefined;
+  /** The condition that is checked for each match, as its documents are few: on its unit, and on its values in a variant. */
+  private checked: Query | undefined;
   private readonly lists = new Map<string, RankList>();
   private readonly expanded = new Map<string, WordMatch[]>();
 
@@ -188,17 +192,19 @@ class WordReader {
 
   private addConditions(scope: WordScope, where: ViewQuery['where']): void {
     const others: Record<string, KeyCondition> = {};
+    const checked: Record<string, KeyCondition> = {};
+    const { variants } = this.table.spec.lists ?? {};
+    const of_variant = [variants?.name, ...(variantIn(variants, where)?.keys ?? [])];
     for (const [key, condition] of Object.entries(this.addLists(this.addVariant(where)))) {
       const excluded = excludedValue(condition);
       if (Object.hasOwn(scope, key) && isSame(scope[key], condition)) continue;
-      if (isUnitCondition(condition)) {
-        this.unit = condition;
-        continue;
-      }
+      if (isUnitCondition(condition)) this.unit = condition;
       if (key === 'id' && excluded !== null) this.none.push(this.listOfDocument(String(excluded)));
-      else others[key] = condition;
+      else (condition === this.unit || of_variant.includes(key) ? checked : others)[key] = condition;
     }
     if (Object.keys(others).length > 0) this.all.push(this.listWhere(others, where));
+    if (Object.keys(checked).length > 0)
+      this.checked = allOf(conditionTerms(this.table, checked, 'e', where));
   }
 
   /** Adds what a condition on a variant of lists demands or excludes: it is a word. Returns the other conditions. */
@@ -312,14 +318,13 @@ class WordReader {
       const conditions = n === 0 ? this.demanded : [];
       lists.push(this.listOf([...pair, ...conditions], pair.length, first_size));
     }
-    const { unit } = this;
-    const check = unit && ((ranks: readonly number[]) => this.withUnit(ranks, unit));
+    const { checked } = this;
+    const check = checked && ((ranks: readonly number[]) => this.passing(ranks, checked));
     return new Intersection([...lists, ...this.all], this.none, budget, check);
   }
 
-  /** Returns the ranks of the documents with a unit that fulfils the condition, in the same order. */
-  private async withUnit(ranks: readonly number[], unit: UnitCondition): Promise<number[]> {
-    const { sql, parameters } = unitTerm(this.table.name, unit, 'e.row');
+  /** Returns the ranks of the documents that fulfil the condition, in the same order. */
+  private async passing(ranks: readonly number[], { sql, parameters }: Query): Promise<number[]> {
     const statement = `SELECT json_group_array(rank) FROM (SELECT e.rank FROM json_each(?) AS page
       CROSS JOIN ${this.names.entries} AS e ON e.rank = page.value WHERE ${sql} ORDER BY page.key)`;
     const found = await this.run(() =>
