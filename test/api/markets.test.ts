@@ -55,6 +55,16 @@ test.each<[story: string, markets: unknown, field: string, code?: string]>([
   expect([status, body.error.details.field, body.error.code]).toEqual([400, field, code]);
 });
 
+test('at most 10 markets derive prices', async () => {
+  const currencies = ['PEN', 'USD', 'EUR', 'GBP', 'CHF', 'SEK', 'NOK', 'DKK', 'PLN', 'CZK', 'HUF', 'RON'];
+  const markets = currencies
+    .slice(1)
+    .map((currency) => ({ handle: currency.toLowerCase(), currency, countries: [], derived }));
+  const { status, body } = await patchStore({ currencies, markets });
+  expect([status, body.error.details.field]).toEqual([400, 'markets.10.derived']);
+  expect((await patchStore({ currencies, markets: markets.slice(0, 10) })).status).toBe(200);
+});
+
 test('a list of currencies or locales that does not suit a market is refused with the name of the market', async () => {
   await patchStore({ markets: [{ ...EU, derived }, US] });
   const faultOf = async (fields: object) => {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CHANGE_TYPES, CHANGED_RESOURCES, HISTORY_CURSOR, OFFSET } from '../../catalog/changes';
 import { currencyField, handleField } from '../../catalog/input-rules';
+import { countryField } from '../../catalog/store/markets';
 import { localeField } from '../../catalog/translations';
 import { PROPOSAL_STATUSES, ROW_OUTCOMES, reviewStatusSchema } from '../../catalog/vocabulary';
 import { FEED_CURSOR, IMPORT_ROWS_LIMIT_MAX } from '../responses/envelopes';
@@ -57,7 +58,7 @@ export const readSchema = z.object({
       'The `handle` of a market of the store, whose currency and language the answer has unless `currency` and `locale` name others.',
     example: 'eu',
   }),
-  country: z.string().optional().meta({
+  country: countryField.optional().meta({
     description:
       'A country, as an ISO 3166-1 alpha-2 code in upper case. Stands for the market that has it. Without effect if no market has it, or beside `market`.',
     example: 'DE',

@@ -22,7 +22,8 @@ const COUNTRIES: readonly string[] = `
   .trim()
   .split(/\s+/);
 
-const country = z
+/** An ISO 3166-1 alpha-2 code in upper case. */
+export const countryField = z
   .string()
   .refine((code) => COUNTRIES.includes(code), 'an ISO 3166-1 alpha-2 country code in upper case')
   .meta({ pattern: `^(${COUNTRIES.join('|')})$` });
@@ -59,7 +60,7 @@ const sent = z.strictObject({
         'Its languages, some of the `locales` of the store, the default one first. Without it, those of the store.',
       example: ['de', 'es'],
     }),
-  countries: distinctField(country, COUNTRIES.length, 'country').meta({
+  countries: distinctField(countryField, COUNTRIES.length, 'country').meta({
     description: 'Its countries, as ISO 3166-1 alpha-2 codes. No country is in two markets.',
     example: ['DE', 'AT'],
   }),
@@ -109,11 +110,15 @@ export interface WithMarkets {
   readonly locales?: readonly string[] | undefined;
 }
 
+/** Makes at most 20,480 prices of a publication with 2,048 variants, so that a write of it ends in time. */
+const DERIVED_MAX = 10;
+
 /** Returns what is wrong with the markets after a write. If they are not sent, faults are of the list that does not suit them. */
 export function faultsOfMarkets(sent: WithMarkets, before: WithMarkets = {}): Fault[] {
   const { markets = before.markets ?? [], currencies = before.currencies ?? [] } = sent;
   const { locales = before.locales ?? [] } = sent;
   const seen = new Set<string>();
+  let deriving = 0;
   const isRepeated = (kind: string, value: string): boolean =>
     seen.size === seen.add(`${kind} ${value}`).size;
   return markets.flatMap(({ handle, currency, countries, derived, ...market }, index) => {
@@ -161,6 +166,7 @@ export function faultsOfMarkets(sent: WithMarkets, before: WithMarkets = {}): Fa
         'derived',
         'left out: another market derives the prices in this currency',
       ),
+      ...faultIf(derived && ++deriving > DERIVED_MAX, 'derived', `in at most ${DERIVED_MAX} markets`),
     ];
   });
 }
