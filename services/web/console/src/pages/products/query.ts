@@ -14,15 +14,8 @@ export const FLAGS = [
   'free_shipping',
 ] as const;
 const SINGLE = [
-  'q',
-  'visibility',
-  'listing_id',
-  'min_price',
-  'max_price',
-  'sort',
-  'order',
-  'untranslated',
   ...FLAGS,
+  ...'q visibility listing_id min_price max_price sort order untranslated'.split(' '),
 ];
 /** Characters that a search may have. */
 const QUERY_MAX = 200;
