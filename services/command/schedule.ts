@@ -38,9 +38,10 @@ const OLDEST_FIRST: SortOrder = [
 ];
 
 /**
- * Starts to publish and unpublish publications and listings at their times, and to update the prices in the documents of
- * publications whose sale begins or ends, and to give publications the price rules of their store, in the background. What was due before the start is done in the first round. Any number of processes may run it: each decides by the stream of the resource and
- * appends at the revision that it has read, so only one of them changes it.
+ * Starts the work that time causes, in the background: publishes and unpublishes publications and listings, updates the prices
+ * in the documents of publications whose sale begins or ends, and gives publications the price rules of their store. What was
+ * due before the start is done in the first round. Any number of processes may run it: each decides by the stream of the
+ * resource and appends at the revision that it has read, so only one of them changes it.
  */
 export function startSchedule(parts: ScheduleParts): Schedule {
   const stopping = new AbortController();

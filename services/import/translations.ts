@@ -33,8 +33,8 @@ const SCHEMAS = { publication: publicationPatchSchema, listing: listingPatchBody
 const KIND_OF = { publication: 'publications', listing: 'listings', media: 'media' } as const;
 
 /**
- * Reads the rows with a translation into one of the other locales of the store. Throws `ImportFileError` if the file cannot be read, if its
- * header lacks a column, or if it has more than `rows_max` rows.
+ * Reads the rows with a translation into one of the other locales of the store. Throws `ImportFileError` if the file cannot be
+ * read, if its header lacks a column, or if it has more than `rows_max` rows.
  */
 export async function openTranslations(
   path: string,

@@ -131,7 +131,10 @@ function Status({ product, locale, t }: { product: Publication; locale: string; 
   );
 }
 
-/** The columns of the table. `names` are the names of listings by id. Without `onRestore`, the key may only read. `query`: of the addresses of products. */
+/**
+ * The columns of the table. `names` are the names of listings by id. `query` is added to the addresses of products. Without
+ * `onRestore`, the key may only read.
+ */
 export function useColumns(
   names: ReadonlyMap<string, string>,
   query: string,
