@@ -11,7 +11,7 @@ import {
 } from '../../shared/catalog/publication/document';
 import { priceIn } from '../../shared/catalog/publication/prices';
 import { variesIn } from '../../shared/catalog/search/words';
-import { compareByOrder, orderOf } from '../../shared/catalog/sorting';
+import { compareByOrder, orderOf, type SortOrder } from '../../shared/catalog/sorting';
 import { type StoredDocument, TextDocument, type ViewDocument } from '../../shared/catalog/stored-document';
 import { isSameValue } from '../../shared/kernel/same-value';
 import { withMethods } from '../../shared/kernel/with-methods';
@@ -42,7 +42,9 @@ export function pricedReader(version: DocumentReader, store_id: string, currency
 
   function runsOf(where: Where, order: ViewQuery['order'] = []): Run[] {
     const { price_up, price_down, price_max, has_discount, ...others } = where;
-    const priced = { ...inUnits(where, currency), currency };
+    const { price_down: _, ...in_units } = inUnits(where, currency);
+    const lowest = price_up ?? price_down;
+    const priced = { ...in_units, ...(lowest !== undefined && { price_up: lowest }), currency };
     const unpriced = { ...others, currency: { outside: currency } };
     if (isSameValue(price_up, { gte: INACTIVE_PRICE_UP })) return has_discount === 1 ? [] : [unpriced];
     if (price_max === INACTIVE_PRICE_DOWN) return [];
@@ -133,8 +135,10 @@ export function pricedReader(version: DocumentReader, store_id: string, currency
       const has_one_rank = order[0]?.[0] === 'featured_rank' && where.featured_rank === NOT_FEATURED;
       const after = has_one_rank && shifted && shifted[0] !== NOT_FEATURED ? undefined : shifted;
       const { after: _, ...others } = query;
-      const asked = { ...others, ...(after && { after }), where, skip, limit };
-      const in_index = { order: order.slice(1), ...(after && { after: after.slice(1) }) };
+      // In the variant, `price_down` is `price_up`.
+      const there = where.currency === currency ? order.map(inVariant) : order;
+      const asked = { ...others, order: there, ...(after && { after }), where, skip, limit };
+      const in_index = { order: there.slice(1), ...(after && { after: after.slice(1) }) };
       const found = await read(has_one_rank ? { ...asked, ...in_index } : asked);
       return found.map((one) => seenIn(currency, one));
     };
@@ -179,6 +183,11 @@ export function pricedReader(version: DocumentReader, store_id: string, currency
     },
   });
 }
+
+const inVariant = ([key, direction]: SortOrder[number]): SortOrder[number] => [
+  key === 'price_down' ? 'price_up' : key,
+  direction,
+];
 
 const isOutside = ({ currency }: Run): boolean => typeof currency === 'object';
 

@@ -382,7 +382,7 @@ function pricedIn(currency: KeyCondition | undefined, item: { id: string; keys: 
     .split(' ')
     .find((one) => one.startsWith(`${outside}=`));
   const [lowest = 0, price_max = 0, has_discount = 0] = place?.slice(4).split(',').map(Number) ?? [];
-  const values = { price_up: lowest, price_down: lowest, price_max, has_discount };
+  const values = { price_up: lowest, price_max, has_discount };
   if (typeof currency === 'string') return place ? [{ ...item, keys: { ...item.keys, ...values } }] : [];
   const isOther = ([key, value]: [string, Key]) => values[key as keyof typeof values] !== value;
   return !place || Object.entries(or_without).some(isOther) ? [item] : [];

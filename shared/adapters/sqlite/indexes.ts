@@ -38,12 +38,12 @@ function listIndexes(table: Table, lists: TableLists): Index[] {
         ...also,
         ...(shared ? ['row'] : []),
       ];
-      return indexOn(table, source, name, columns, shared ? undefined : `${scope} IS NOT NULL`);
+      return indexOn(table, source, name, columns, `${shared ? key : scope} IS NOT NULL`);
     }),
     ...ranked.map(({ name, rank, limit, key, descending }) => {
       const direction = descending ? ' DESC' : '';
       const columns = [scope, rank, `${key}${direction}`, `id${direction}`, 'facet', 'row'];
-      return indexOn(table, source, name, columns, `${rank} < ${limit}`);
+      return indexOn(table, source, name, columns, `${rank} < ${limit} AND ${key} IS NOT NULL`);
     }),
     ...(shared
       ? [indexOn(table, source, sharedIndex(lists), ['scope', 'row', 'facet'], 'is_shared = 1')]
@@ -59,10 +59,9 @@ function indexOn(
   source: string,
   name: string,
   columns: readonly string[],
-  where: string | undefined,
+  where: string,
 ): Index {
-  const rows = where === undefined ? '' : ` WHERE ${where}`;
-  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${source} (${columns.join(', ')})${rows}`;
+  const ddl = `CREATE INDEX IF NOT EXISTS ${name} ON ${source} (${columns.join(', ')}) WHERE ${where}`;
   return { name, table, ddl };
 }
 

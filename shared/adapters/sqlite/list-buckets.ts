@@ -46,7 +46,7 @@ export function entriesSql(
   const { sql, parameters } = boundsSql(list, bounds);
   const { source, scope: scope_column } = table.lists!;
   return {
-    sql: `FROM ${source} AS l INDEXED BY ${list.name} WHERE l.${scope_column} = ? ${sql}`,
+    sql: `FROM ${source} AS l INDEXED BY ${list.name} WHERE l.${scope_column} = ? AND l.${list.key} IS NOT NULL ${sql}`,
     parameters: [scope, ...parameters],
   };
 }
@@ -131,12 +131,14 @@ export class ListWriter {
       ]);
     });
     const in_variants = [...(variants?.valuesOf(keys) ?? [])];
+    // So that a variant takes no space in the indexes of the orders that it does not change.
+    const none = Object.fromEntries(this.lists.keys.map((key) => [key, null]));
     return [
       ...lists,
       ...in_variants.flatMap(([variant, values]) =>
         lists.map(([scope, keys_there, is_shared]): (typeof lists)[number] => [
           inVariant(scope, variant),
-          { ...keys_there, ...values },
+          { ...keys_there, ...none, ...values },
           is_shared,
         ]),
       ),
@@ -169,8 +171,8 @@ export class ListWriter {
     for (const list of this.lists.all) {
       const has_moved = before?.[list.key] !== after?.[list.key] || before?.facet !== after?.facet;
       if (!has_moved) continue;
-      if (before) this.add(list, before, -1);
-      if (after) this.add(list, after, 1);
+      if (before && before[list.key] !== null) this.add(list, before, -1);
+      if (after && after[list.key] !== null) this.add(list, after, 1);
     }
   }
 
@@ -261,7 +263,7 @@ export class ListWriter {
   /** Makes the buckets of a list whose index has just been created. */
   fill(list: List): void {
     const { source, scope: name } = this.lists;
-    const nextScope = `SELECT min(${name}) FROM ${source} INDEXED BY ${list.name} WHERE ${name} > ?`;
+    const nextScope = `SELECT min(${name}) FROM ${source} INDEXED BY ${list.name} WHERE ${name} > ? AND ${list.key} IS NOT NULL`;
     for (let scope: SqlValue = ''; ; ) {
       scope = this.connection.value(nextScope, [scope]) ?? null;
       if (scope === null) return;

@@ -15,7 +15,7 @@ import {
 } from './documents';
 import { sharedIndex } from './indexes';
 import { type Bounds, boundsSql, bucketsTable, entriesSql, type Place } from './list-buckets';
-import { column, KEY_COLUMN, type List, type RankedIndex, scopeValue, type Table } from './tables';
+import { column, inVariant, KEY_COLUMN, type List, type RankedIndex, scopeValue, type Table } from './tables';
 
 /** A page that ends within this many entries of the start of its list is looked for without reading the buckets. */
 const SCANNED_MAX = 2_000;
@@ -246,7 +246,7 @@ export class ListReader {
     const after = afterSql(columns, ['asc', segment.direction, segment.direction], segment.after);
     const direction = descending ? 'DESC' : 'ASC';
     const sql = `SELECT l.${row} FROM ${source} AS l INDEXED BY ${name}
-      WHERE l.${scope} = ? AND l.${rank} < ${ranked.limit} AND ${facetIn(segment)} AND ${after.sql}
+      WHERE l.${scope} = ? AND l.${rank} < ${ranked.limit} AND l.${key} IS NOT NULL AND ${facetIn(segment)} AND ${after.sql}
         AND ${others.sql} ${within.sql}
       ORDER BY l.${rank}, l.${key} ${direction}, l.id ${direction} LIMIT ? OFFSET ?`;
     const conditions = [...after.parameters, ...others.parameters, ...within.parameters];
@@ -348,12 +348,17 @@ export class ListReader {
     if (skip >= total!) return [];
     const { sql, parameters } = entriesSql(table, range.list, range.scope, range);
     const within = boundsSql(segment.list, segment);
-    const others = listConditionSql(table, range);
+    const { source, row } = table.lists!;
+    const is_there = range.scope === segment.scope;
+    const others = listConditionSql(table, is_there ? range : segment);
+    const from = is_there
+      ? `${sql} AND`
+      : `FROM (SELECT l.id AS found ${sql}) CROSS JOIN ${source} AS l ON l.scope = ? AND l.id = found WHERE`;
     const order = `${orderOf(segment.list, segment.direction)} LIMIT ? OFFSET ?`;
-    return this.rows(
-      `SELECT l.${table.lists!.row} ${sql} AND ${facetIn(segment)} AND ${others.sql} ${within.sql} ${order}`,
-      [...parameters, ...others.parameters, ...within.parameters, ...[limit, skip]],
-    );
+    return this.rows(`SELECT l.${row} ${from} ${facetIn(segment)} AND ${others.sql} ${within.sql} ${order}`, [
+      ...[...parameters, ...(is_there ? [] : [segment.scope])],
+      ...[...others.parameters, ...within.parameters, limit, skip],
+    ]);
   }
 
   /** Looks for the page bucket by bucket, because buckets do not count the entries that match all conditions. */
@@ -467,7 +472,10 @@ function segmentOf(table: Table, where: Where, order: SortOrder): Segment | unde
   if (key === undefined || scope_key === undefined) return undefined;
   const { [scope_key]: scope, ...conditions } = where;
   const named = variantIn(table.lists!.variants, where);
-  const variant = named?.without ? undefined : named?.variant;
+  const variant = named?.keys.includes(key.name) ? named.variant : undefined;
+  // Entries of a variant have no values of the other keys.
+  const isOther = (one: string): boolean => where[one] !== undefined && !named?.keys.includes(one);
+  if (variant !== undefined && table.lists!.keys.some(isOther)) return undefined;
   // All documents of a variant of the list are in the variant.
   const filters = variant === undefined ? conditions : without(conditions, table.lists!.variants!.name);
   const list = table.lists!.all.find((one) => one.key === column(table, key.name));
@@ -478,7 +486,7 @@ function segmentOf(table: Table, where: Where, order: SortOrder): Segment | unde
   return {
     ...{ list, scope: scopeValue(table.lists!, scope_key, String(scope), variant), facets },
     ...{ direction: key.direction, ...bounds, others: bounds ? rest : others },
-    names: named?.without ? where : {},
+    names: named && variant === undefined ? where : {},
   };
 }
 
@@ -532,10 +540,13 @@ function boundsOf(condition: KeyCondition): Pick<Entries, 'from' | 'to'> | undef
 
 /** Returns the entries of a list that is sorted by one of the other conditions of the segment, if one is such a range. */
 function rangeEntries(table: Table, segment: Segment): Segment | undefined {
+  const named = variantIn(table.lists!.variants, segment.names);
   for (const list of table.lists!.all) {
-    const { [list.key.slice(KEY_COLUMN.length)]: range, ...others } = segment.others;
+    const key = list.key.slice(KEY_COLUMN.length);
+    const { [key]: range, ...others } = segment.others;
     const bounds = range !== undefined && boundsOf(range);
-    if (bounds) return { ...segment, list, from: bounds.from, to: bounds.to, others };
+    const scope = named?.keys.includes(key) ? inVariant(String(segment.scope), named.variant) : segment.scope;
+    if (bounds) return { ...segment, list, scope, from: bounds.from, to: bounds.to, others };
   }
   return undefined;
 }

@@ -44,7 +44,8 @@ export interface List {
 /**
  * The lists of a table. Their source has a row for each pair of a document and a list that it is in. If a document is in one
  * list, the source is the table itself. If a collection has `SharedLists`, the source is a table with the columns `scope,
- * id, row, facet, is_shared, key_<rank>`, and those of the orders. `row` is the row id of the document.
+ * id, row, facet, is_shared, key_<rank>`, and those of the orders. `row` is the row id of the document. In a
+ * row of a variant, the keys of orders that the variant does not change are null, and no index of these orders has the row.
  */
 export interface TableLists {
   readonly facets: Facets;

@@ -114,7 +114,7 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
     },
     variants: {
       name: 'currency',
-      keys: ['price_up', 'price_down', 'price_max', 'has_discount'],
+      keys: ['price_up', 'price_max', 'has_discount'],
       valuesOf: (keys) => pricesOf(keys as PublicationKeys),
       wordOf: pricedIn,
     },
@@ -217,14 +217,14 @@ const placesIn = ({ places }: Pick<PublicationKeys, 'places'>, is_currency: bool
     .filter((place) => place !== '' && CURRENCY_PLACE.test(place) === is_currency)
     .map((place) => place.split('=') as [name: string, value: string]);
 
-type PriceKeys = Pick<PublicationKeys, 'price_up' | 'price_down' | 'price_max' | 'has_discount'>;
+type PriceKeys = Pick<PublicationKeys, 'price_up' | 'price_max' | 'has_discount'>;
 
-/** Returns the keys of prices in each currency, if the publication has prices in other currencies. */
+/** Returns the keys of prices in each currency, if the publication has prices in other currencies. `price_down` is `price_up`. */
 function pricesOf(keys: PublicationKeys): Map<string, PriceKeys> {
   return new Map(
     placesIn(keys, true).map(([currency, values]) => {
       const [lowest = 0, price_max = 0, has_discount = 0] = values.split(',').map(Number);
-      return [currency, { price_up: lowest, price_down: lowest, price_max, has_discount }];
+      return [currency, { price_up: lowest, price_max, has_discount }];
     }),
   );
 }
@@ -241,15 +241,10 @@ export const unpricedStep = (key: string): number =>
  * the order of the prices in its own currency.
  */
 export function keysInCurrency(keys: PublicationKeys, currency: string): PublicationKeys {
-  const { price_up, price_down } = keys;
-  return {
-    ...keys,
-    ...{
-      price_up: price_up! + unpricedStep('price_up'),
-      price_down: price_down! + unpricedStep('price_down'),
-    },
-    ...pricesOf(keys).get(currency),
-  };
+  const prices = pricesOf(keys).get(currency);
+  if (prices) return { ...keys, ...prices, price_down: prices.price_up };
+  const price_up = keys.price_up! + unpricedStep('price_up');
+  return { ...keys, price_up, price_down: keys.price_down! + unpricedStep('price_down') };
 }
 
 /** Returns the position in each of the other listings, in their order; `NOT_FEATURED` without one. */
