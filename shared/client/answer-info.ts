@@ -29,13 +29,13 @@ export interface AnswerInfo {
 
 /**
  * Stores the `AnswerInfo` of every object that the client has returned, until the object is garbage-collected. Also stores
- * the position of the newest write.
+ * the position of the newest write or change.
  */
 export class AnswerInfos {
   private readonly infos = new WeakMap<object, AnswerInfo>();
   private newest_position: string | undefined;
 
-  /** Position of the newest write; undefined before the first one. */
+  /** Position of the newest write of the client, or of the newest change that it has read. Undefined before both. */
   get position(): string | undefined {
     return this.newest_position;
   }
@@ -46,11 +46,11 @@ export class AnswerInfos {
     return data;
   }
 
-  /** Stores the status and headers of a write under `data`, and the position of the newest write. Returns `data`. */
-  recordWrite<Data extends object>(data: Data, status: number, headers: Headers): Data {
+  /** Stores the status and headers of a write or of changes under `data`, and the newest position. Returns `data`. */
+  recordPosition<Data extends object>(data: Data, status: number, headers: Headers): Data {
     this.record(data, status, headers);
     const position = this.get(data)?.position;
-    // Responses may arrive in another order than the writes were stored in.
+    // Responses may arrive in another order than their positions.
     if (position !== undefined && BigInt(position) > BigInt(this.newest_position ?? 0))
       this.newest_position = position;
     return data;

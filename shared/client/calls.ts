@@ -79,7 +79,7 @@ export class Calls {
     const { status, body } = response;
     // A start of an import is also answered with 202.
     if (status === 202 && isProposal(body.data)) throw new CatalogProposedError(body.data);
-    return this.infos.recordWrite(response.body.data, response.status, response.headers);
+    return this.infos.recordPosition(response.body.data, response.status, response.headers);
   }
 
   private consistencyHeader({ consistent = this.consistent }: ListOptions): Record<string, string> {

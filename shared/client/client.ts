@@ -66,7 +66,8 @@ export class CatalogClient {
   }
 
   /**
-   * Position of this client's newest write in the log; undefined before the first write. Another client that reads
+   * Position in the log of this client's newest write, or of the newest change that it has read; undefined before both.
+   * Another client that reads
    * with `consistent` set to this position sees the write.
    *
    * @example

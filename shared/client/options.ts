@@ -34,7 +34,8 @@ export interface ClientOptions {
   /** Store to use if a call does not pass `store_id`. Default: the first of the key's stores. */
   readonly storeId?: string;
   /**
-   * Default of `ListOptions.consistent`: whether reads wait until they include this client's writes. Default: false.
+   * Default of `ListOptions.consistent`: whether reads wait until they include this client's writes, and the changes that
+   * it has read. Default: false.
    */
   readonly consistent?: boolean;
   /** The run that the client's writes belong to (docs/interface/runs.md). Default: none. */
@@ -105,7 +106,7 @@ export interface CallOptions {
 /** Options of a call that reads a list. */
 export interface ListOptions extends CallOptions {
   /**
-   * `true`: the result includes all earlier writes of this client. A string: it includes the write at that position,
+   * `true`: the result includes all earlier writes of this client, and all changes that it has read. A string: it includes the write at that position,
    * such as another client's `position`. The service waits for that state up to 2 s. Default:
    * `ClientOptions.consistent`.
    */

@@ -92,7 +92,8 @@ export class StoreCalls {
   ): AsyncGenerator<Change, void, undefined> {
     for (let offset = after; ; ) {
       const query = { ...filter, offset, live: 'long-poll' };
-      const { body, headers } = await this.calls.transport.call('readChanges', { query, options });
+      const { status, body, headers } = await this.calls.transport.call('readChanges', { query, options });
+      if (body) this.calls.infos.recordPosition(body, status, headers);
       // A long poll that ends without a change has no body.
       yield* body ?? [];
       offset = headers.get('stream-next-offset') ?? offset;

@@ -454,10 +454,13 @@ describe('GET /api/changes', () => {
     }
     expect([found[0], found[2]]).toEqual([id, found[1]]);
     await client.publications.delete(id);
-    for await (const change of client.store.changes({ after: last })) {
+    const reader = here.harness.client(here.shop.secret, { consistent: true });
+    for await (const change of reader.store.changes({ after: last })) {
       expect(change).toMatchObject({ type: 'publication.deleted', resource_id: id });
       break;
     }
+    // Its reads wait for what it has heard of.
+    expect(Number(reader.position)).toBeGreaterThanOrEqual(Number(client.position));
   });
 
   test('refuses public keys, unknown offsets and offsets of another log', async () => {

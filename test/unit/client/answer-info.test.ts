@@ -5,11 +5,11 @@ const written = (position: string) => new Headers({ 'x-catalog-position': positi
 test('position is the position of the newest write, in whatever order the responses arrive', () => {
   const infos = new AnswerInfos();
   expect(infos.position).toBeUndefined();
-  infos.recordWrite({}, 200, new Headers({ etag: '"1"' }));
+  infos.recordPosition({}, 200, new Headers({ etag: '"1"' }));
   // The position of a read is not one of a write.
   infos.record({}, 200, written('50'));
   expect(infos.position).toBeUndefined();
-  for (const position of ['9', '10', '2']) infos.recordWrite({}, 201, written(position));
+  for (const position of ['9', '10', '2']) infos.recordPosition({}, 201, written(position));
   expect(infos.position).toBe('10');
 });
 
