@@ -39,11 +39,11 @@ export function otherPrices(cells: readonly (readonly [column: string, cell: str
     if (currency && field)
       found.set(currency, { ...found.get(currency), [field]: cell === '' ? null : parsePrice(cell) });
   }
-  const prices = [...found].map(([currency, price]) => {
-    const { price_amount = null, compare_at_amount = null } = price;
-    if (price_amount === null && (compare_at_amount !== null || price.price_amount === undefined))
-      throw new RowError(`missing price in ${currency}`);
-    return [currency, price_amount === null ? null : price];
+  const prices = [...found].flatMap(([currency, price]): [string, object | null][] => {
+    const { price_amount, compare_at_amount = null } = price;
+    if (typeof price_amount === 'number') return [[currency, price]];
+    if (compare_at_amount !== null) throw new RowError(`missing price in ${currency}`);
+    return price_amount === null ? [[currency, null]] : [];
   });
   return prices.length === 0 ? undefined : (Object.fromEntries(prices) as Prices);
 }

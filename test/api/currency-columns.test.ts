@@ -100,4 +100,7 @@ test('a price list changes prices in other currencies, and keeps what its cells 
   expect((await products())[0].prices.EUR).toEqual({ price_amount: 400 });
   const refused = await importOf('external_id,Compare At Price / USD\ntea,5\n');
   expect(refused.rows).toMatchObject([{ outcome: 'failed', reason: 'missing price in USD' }]);
+  const empty = await importOf('external_id,Price,Compare At Price / USD\ntea,11,\n');
+  expect(empty.rows).toMatchObject([{ outcome: 'updated', fields: ['price_amount'] }]);
+  expect(await products()).toMatchObject(after);
 });
