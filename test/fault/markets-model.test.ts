@@ -13,7 +13,7 @@ import { waitFor } from '../support/wait-for';
  * documents are rebuilt. Every answer is compared with a simple program, which knows no events, documents, indexes or caches.
  */
 
-const ROUNDS = runs(4, 80);
+const ROUNDS = runs(4, 25);
 /** In the middle of each such round, the process is killed. */
 const KILL_EVERY = 4;
 const WRITES_PER_ROUND = 10;
