@@ -51,7 +51,7 @@ export interface ToolRequest {
 
 /** Assistants work on the catalog. Only people decide who else may work on it, and who has other prices. */
 const TAGS_LEFT_OUT: ReadonlySet<Tag> = new Set<Tag>([
-  ...(['Tokens', 'Service', 'Keys', 'Webhooks', 'Price lists'] as const),
+  ...(['Tokens', 'Service', 'Keys', 'Webhooks', 'Prices'] as const),
 ]);
 
 /** Returns why an operation of `/api` is no tool, undefined if it is one (docs/mcp.md#tools). */

@@ -134,9 +134,7 @@ describe('an assistant with a secret key', () => {
     expect(leftOutAs('alias').map(({ id }) => id)).toEqual(['listStoreListings']);
     expect(leftOutAs('bytes').map(({ id }) => id)).toEqual(['uploadMedia']);
     expect(leftOutAs('event stream').map(({ id }) => id)).toEqual(['readChanges']);
-    expect(new Set(leftOutAs('tag').map(({ tag }) => tag))).toEqual(
-      new Set(['Keys', 'Webhooks', 'Price lists']),
-    );
+    expect(new Set(leftOutAs('tag').map(({ tag }) => tag))).toEqual(new Set(['Keys', 'Webhooks', 'Prices']));
     expect(leftOutAs('external id').every(({ path }) => path.includes('/by-external-id/'))).toBe(true);
     // The model reads all of it.
     expect(JSON.stringify([...tools.values()]).length).toBeLessThan(100_000);

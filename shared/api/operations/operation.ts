@@ -14,7 +14,7 @@ export const TAGS = {
   Publications: 'The products of a store, and their reviews.',
   Media: 'Pictures of stores, listings and publications.',
   Keys: 'The API keys of a store.',
-  'Price lists': 'Prices that only the keys of a price list see.',
+  Prices: 'Prices that only the keys of a price list see.',
   Runs: 'The changes of an assistant or a program, which can be undone together.',
   Proposals: 'Writes that wait for the confirmation of a person.',
   Imports: 'Files of products, listings, reviews or prices that a merchant brings into a store.',

@@ -351,7 +351,7 @@ export const reads = withIds({
     not_found: 'variant_not_found',
   }),
   listListPrices: read({
-    tag: 'Price lists',
+    tag: 'Prices',
     permission: 'write:publications',
     path: '/api/list-prices',
     summary: 'List the prices of a price list',

@@ -329,7 +329,7 @@ export const writes = withIds({
   },
   setListPrices: {
     ...common,
-    tag: 'Price lists',
+    tag: 'Prices',
     permission: 'write:publications',
     path: '/api/list-prices',
     summary: 'Set prices in a price list',
@@ -698,7 +698,7 @@ export const writes = withIds({
  */
 export function proposalRule({ id, tag }: Operation): 'proposed' | 'done' | 'refused' {
   if (id === writes.createImport.id || id === writes.previewImport.id) return 'done';
-  const refused: readonly Tag[] = ['Keys', 'Webhooks', 'Proposals', 'Price lists'];
+  const refused: readonly Tag[] = ['Keys', 'Webhooks', 'Proposals', 'Prices'];
   if (refused.includes(tag) || id === writes.uploadMedia.id) return 'refused';
   return 'proposed';
 }
