@@ -26,11 +26,11 @@ type Attempt = (what: string, work: () => Promise<void>) => Promise<void>;
 const STORES_PAGE = 100;
 /** Concurrent writes, which share commits of the log. */
 const PAGE_SIZE = 100;
-/** How long a write may use the rules of a store from before a change, amply. */
+/** Longer than a write may go on with the rules from before a change. */
 const SETTLING_MS = 10_000;
-/** Time between two looks at a store that is settled. They find what a process has written that was stopped for long. */
+/** Time between two looks at a store without open work. They find the writes of a process that was stopped for a long time. */
 const AGAIN_MS = 60_000;
-/** Time until documents are read again that do not show their last events. */
+/** How long to wait before documents that do not show their last events yet are read again. */
 const RETRY_MS = 2_000;
 
 /** What is known of a store with price rules. */
@@ -45,8 +45,8 @@ interface Known {
 
 /**
  * Gives the publications of a store the price rules of its markets after they have changed
- * (docs/interface/markets.md#derived-prices). What is left to do follows from the labels of the publications, so nothing is
- * lost if the process ends.
+ * (docs/interface/markets.md#derived-prices). A label of each publication says which rules it has. So the publications
+ * that are left are found again after the process has ended.
  */
 export class PriceRulesUpdate {
   private readonly stores = new Map<string, Known>();

@@ -146,8 +146,8 @@ export class Tally {
   }
 
   /**
-   * Lists a row of a price list. `publication` has the price of what the row names. `others`: the fields that change, besides
-   * those in `changes`.
+   * Adds a row of a price list to the report. `publication` has the price of the publication or variant that the row names.
+   * `others`: the fields that change, besides those in `changes`.
    */
   addPrices(
     item: Pick<PublicationPreview, 'line' | 'external_id'>,

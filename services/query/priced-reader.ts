@@ -103,7 +103,7 @@ export function pricedReader(version: DocumentReader, store_id: string, currency
       is_complete &&= found.is_complete;
       return found.documents;
     };
-    // In the order of the index, nothing is sorted.
+    // The index is in this order, so the search sorts nothing.
     const newest = { order: orderOf('created_at_desc'), skip: 0, limit: 1 };
     const countIn = async (run: Run): Promise<number> => {
       if (!totals.has(run)) await read({ ...newest, where: run });
@@ -230,7 +230,7 @@ function seenIn(currency: string, { document, ...stored }: Found): Found {
   if (!document) return { ...stored, document };
   const seen = { ...document, keys: keysInCurrency(document.keys, currency) };
   const { json } = document;
-  // The body of a text is not read.
+  // A document with the text of its answer is used without its body.
   const as_text = json && new TextDocument(seen as unknown as ViewDocument, json);
   return { ...stored, document: (as_text as unknown as PublicationDocument | undefined) ?? seen };
 }

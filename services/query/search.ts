@@ -197,7 +197,7 @@ interface StoreWords {
   readonly languages: readonly string[];
 }
 
-/** Returns those of the matches that publications have, and at most `limit` in each language. */
+/** Returns the matches that some publication has, at most `limit` of them in each language. */
 async function matchesIn(
   { version, scope, languages }: StoreWords,
   matches: readonly WordMatch[],

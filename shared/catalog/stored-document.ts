@@ -148,8 +148,8 @@ export interface ListsSpec<KeyName extends string = string> {
 }
 
 /**
- * Further variants of all lists, such as one for each currency: the documents of the list that have values in the variant, with
- * these values instead of those of `keys`.
+ * Variants of each list, such as one for each currency. A variant contains only the documents that have own values for it, such
+ * as a price in the currency. There, these values replace those of the `keys`.
  *
  * - A condition on `name` with a text is for the documents in that variant. In the query, `keys` are then their values in it.
  * - A condition of the form `OutsideCondition` is for all other documents.

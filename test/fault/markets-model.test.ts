@@ -80,8 +80,8 @@ const lowestIn = (product: Product, currency: string): number | undefined => {
 };
 
 /**
- * Returns the products by price. Those without one in the currency are last, by their own price. Equal ones are sorted by id in
- * the same direction.
+ * Returns the ids of the products in the order of their prices in the currency. Products without such a price come last, in the
+ * order of their own prices. Ties are broken by id, in the same direction.
  */
 function byPrice(products: readonly Product[], currency: string, sign: 1 | -1): string[] {
   const keysOf = (product: Product) => {
@@ -468,7 +468,7 @@ async function compareAll(locale: Locale, currency: string): Promise<void> {
     { wrong: [], is_empty: !all.some(isPriced) },
   );
   for (const word of ['alfa', 'beta', locale]) {
-    // A search looks at the words of the language, and then at those of the default one.
+    // A search finds the words of the title in the language, and those of the title in the default language.
     const hasWord = ({ titles }: Product) =>
       [titles[locale], titles.es].some((text) => text?.split(' ').includes(word));
     await compare(`/api/store/search?limit=50&q=${word}&${context}`, sortedIds, matching(hasWord));

@@ -464,8 +464,8 @@ function isEmptyRange(condition: KeyCondition): boolean {
 }
 
 /**
- * Returns the condition for existing documents. `alias`: the name of the table in the statement. `all`: the conditions of the
- * query, of which `where` may be a part.
+ * Returns the condition for existing documents. `alias`: the name of the table in the statement. `where`: the
+ * conditions to express, which may be some of `all`, the conditions of the query.
  */
 export function conditionSql(table: Table, where: Where, alias: string, all = where): Query {
   const terms = conditionTerms(table, where, alias, all);

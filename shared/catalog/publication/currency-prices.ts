@@ -48,7 +48,7 @@ const price_range = z
 
 const { price_amount, ...optional } = shown;
 const optionalOf = <Shape extends z.ZodRawShape>(shape: Shape) => z.object(shape).partial().shape;
-/** The price of a variant in a currency. It has what is set only, so that it is as small as possible. */
+/** The price of a variant in a currency. To be small, it leaves out amounts that are not set. */
 const storedVariantPrice = z.object({ price_amount, ...optionalOf(optional) });
 const storedPrice = storedVariantPrice.extend(optionalOf(shownDates));
 const derived = z.literal(true).optional().meta({

@@ -113,7 +113,10 @@ export interface WithMarkets {
 /** Makes at most 20,480 prices of a publication with 2,048 variants, so that a write of it ends in time. */
 const DERIVED_MAX = 10;
 
-/** Returns what is wrong with the markets after a write. If they are not sent, faults are of the list that does not suit them. */
+/**
+ * Returns what is wrong with the markets after a write. A write that does not send markets is faulty in its `currencies` or
+ * `locales`, if a market needs one that they no longer have.
+ */
 export function faultsOfMarkets(sent: WithMarkets, before: WithMarkets = {}): Fault[] {
   const { markets = before.markets ?? [], currencies = before.currencies ?? [] } = sent;
   const { locales = before.locales ?? [] } = sent;

@@ -110,7 +110,7 @@ export function publicationKeys(item: Publication, listing?: Listing): Record<st
 
 const inStock = (item: Publication): boolean => soldOf(item).some(({ in_stock }) => in_stock);
 
-/** Returns the position in a listing, null if it is not featured there. Undefined if it is not in the listing. */
+/** Returns the position in a listing: null if the publication is not featured there, undefined if it is not in the listing. */
 const positionIn = (item: Publication, listing_id: string): number | null | undefined =>
   item.listing_id === listing_id
     ? item.featured_position

@@ -183,7 +183,7 @@ const placesOf = (item: Publication): Map<string, number> =>
 const rankIn = (item: Publication, listing?: string): number =>
   listing ? placesOf(item).get(listing)! : (item.featured_position ?? 1e6);
 
-/** Sorts by price in the currency, those without one last and by their own price. */
+/** Sorts by the price in the currency. Publications without one come last, sorted by their own price. */
 function byPrice(currency: string, direction: 'asc' | 'desc') {
   const sign = direction === 'asc' ? 1 : -1;
   const keyOf = (item: Publication): number[] => {
