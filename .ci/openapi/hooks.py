@@ -102,6 +102,9 @@ def filter_failure(context, failure, case, response):
     # The store has no price lists.
     if type(failure).__name__ == "RejectedPositiveData" and re.search("Invalid price_list|expected each publication once", response.text):
         return False
+    # Which amounts a currency has depends on the publication that the request changes.
+    if type(failure).__name__ == "RejectedPositiveData" and "has no minor unit" in response.text:
+        return False
     # A text of formatting characters alone is empty. A pattern for all languages cannot name them.
     if type(failure).__name__ == "RejectedPositiveData" and "expected at least 1 character" in response.text:
         return False

@@ -11,7 +11,8 @@ const { send } = own;
 /** No other number of an answer contains these digits. */
 const NORMAL = 1_357_911;
 const LISTED = 7_654_321;
-const OF_LIST = /765432\d|76543\.2\d/;
+/** Matches whole numbers, because a random id may contain any digits. */
+const OF_LIST = /\b765432\d\b|\b76543[.,]2\d\b/;
 const [S, M, L] = [LISTED + 4, LISTED + 1, LISTED + 3];
 
 const make = async (path: string, body: object) => {
