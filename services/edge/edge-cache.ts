@@ -143,7 +143,7 @@ export class EdgeCache {
   ): Promise<void> {
     const basis = await this.options.validity.end(reading, made);
     if (!basis) return;
-    const { store } = made;
+    const { store } = basis;
     const choice = store && choiceOf(store, request);
     if (store && choice !== undefined) this.entries.set(key, { store });
     this.entries.set(choice === undefined ? key : `${choice} ${key}`, { answer, basis });

@@ -18,7 +18,7 @@ export interface Reading {
   readonly generation: number;
 }
 
-type Dependencies = Pick<Answer, 'made_from' | 'store'>;
+type Dependencies = Pick<Answer, 'made_from' | 'as'>;
 
 /** What must be unchanged for an answer to be valid. Its generation is the last one at which the answer was valid. */
 export interface Basis extends Reading {
@@ -80,8 +80,9 @@ export class Validity {
   /**
    * Call it after the read has succeeded. Returns the basis of its answer if nothing has changed meanwhile.
    */
-  async end(reading: Reading, { made_from, store }: Dependencies): Promise<Basis | undefined> {
+  async end(reading: Reading, { made_from, as }: Dependencies): Promise<Basis | undefined> {
     const { reader, stores, generation } = reading;
+    const store = as?.store;
     const shown = made_from ? [made_from.store_id] : stores;
     const [now, ...are_shown] = await Promise.all([
       reader.generation(stores),

@@ -19,7 +19,7 @@ import type { StoreId } from '../../shared/kernel/ids';
 import { VERSION } from '../../shared/kernel/version';
 import type { ActiveView, DocumentReader } from '../../shared/ports/document-reader';
 import { presentationOf, shown } from '../query/presentation';
-import { assertActive, openStore, requestedStore, requireSecretKey, settingsOf } from '../query/read';
+import { openStore, requestedStore, requireSecretKey, requireStore, settingsOf } from '../query/read';
 import type { Edition } from './addresses';
 import type { CatalogState } from './catalog-state';
 import { CHANNELS, type Channel, type ChannelName } from './channels';
@@ -72,7 +72,7 @@ export async function openShop(
   const view = options.views[found.environment];
   const version = await view.current();
   if (!version) throw new CatalogError('unavailable');
-  const store = assertActive(await version.get('stores', store_id));
+  const store = await requireStore(version, store_id);
   const source = { view, store_id, base_url: ownAddress(header), now: options.now() };
   return { version, ...shopOf(store, source, query) };
 }
@@ -93,14 +93,17 @@ function shopOf(
   const as = presentationOf(settings, { query, header: () => undefined, principal: { key_type: 'public' } });
   const has_languages = locales.length > 1;
   const edition: Edition = {
-    locale: asked && has_languages ? as?.locale : undefined,
+    locale: asked && has_languages ? as.locale : undefined,
     currency: currency === currencies[0] ? undefined : currency,
     has_languages,
   };
-  const show: Shop['show'] = as && ((resource) => shown(resource as Presentable, as) as typeof resource);
+  const is_as_stored = !as.locales && currency === undefined;
+  const show: Shop['show'] = is_as_stored
+    ? undefined
+    : (resource) => shown(resource as Presentable, as) as typeof resource;
   const { name } = show ? show(store.body) : store.body;
   const shop = { ...source, name: String(name), locales, edition, ...(show && { show }) };
-  return { shop, language: has_languages ? as?.locale : undefined, variety: JSON.stringify([as, edition]) };
+  return { shop, language: has_languages ? as.locale : undefined, variety: JSON.stringify([as, edition]) };
 }
 
 /** How many feeds a process makes at the same time. Each has up to 2 MB of publications in memory. */
@@ -193,7 +196,7 @@ export function feedIssuesRoute(options: FeedOptions): Route {
     if (!Object.hasOwn(CHANNELS, channel)) throw new CatalogError('path_not_found');
     const store_id = requestedStore(request);
     const version = await openStore(deps, request, store_id);
-    const store = assertActive(await version.get('stores', store_id));
+    const store = await requireStore(version, store_id);
     const { view } = deps[request.principal.environment];
     const source = { view, store_id, base_url: ownAddress(request.header), now: now() };
     const { shop } = shopOf(store, source, query);

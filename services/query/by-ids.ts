@@ -4,8 +4,8 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import type { ListPlace } from './list-place';
 import { pageAnswer, partsOfPage } from './page-items';
 import { EXPANSIONS } from './present';
+import { presentationOf } from './presentation';
 import {
-  assertActive,
   isItemVisible,
   openStore,
   parseRead,
@@ -13,6 +13,7 @@ import {
   type ReadHandler,
   refuseOthers,
   requestedStore,
+  requireStore,
   settingsOf,
 } from './read';
 
@@ -33,10 +34,10 @@ async function readByIds(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
   const [store, stored] = await Promise.all([
-    version.get('stores', store_id),
+    requireStore(version, store_id),
     version.getMany('publications', ids, partsOfPage('publication', query)),
   ]);
-  const source = { version, request, store: settingsOf(assertActive(store)) };
+  const source = { version, request, as: presentationOf(settingsOf(store), request) };
   const isShown = ({ document }: (typeof stored)[number]): boolean =>
     document?.keys.store_id === store_id && isItemVisible(visibility, document.keys.visibility);
   const by_id = new Map(stored.map((one) => [one.id, one]));

@@ -18,7 +18,7 @@ import {
   type Page,
 } from './change-collector';
 import { Feed, POLL_MS } from './feed';
-import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
+import { openStore, type ReadDeps, requestedStore, requireSecretKey, requireStore } from './read';
 
 /** How long server-sent events are sent. The client then connects again. */
 const SSE_MS = 55_000;
@@ -32,7 +32,7 @@ export async function readChanges(deps: ReadDeps, request: ApiRequest): Promise<
   requirePermissions(request, CHANGES_PERMISSIONS);
   const { offset = '-1', live, ...query } = parseQuery(reads.readChanges.query, request.query);
   const store_id = requestedStore(request);
-  assertActive(await (await openStore(deps, request, store_id)).get('stores', store_id));
+  await requireStore(await openStore(deps, request, store_id), store_id);
   const { events } = deps[request.principal.environment];
   const wants = (entry: Entry): boolean => isWanted(entry, query);
   const filter: Filter = { store_id, key: JSON.stringify(query), wants };

@@ -2,6 +2,8 @@ import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope
 import { handleSpelling } from '../../shared/catalog/input-rules';
 import type { ActiveStore } from '../../shared/catalog/store/document';
 import type { Market } from '../../shared/catalog/store/markets';
+import type { Presentation } from '../../shared/http/route';
+import type { QueryParameters } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import { pricedReader } from './priced-reader';
@@ -42,11 +44,9 @@ export function withPrice(currency: string, resource: JsonObject, price: JsonVal
  * Returns the market that a query names, otherwise the market of its country. Undefined if no market has the country. Throws
  * `invalid_query` for a name that no market of the store has.
  */
-export function marketOf(
-  { markets = [] }: ActiveStore,
-  { market, country }: MarketQuery,
-): Market | undefined {
-  if (market === undefined) return markets.find(({ countries }) => countries.includes(country ?? ''));
+export function marketOf({ markets = [] }: ActiveStore, query: QueryParameters): Market | undefined {
+  const { market: [market] = [], country: [country = ''] = [] } = query;
+  if (market === undefined) return markets.find(({ countries }) => countries.includes(country));
   const handle = handleSpelling(market);
   const found = markets.find((one) => one.handle === handle);
   if (found) return found;
@@ -54,29 +54,22 @@ export function marketOf(
   throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'market', constraint }]);
 }
 
-interface MarketQuery {
-  readonly market?: string | undefined;
-  readonly country?: string | undefined;
-}
-
-interface PriceQuery extends MarketQuery {
+interface PriceQuery {
   readonly currency?: string | undefined;
   readonly priced?: true | undefined;
   readonly has_price?: boolean | undefined;
 }
 
 /**
- * Returns the query of a list as its filters understand it, with the currency of its market, and the reader for it. `priced`
+ * Returns the query of a list as its filters understand it, with the currency of the answer, and the reader for it. `priced`
  * means `has_price`. The documents have their keys in the base currency of the store, so in another currency a reader of its
  * own finds them by price (`pricedReader`). A store without currencies has those of its publications.
  */
 export function withCurrency<Query extends PriceQuery>(
-  store: ActiveStore,
+  { store, currency }: Presentation,
   version: DocumentReader,
-  asked: Query,
+  { priced, currency: _, ...others }: Query,
 ): { query: Query; version: DocumentReader } {
-  const market = marketOf(store, asked);
-  const { priced, currency = market?.currency, ...others } = asked;
   const query = { ...others, ...(priced && { has_price: true }) } as Query;
   const [base = currency] = store.currencies ?? [];
   // Without the name of the currency, a cursor of the list is that of a store without currencies.

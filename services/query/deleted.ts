@@ -5,13 +5,14 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { presentAsOf } from './history';
 import { bodiesAnswer, pageOf, placeOf } from './list-place';
+import { presentationOf } from './presentation';
 import {
-  assertActive,
   openStore,
   type ReadDeps,
   type ReadHandler,
   requestedStore,
   requireSecretKey,
+  requireStore,
   settingsOf,
 } from './read';
 
@@ -44,18 +45,17 @@ async function readDeleted(deps: ReadDeps, request: ApiRequest, kind: keyof type
   const after = new Date(deps.now() - RESTORABLE_MS).toISOString();
   const where = { deleted_in: store_id, deleted_at: { after } };
   const [store, total, found] = await Promise.all([
-    version.get('stores', store_id),
+    requireStore(version, store_id),
     version.count(collection, where),
     version.find(collection, {
       ...{ where, order: DELETED_LAST_FIRST, parts: ['state'] },
       ...pageOf(place),
     }),
   ]);
-  const active = assertActive(store);
   const { data: _, meta } = bodiesAnswer(place, found, total);
   const data = found.slice(0, limit).flatMap(({ document }) => {
     const { resource, deleted_at = '' } = document?.state.deleted ?? {};
     return resource ? [{ ...presentAsOf(kind, resource, WITHOUT_EXPANSIONS), deleted_at }] : [];
   });
-  return { data, meta, store: settingsOf(active) };
+  return { data, meta, as: presentationOf(settingsOf(store), request) };
 }

@@ -8,7 +8,7 @@ import { parseQuery } from '../../shared/http/validation';
 import { longTurn } from '../../shared/kernel/async';
 import { CatalogError } from '../../shared/kernel/errors';
 import { EXPORT_FORMATS, exportLines } from './export-lines';
-import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
+import { openStore, type ReadDeps, requestedStore, requireSecretKey, requireStore } from './read';
 
 /** An export counts as a request for this number of publications: as a list of the maximum length. */
 const COUNTED_PUBLICATIONS = 50;
@@ -32,7 +32,7 @@ export async function readExport(deps: ReadDeps, request: ApiRequest): Promise<A
       ]);
   const store_id = requestedStore(request);
   const version = await openStore(deps, request, store_id);
-  assertActive(await version.get('stores', store_id));
+  await requireStore(version, store_id);
   const { view } = deps[request.principal.environment];
   const lines = exportLines({ view, store_id, base_url }, { format, ...csv });
   if (request.method !== 'HEAD') {

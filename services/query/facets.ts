@@ -14,7 +14,6 @@ import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery, WordCountsQuery, WordTerms } from '../../shared/ports/view-store';
 import { type FacetFilter, type FilterQuery, labelsIn, labelTerms } from './filters';
 import type { PageSource } from './page-items';
-import { localesOfTexts } from './presentation';
 
 /** The most values of one facet in an answer: those that most publications have. */
 const VALUES_MAX = 100;
@@ -48,7 +47,7 @@ type Matching = Pick<WordCountsQuery, 'scope' | 'where' | 'terms' | 'of_units'>;
  * finds, for the rate limit.
  */
 export async function facetsOf(
-  { version, store, request }: PageSource,
+  { version, as: { locales = [] }, request }: PageSource,
   query: FacetQuery,
   found: Found | undefined,
   total: number,
@@ -69,7 +68,6 @@ export async function facetsOf(
     facets.set(name, { name, values, has_more: false });
   }
   const all = query.facets.map((name) => facets.get(name)!);
-  const locales = localesOfTexts(store, request);
   const is_labelled = found && locales.length > 0;
   return { facets: is_labelled ? await withLabels(version, all, found, locales, assertAwaited) : all };
 }

@@ -2,11 +2,9 @@ import { handleSpelling } from '../../shared/catalog/input-rules';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
 import { nameIdOf } from '../../shared/catalog/name/name';
 import type { PublicationDocument } from '../../shared/catalog/publication/document';
-import type { ActiveStore } from '../../shared/catalog/store/document';
 import { handleIn, handlesOf } from '../../shared/catalog/translations';
-import type { Answer, ApiRequest } from '../../shared/http/route';
+import type { Answer, ApiRequest, Presentation } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
-import { localesOfTexts } from './presentation';
 import { openStore, type ReadDeps, requestedStore } from './read';
 
 type Read = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;
@@ -34,12 +32,12 @@ export function byHandle(kind: 'publication' | 'listing', read: Read): Read {
 export function movedFrom(
   request: ApiRequest,
   { body }: Pick<ListingDocument | PublicationDocument, 'body'>,
-  store: ActiveStore,
+  { locales = [] }: Presentation,
 ): Answer | undefined {
   const { params, query } = request;
   if (params.handle === undefined) return undefined;
   const { id, object } = body;
-  const handle = handleIn(body, localesOfTexts(store, request));
+  const handle = handleIn(body, locales);
   const is_elsewhere = handle === undefined && handlesOf(body).some(([, one]) => one === params.handle);
   if (params.handle === handle || is_elsewhere) return undefined;
   // Its writer has reserved the handle and was interrupted.

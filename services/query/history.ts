@@ -16,9 +16,9 @@ import { loadReadable, type StreamRef, streamNameOf } from '../../shared/ports/s
 import { allChangesOf, ChangeCollector, isSameWrite, withKeyNames } from './change-collector';
 import { endOf, placeOf } from './list-place';
 import { EXPANSIONS, presentPublication } from './present';
+import { presentationOf } from './presentation';
 import {
   accessibleStores,
-  assertActive,
   openStore,
   parseRead,
   type ReadDeps,
@@ -26,6 +26,7 @@ import {
   type ReadQuery,
   requestedStore,
   requireSecretKey,
+  requireStore,
   settingsOf,
 } from './read';
 
@@ -60,7 +61,7 @@ export async function openStream(
   const owned = state.tag === 'present' ? state.resource : state;
   const store_id = category === 'store' ? requested : owned.store_id;
   if (!accessibleStores(request).includes(store_id)) throw new CatalogError(not_found);
-  const store = settingsOf(assertActive(await version.get('stores', store_id)));
+  const store = settingsOf(await requireStore(version, store_id));
   return { ref, events, stream: streamName(environment, category, id), store_id, store, revision };
 }
 
@@ -116,7 +117,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest, category: DatedCate
   const { events, stream, revision } = opened;
   const until_ms = Date.parse(as_of);
   const event = await lastEventUntil(events, stream, revision, until_ms);
-  return answerAfter(category, opened, event, query, until_ms);
+  return answerAfter(category, request, opened, event, query, until_ms);
 }
 
 /** Returns the handler of a resource as it was at a revision of its history, which counts from 1. */
@@ -134,7 +135,8 @@ export const readRevision =
     const opened = await openStream(deps, request, category, not_found);
     const [event] = await opened.events.readStream(opened.stream, Number(asked) - 1, 1);
     // The events before a purge are gone.
-    return answerAfter(category, opened, event?.revision === Number(asked) - 1 ? event : undefined, query);
+    const found = event?.revision === Number(asked) - 1 ? event : undefined;
+    return answerAfter(category, request, opened, found, query);
   };
 
 /**
@@ -143,6 +145,7 @@ export const readRevision =
  */
 async function answerAfter(
   category: DatedCategory,
+  request: ApiRequest,
   { ref, store }: Pick<Awaited<ReturnType<typeof openStream>>, 'ref' | 'store'>,
   event: RecordedEvent | undefined,
   query: ReadQuery,
@@ -155,7 +158,7 @@ async function answerAfter(
   const resource =
     category === 'publication' ? await withListings(state.resource as Publication) : state.resource;
   const headers = { 'Memento-Datetime': new Date(occurred_ms).toUTCString() };
-  return { data: presentAsOf(category, resource, query), headers, store };
+  return { data: presentAsOf(category, resource, query), headers, as: presentationOf(store, request) };
 }
 
 /**

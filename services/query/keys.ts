@@ -5,13 +5,13 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta, parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import { scanBodies } from '../../shared/ports/bodies';
-import { accessibleStores, assertActive, openStore, type ReadDeps, requestedStore } from './read';
+import { accessibleStores, openStore, type ReadDeps, requestedStore, requireStore } from './read';
 
 /** Handles `GET /api/keys`. Reads all keys of the account: a merchant's account has few. */
 export async function readKeys(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const { page, limit } = parseQuery(reads.listKeys.query, request.query);
   const store_id = requestedStore(request);
-  assertActive(await (await openStore(deps, request, store_id)).get('stores', store_id));
+  await requireStore(await openStore(deps, request, store_id), store_id);
   const { account_id, api_key_id } = request.principal;
   const all = await scanBodies(deps.control_view, 'api_keys', { account_id });
   const own = all.find(({ id }) => id === api_key_id);

@@ -14,7 +14,7 @@ import {
   partOf,
   untranslatedIn,
 } from '../../shared/catalog/translations';
-import type { ApiRequest } from '../../shared/http/route';
+import type { ApiRequest, Presentation } from '../../shared/http/route';
 import { LRUCache } from '../../shared/kernel/cache';
 
 /*
@@ -94,26 +94,20 @@ export function fallbacksOf(locales: readonly string[], locale: string): string[
 
 // --- The texts of a resource ---
 
-export interface Language {
-  /** All locales of the store. */
-  readonly choices: readonly string[];
-  /** Where to look for a translation, the best locale first. None: the texts are those of the resource itself. */
-  readonly locales: readonly string[];
-  /** Whether resources name their texts that are not translated. */
-  readonly is_checked: boolean;
-}
-
 /**
  * Returns the fields of a resource that a language changes. `owner`: the publication of a variant, which has the translations
  * of its options.
  */
-export function textsOf(resource: JsonObject, owner: JsonObject | undefined, language: Language): JsonObject {
-  const { locales, choices, is_checked } = language;
+export function textsOf(
+  resource: JsonObject,
+  owner: JsonObject | undefined,
+  { store, locales = [], is_checked }: Presentation,
+): JsonObject {
   const translations = resource.object === 'variant' ? owner?.translations : resource.translations;
   const texts = isObject(translations) ? textsIn(translations, locales) : {};
   const names = is_checked && locales.length > 0 ? (TEXTS[String(resource.object)] ?? []) : [];
   const untranslated = untranslatedIn(names, resource, texts);
-  const handles = handlesIn(resource, choices);
+  const handles = handlesIn(resource, store.locales ?? []);
   return {
     ...(handles && { handles }),
     ...(untranslated.length > 0 && { untranslated }),

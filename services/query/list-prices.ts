@@ -1,15 +1,15 @@
 import type { z } from 'zod';
 import { reads } from '../../shared/api/operations/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
-import { JsonText, type Presentable } from '../../shared/catalog/json-text';
+import type { Presentable } from '../../shared/catalog/json-text';
 import { type ListPriceBody, listPriceIdOf } from '../../shared/catalog/list-price/list-price';
 import type { SortOrder } from '../../shared/catalog/sorting';
+import type { ActiveStore } from '../../shared/catalog/store/document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
-import type { StoreId } from '../../shared/kernel/ids';
 import { bodiesAnswer, pageOf, placeOf } from './list-place';
-import { assertActive, openStore, type ReadDeps, requestedStore } from './read';
+import { openStore, type ReadDeps, requestedStore, requireStore } from './read';
 
 const BY_ID: SortOrder = [['id', 'asc']];
 /** The filters and facets that look at prices. */
@@ -22,12 +22,11 @@ export async function readListPrices(deps: ReadDeps, request: ApiRequest): Promi
   const version = await openStore(deps, request, store_id);
   const where = { store_id, price_list: query.price_list };
   const place = placeOf(request, query, 'list_prices', BY_ID);
-  const [store, page, total] = await Promise.all([
-    version.get('stores', store_id, ['json']),
+  const [page, total] = await Promise.all([
     version.find('list_prices', { where, order: BY_ID, ...pageOf(place) }),
     version.count('list_prices', where),
+    requireStore(version, store_id),
   ]);
-  assertActive(store);
   return bodiesAnswer(place, page, total);
 }
 
@@ -61,27 +60,25 @@ export interface ListPrices {
 export async function listPrices(
   deps: ReadDeps,
   request: ApiRequest,
-  { data, store }: Answer,
-  price_list: string,
+  { id: store_id, price_lists }: ActiveStore,
+  data: Presentable,
 ): Promise<ListPrices | undefined> {
-  if (request.query.as_of !== undefined || request.params.revision !== undefined) return undefined;
+  const { price_list } = request.principal;
+  const currency = price_lists?.[price_list ?? ''];
+  const is_past = request.query.as_of !== undefined || request.params.revision !== undefined;
+  if (price_list === undefined || currency === undefined || is_past) return undefined;
   const ids = new Set(publicationIdsIn(data));
   if (ids.size === 0) return undefined;
-  const store_id = store!.id as StoreId;
   const version = await openStore(deps, request, store_id);
-  const [stored, found] = await Promise.all([
-    version.get('stores', store_id, ['state']),
-    version.getMany(
-      'list_prices',
-      [...ids].map((id) => listPriceIdOf(store_id, price_list, id)),
-    ),
-  ]);
-  const currency = stored?.document?.state.store?.price_lists?.[price_list];
-  // Otherwise the store has no such list any more, or the list has another currency now.
+  const found = await version.getMany(
+    'list_prices',
+    [...ids].map((id) => listPriceIdOf(store_id, price_list, id)),
+  );
+  // Otherwise the list had another currency when the price was set.
   const valid = found.flatMap(({ document }) =>
     document?.body.price && document.body.currency === currency ? document.body : [],
   );
-  if (currency === undefined || valid.length === 0) return undefined;
+  if (valid.length === 0) return undefined;
   const prices = new Map(valid.map((body) => [body.publication_id, body]));
   return {
     currency,
@@ -93,7 +90,6 @@ export async function listPrices(
 }
 
 function publicationIdsIn(value: Presentable): string[] {
-  if (value instanceof JsonText) return publicationIdsIn(value.toJSON());
   if (typeof value !== 'object' || value === null) return [];
   const id = publicationIdOf(value as JsonObject);
   const inside = Object.values(value).flatMap(publicationIdsIn);

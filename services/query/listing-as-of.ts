@@ -20,6 +20,7 @@ import { listingsAt, openStream, presentAsOf, stateAt } from './history';
 import { endOf, pageOf, placeOf } from './list-place';
 import { listedData, sortModeOf } from './lists';
 import { EXPANSIONS } from './present';
+import { presentationOf } from './presentation';
 import {
   isContainerVisible,
   isItemVisible,
@@ -71,7 +72,8 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const order = featuredFirst(effective_sort_mode);
   const place = placeOf(request, query, 'listing/publications', order);
   const version = await openStore(deps, request, store_id);
-  const { currency } = withCurrency(store, version, query).query;
+  const as = presentationOf(store, request);
+  const { currency } = withCurrency(as, version, query).query;
   const candidates = await candidatesOf(version, store_id, id, until_ms);
   // Each stream is read as for a request of its own. One with 2,048 variants takes 20 ms of CPU.
   await request.admitItems?.(candidates.length);
@@ -114,7 +116,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   return {
     data: listedData(page, modes, { ...place, total: all.length }, end),
     headers: { 'Memento-Datetime': new Date(Math.min(until_ms, deps.now())).toUTCString() },
-    store,
+    as,
   };
 }
 

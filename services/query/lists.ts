@@ -48,6 +48,7 @@ import { bodiesAnswer, endOf, type ListPlace, pageOf, placeOf } from './list-pla
 import { visibleListingsBelow, withPlaces } from './listing-tree';
 import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
 import { countListings, EXPANSIONS, type Presented } from './present';
+import { presentationOf } from './presentation';
 import {
   findPublications,
   isByPosition,
@@ -56,7 +57,6 @@ import {
   whereOfList,
 } from './publication-list';
 import {
-  assertActive,
   findById,
   findFilterListing,
   isContainerVisible,
@@ -67,6 +67,7 @@ import {
   type ReadDeps,
   requestedStore,
   requireSecretKey,
+  requireStore,
   settingsOf,
   visibilitiesOf,
   visibilityKey,
@@ -121,7 +122,7 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
   const order = orderWithin('listings', sortModeOf(query));
   const place = placeOf(request, query, 'listings', order);
   const [store, parent, counted_total, page] = await Promise.all([
-    version.get('stores', store_id, ['state']),
+    requireStore(version, store_id),
     findFilterListing(version, { listing_id: parent_id ?? undefined, visibility }, store_id),
     Object.keys(filters).length === 0 ? undefined : version.count('listings', where),
     version.find('listings', {
@@ -129,12 +130,11 @@ export async function readListings(deps: ReadDeps, request: ApiRequest): Promise
       ...pageOf(place),
     }),
   ]);
-  const active = assertActive(store);
-  const source = { version, request, store: settingsOf(active) };
-  if (parent === null) return { ...bodiesAnswer(place, [], 0), store: source.store };
+  const as = presentationOf(settingsOf(store), request);
+  if (parent === null) return { ...bodiesAnswer(place, [], 0), as };
   const placed = await withPlaces(version, page, visibility);
-  const total = counted_total ?? countListings(active, visibility);
-  return pageAnswer(source, 'listing', placed, query, place, total);
+  const total = counted_total ?? countListings(store, visibility);
+  return pageAnswer({ version, request, as }, 'listing', placed, query, place, total);
 }
 
 /** Handles `GET /api/publications`. */
@@ -142,24 +142,23 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
   const parsed = parseRead({ query: existingPublicationsSchema }, request, EXPANSIONS.publication);
   const store_id = requestedStore(request);
   const opened = await openStore(deps, request, store_id);
-  const [stored, listing] = await Promise.all([
-    opened.get('stores', store_id, ['state']),
+  const [store, listing] = await Promise.all([
+    requireStore(opened, store_id),
     findFilterListing(opened, parsed, store_id),
   ]);
-  const active = assertActive(stored);
-  const store = settingsOf(active);
-  const { query, version } = withCurrency(store, opened, parsed);
-  const source = { version, request, store };
+  const as = presentationOf(settingsOf(store), request);
+  const { query, version } = withCurrency(as, opened, parsed);
+  const source = { version, request, as };
   const mode = sortModeOf(query);
   const featured_first = isByPosition(query);
   const order = featured_first ? featuredFirst(mode) : orderOf(mode);
   const place = placeOf(request, query, 'publications', order);
   const { untranslated } = query;
-  if (untranslated !== undefined) checkUntranslated(request, query, store.locales);
-  const { facets } = listing ?? active.state;
+  if (untranslated !== undefined) checkUntranslated(request, query, as.store.locales);
+  const { facets } = listing ?? store.state;
   if (listing === null) {
     const counts = await facetsOf(source, query, undefined, 0);
-    return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts }, store };
+    return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts }, as };
   }
   const listing_ids = query.listing_id === undefined ? undefined : [query.listing_id];
   const context = { version, store_id, mode };
@@ -230,8 +229,9 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
     isVisible: isContainerVisible,
     parts: is_precomputed ? ['state', 'expansions'] : ['state'],
   });
-  const store_id = String(listing.keys.store_id);
-  const { query, version } = withCurrency(store, opened, parsed);
+  const as = presentationOf(store, request);
+  const store_id = store.id;
+  const { query, version } = withCurrency(as, opened, parsed);
   const { default_sort_mode } = listing.body;
   const effective_sort_mode = sortModeOf(query, default_sort_mode);
   const place = placeOf(request, query, 'listing/publications', featuredFirst(effective_sort_mode));
@@ -256,7 +256,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
       query,
     ),
   };
-  const source = { version, request, store };
+  const source = { version, request, as };
   // The document of the listing is in the order of the prices in the first currency of the store.
   const is_in_order = query.currency === undefined || !default_sort_mode.startsWith('price');
   const has_page = is_precomputed && is_in_order && !isFiltered(query);
@@ -269,7 +269,7 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   const counts = await facetsOf(source, query, { scope: list.scope, whereOf, terms: [] }, total);
   return {
     data: listedData(items, { default_sort_mode, effective_sort_mode }, { ...place, total }, end, counts),
-    store,
+    as,
   };
 }
 
@@ -365,13 +365,12 @@ async function mediaOfStore(
   const order = orderWithin('media', sortModeOf(query));
   const place = placeOf(request, query, 'media', order);
   const [store, page, counted_total] = await Promise.all([
-    version.get('stores', store_id, ['state']),
+    requireStore(version, store_id),
     version.find('media', { where, order, ...pageOf(place) }),
     is_filtered ? version.count('media', where) : undefined,
   ]);
-  const active = assertActive(store);
-  const total = counted_total ?? countMedia(active.state, query);
-  return { ...bodiesAnswer(place, page, total), store: settingsOf(active) };
+  const total = counted_total ?? countMedia(store.state, query);
+  return { ...bodiesAnswer(place, page, total), as: presentationOf(settingsOf(store), request) };
 }
 
 function countMedia({ media }: StoreDocument['state'], { visibility }: MediaListQuery): number {
@@ -404,7 +403,7 @@ async function mediaInUse(
   const place = placeOf(request, query, 'media in use', BY_SHOWN);
   const parts = ['expansions'] as const;
   const [store, ...resources] = await Promise.all([
-    version.get('stores', store_id),
+    requireStore(version, store_id),
     ...(publication_id === undefined ? [] : [version.get('publications', publication_id, parts)]),
     ...(listing_id === undefined ? [] : [version.get('listings', listing_id, parts)]),
   ]);
@@ -414,7 +413,6 @@ async function mediaInUse(
       document?.keys.store_id === store_id && isItemVisible(visibility, document.keys.visibility);
     return document && is_visible ? document.expansions.media : [];
   });
-  const active = assertActive(store);
   const used = first.filter(
     ({ id }) => in_use !== false && others.every((media) => media.some((other) => other.id === id)),
   );
@@ -431,7 +429,7 @@ async function mediaInUse(
     found.length > page.length,
   );
   const meta = pageMeta({ ...place, total: used.length }, end);
-  return { data: page.map(({ body }) => body), meta, store: settingsOf(active) };
+  return { data: page.map(({ body }) => body), meta, as: presentationOf(settingsOf(store), request) };
 }
 
 /** Returns the media in the order of the query, by default in the given one. */
@@ -454,10 +452,10 @@ export async function readPaymentMethods(deps: ReadDeps, request: ApiRequest): P
   const order = orderOfMethods(query);
   const place = placeOf(request, query, 'payment_methods', order);
   const [store, page] = await Promise.all([
-    version.get('stores', store_id, ['state']),
+    requireStore(version, store_id),
     version.find('payment_methods', { where: { store_id }, order, ...pageOf(place) }),
   ]);
-  return bodiesAnswer(place, page, assertActive(store).state.payment_methods);
+  return bodiesAnswer(place, page, store.state.payment_methods);
 }
 
 /** Returns the requested order, by default the merchant's (`position`). */
@@ -493,7 +491,8 @@ export async function readVariants(deps: ReadDeps, request: ApiRequest): Promise
   const { id, media_ids } = document.body;
   const data = page.map(({ variant }) => variantResource(variant, id, media_ids));
   const end = endOf(place, page, found.length > page.length);
-  return { data, meta: pageMeta({ ...place, total: variants.length }, end), store, owner: document.body };
+  const meta = pageMeta({ ...place, total: variants.length }, end);
+  return { data, meta, as: presentationOf(store, request), owner: document.body };
 }
 
 /** Handles `GET /api/variant/:id`. */
@@ -518,7 +517,7 @@ export async function readVariant(deps: ReadDeps, request: ApiRequest): Promise<
   return {
     data: variantResource(variant, publication_id, media_ids),
     version: Number(document.keys.version),
-    store,
+    as: presentationOf(store, request),
     owner: document.body,
   };
 }
@@ -565,12 +564,11 @@ export async function readStoreReviews(deps: ReadDeps, request: ApiRequest): Pro
   const where = { store_id, ...statusCondition(query.status) };
   const order = orderWithin('reviews', sortModeOf(query));
   const place = placeOf(request, query, 'all reviews', order);
-  const [store, page, total] = await Promise.all([
-    version.get('stores', store_id, ['json']),
+  const [page, total] = await Promise.all([
     version.find('reviews', { where, order, ...pageOf(place) }),
     version.count('reviews', where),
+    requireStore(version, store_id),
   ]);
-  assertActive(store);
   return bodiesAnswer(place, page, total);
 }
 

@@ -7,13 +7,11 @@ import {
   type PublicationDocument,
   placesOf,
 } from '../../shared/catalog/publication/document';
-import type { ActiveStore } from '../../shared/catalog/store/document';
-import type { Answer, ApiRequest } from '../../shared/http/route';
+import type { Answer, ApiRequest, Presentation } from '../../shared/http/route';
 import { pageMeta } from '../../shared/http/validation';
 import { endLongTurn, Semaphore } from '../../shared/kernel/async';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { DocumentPart } from '../../shared/ports/view-store';
-import type { Asked } from './languages';
 import { endOf, type ListPlace } from './list-place';
 import { isExpanded, type Presented, partsFor, presentListing, presentPublication } from './present';
 import type { ReadQuery } from './read';
@@ -85,8 +83,8 @@ export async function withoutDeletedListings(
 
 export interface PageSource {
   readonly version: DocumentReader;
-  readonly store: ActiveStore;
-  readonly request: Asked & Pick<ApiRequest, 'assertAwaited' | 'admitItems'>;
+  readonly as: Presentation;
+  readonly request: Pick<ApiRequest, 'assertAwaited' | 'admitItems'>;
 }
 
 /**
@@ -105,8 +103,8 @@ export async function pageAnswer<Name extends ItemName>(
   const { items, cuts } = await pageItems(source, name, found.slice(0, place.limit), query);
   const page = items.map(({ id, document }) => ({ id, keys: keysOf(document.keys) }));
   const end = { ...endOf(place, page, found.length > items.length), ...cuts };
-  const { store } = source;
-  return { data: items.map(({ resource }) => resource), meta: pageMeta({ ...place, total }, end), store };
+  const { as } = source;
+  return { data: items.map(({ resource }) => resource), meta: pageMeta({ ...place, total }, end), as };
 }
 
 /**

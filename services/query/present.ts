@@ -39,12 +39,12 @@ export function isExpanded(resource: Resource, { expand }: ReadQuery): boolean {
 /** Returns the document parts that the `present…` functions need for the query. */
 export function partsFor(resource: Resource, query: ReadQuery): readonly DocumentPart[] {
   const expanded = isExpanded(resource, query);
-  if (query.visibility === 'public' && !expanded) return TEXT_ONLY;
-  // A store's numbers of media are in its `state` only.
-  const needs_media_counts = resource === 'store' && query.expand.includes('media');
+  // The settings of a store and its numbers of media are in its `state` only.
+  const is_store = resource === 'store';
+  if (query.visibility === 'public' && !expanded && !is_store) return TEXT_ONLY;
   const needs_all_variants = resource === 'publication' && query.expand.includes('variants');
   const needs_state =
-    needs_media_counts || needs_all_variants || (query.visibility !== 'public' && resource !== 'publication');
+    is_store || needs_all_variants || (query.visibility !== 'public' && resource !== 'publication');
   return [...(needs_state ? (['state'] as const) : []), ...(expanded ? (['expansions'] as const) : [])];
 }
 
@@ -136,8 +136,7 @@ export function presentStore(
   document: StoreDocument,
   query: ReadQuery,
   counted_listings: readonly ListingDocument[] = [],
-): Presented {
-  if (document.json) return document.json;
+): JsonObject {
   const filter = query.visibility;
   const body = { ...document.body };
   if (filter !== 'public') body.stats = { ...body.stats, listing_count: countListings(document, filter) };

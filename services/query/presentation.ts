@@ -1,9 +1,10 @@
 import type { ApiOperation } from '../../shared/api/operations/operation';
-import type { JsonObject } from '../../shared/catalog/events/envelope';
-import { JsonText, type Presentable } from '../../shared/catalog/json-text';
+import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope';
+import { JsonText, type Presentable, writeJson } from '../../shared/catalog/json-text';
 import type { ActiveStore } from '../../shared/catalog/store/document';
+import type { Presentation } from '../../shared/http/route';
 import { inCurrency, marketOf, withPrice } from './currencies';
-import { type Asked, fallbacksOf, type Language, localeOf, textsOf } from './languages';
+import { type Asked, fallbacksOf, localeOf, textsOf } from './languages';
 import { type ListPrices, listPrices, refuseByPrice } from './list-prices';
 import type { ReadHandler } from './read';
 
@@ -13,16 +14,8 @@ import type { ReadHandler } from './read';
  * best language that has it, and each price in one currency, wherever the resource is in the answer.
  */
 
-export interface Presentation {
-  /** Undefined: texts in the default locale, with all translations. */
-  readonly language?: Language;
-  /** The locale of the texts. Undefined if the store has one. */
-  readonly locale?: string | undefined;
-  /** Undefined: the `price_currency` of each publication, with the prices in all others. */
-  readonly currency: string | undefined;
-  /** The prices of the key's price list. */
-  readonly listed?: ListPrices | undefined;
-}
+/** How resources are shown. `listed`: the prices of the key's price list. */
+type Shown = Presentation & { readonly listed?: ListPrices | undefined };
 
 /** The fields of an answer in which resources are. */
 const CONTAINERS = new Set(
@@ -36,34 +29,34 @@ export const presented =
     const { price_list } = request.principal;
     if (price_list !== undefined) refuseByPrice(query!, request);
     const answer = await read(deps, request);
-    if (answer.file || answer.status !== undefined) return answer;
-    const as = presentationOf(answer.store!, request);
-    const listed = price_list === undefined ? undefined : await listPrices(deps, request, answer, price_list);
-    if (!as && !listed) return answer;
-    const data = shown(answer.data, { currency: undefined, ...as, listed }, answer.owner);
-    const locale = as?.locale;
+    const { as, owner } = answer;
+    // A file or a redirection.
+    if (!as) return answer;
+    const made = price_list === undefined ? answer.data : (JSON.parse(writeJson(answer.data)) as JsonValue);
+    const listed = await listPrices(deps, request, as.store, made);
+    const data = shown(made, { ...as, listed }, owner);
+    const { locale } = as;
     if (locale === undefined) return { ...answer, data };
     const { Vary = 'Authorization, Accept-Encoding' } = answer.headers ?? {};
     const headers = { ...answer.headers, 'Content-Language': locale, Vary: `${Vary}, Accept-Language` };
     return { ...answer, data, headers };
   };
 
-/**
- * Returns undefined if answers show what documents have: for a store with one language, without a currency. Throws
- * `invalid_query` for a market that the store does not have.
- */
-export function presentationOf(store: ActiveStore, request: Asked): Presentation | undefined {
+/** Throws `invalid_query` for a market that the store does not have. */
+export function presentationOf(store: ActiveStore, request: Asked): Presentation {
   const { query, principal } = request;
-  const market = marketOf(store, { market: query.market?.[0], country: query.country?.[0] });
-  const currency = query.currency?.[0] ?? market?.currency;
-  const { locales } = store;
-  if (!locales) return currency === undefined ? undefined : { currency };
+  const market = marketOf(store, query);
   const is_checked = principal.key_type === 'secret';
-  if (is_checked && query.locale === undefined && !market) return { currency };
+  const as = { store, currency: query.currency?.[0] ?? market?.currency, is_checked };
+  const { locales } = store;
+  if (!locales || (is_checked && query.locale === undefined && !market)) return as;
   const choices = (query.locale === undefined && market?.locales) || locales;
   const locale = localeOf(choices, request);
-  const language = { choices: locales, locales: fallbacksOf(locales, locale), is_checked };
-  return { language, locale: locales.length > 1 ? locale : undefined, currency };
+  return {
+    ...as,
+    locales: fallbacksOf(locales, locale),
+    locale: locales.length > 1 ? locale : undefined,
+  };
 }
 
 /**
@@ -72,29 +65,25 @@ export function presentationOf(store: ActiveStore, request: Asked): Presentation
  */
 export function choiceOf(store: ActiveStore, request: Asked): string | undefined {
   if ((store.locales?.length ?? 0) < 2 && !store.markets) return undefined;
-  const { locale, currency } = presentationOf(store, request) ?? {};
+  const { locale, currency } = presentationOf(store, request);
   return `${locale} ${currency}`;
 }
 
-/** Returns the locales whose translations an answer shows, the best one first. None for the default locale. */
-export const localesOfTexts = (store: ActiveStore, request: Asked): readonly string[] =>
-  presentationOf(store, request)?.language?.locales ?? [];
-
 /** Returns the value with its resources as they are shown. `owner`: the publication whose variants the value contains. */
-export function shown(value: Presentable, as: Presentation, owner?: JsonObject): Presentable {
-  if (value instanceof JsonText) return isShownAs(value, as) ? value : shown(value.toJSON(), as);
+export function shown(value: Presentable, as: Shown, owner?: JsonObject): Presentable {
+  if (typeof value !== 'object' || value === null || isAsStored(value, as)) return value;
+  if (value instanceof JsonText) return shown(value.toJSON(), as);
   if (Array.isArray(value)) return value.map((item) => shown(item, as, owner));
-  if (typeof value !== 'object' || value === null) return value;
-  const { language } = as;
+  const { locales } = as;
   const resource = value as JsonObject;
   const fields = pricedAs(as, resource, owner);
-  const is_for_editing = !language && resource.object !== undefined;
+  const is_for_editing = !locales && resource.object !== undefined;
   const inner = resource.object === 'collection' ? owner : resource;
   const copy: Record<string, Presentable> = {};
   for (const [name, field] of Object.entries(fields))
     if (name !== 'translations' || is_for_editing)
       copy[name] = CONTAINERS.has(name) ? shown(field, as, inner) : field;
-  return language ? Object.assign(copy, textsOf(resource, owner, language)) : copy;
+  return locales ? Object.assign(copy, textsOf(resource, owner, as)) : copy;
 }
 
 /**
@@ -102,7 +91,7 @@ export function shown(value: Presentable, as: Presentation, owner?: JsonObject):
  * shown with no other price.
  */
 function pricedAs(
-  { currency, listed }: Presentation,
+  { currency, listed }: Shown,
   resource: JsonObject,
   owner: JsonObject | undefined,
 ): JsonObject {
@@ -112,7 +101,9 @@ function pricedAs(
   return withPrice(listed.currency, resource, is_asked ? price : undefined);
 }
 
-function isShownAs({ text }: JsonText, { language, currency, listed }: Presentation): boolean {
+/** Returns whether the value is shown as it is. */
+function isAsStored(value: object, { store, locales, is_checked, currency, listed }: Shown): boolean {
   if (currency !== undefined || listed) return false;
-  return !language || (!language.is_checked && !text.includes('"translations":'));
+  if (!(value instanceof JsonText)) return !store.locales;
+  return !locales || (!is_checked && !value.text.includes('"translations":'));
 }

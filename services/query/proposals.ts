@@ -6,13 +6,13 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { bodiesAnswer, pageOf, placeOf } from './list-place';
 import {
-  assertActive,
   findById,
   openForId,
   openStore,
   type ReadDeps,
   requestedStore,
   requireSecretKey,
+  requireStore,
 } from './read';
 
 const NEWEST_FIRST: SortOrder = [
@@ -29,12 +29,11 @@ export async function readProposals(deps: ReadDeps, request: ApiRequest): Promis
   const now_ms = deps.now();
   const where = { store_id, ...(query.status && withStatus(query.status, now_ms)) };
   const place = placeOf(request, query, 'proposals', NEWEST_FIRST);
-  const [store, page, total] = await Promise.all([
-    version.get('stores', store_id, ['json']),
+  const [page, total] = await Promise.all([
     version.find('proposals', { where, order: NEWEST_FIRST, ...pageOf(place) }),
     version.count('proposals', where),
+    requireStore(version, store_id),
   ]);
-  assertActive(store);
   const { data, meta } = bodiesAnswer(place, page, total);
   const shown = data.map((body) => {
     const { status, expires_at } = body as { readonly status: 'waiting'; readonly expires_at: string };

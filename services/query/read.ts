@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { declaredName, shapeOf } from '../../shared/api/requests/parameters';
 import type { Expandable, VisibilityFilter } from '../../shared/api/requests/reads';
-import type { DocumentOf, StoredDocument } from '../../shared/catalog/documents';
+import type { DocumentOf } from '../../shared/catalog/documents';
 import type { Position } from '../../shared/catalog/events/envelope';
 import { partitionOf } from '../../shared/catalog/events/partitions';
 import { least } from '../../shared/catalog/events/positions';
@@ -175,11 +175,15 @@ export async function openStore(
 }
 
 /**
- * Returns the store's document. Throws `store_not_found` unless the store exists and is active
- * (docs/interface/reads.md#visibility).
+ * Returns the store's document, with its `state` unless other parts are asked for. Throws `store_not_found` unless the store
+ * exists and is active (docs/interface/reads.md#visibility).
  */
-export function assertActive(store: StoredDocument<StoreDocument> | undefined): StoreDocument {
-  const document = store?.document;
+export async function requireStore(
+  version: DocumentReader,
+  store_id: string,
+  parts: readonly DocumentPart[] = ['state'],
+): Promise<StoreDocument> {
+  const document = (await version.get('stores', store_id, parts))?.document;
   if (document?.keys.status !== 'active') throw new CatalogError('store_not_found');
   return document;
 }
@@ -258,16 +262,15 @@ export async function activeStore(
   version: DocumentReader | undefined,
   store_id: string,
 ): Promise<ActiveStore | undefined> {
-  const document = (await version?.get('stores', store_id))?.document;
+  const document = (await version?.get('stores', store_id, ['state']))?.document;
   return document?.keys.status === 'active' ? settingsOf(document) : undefined;
 }
 
-export const settingsOf = ({ body }: StoreDocument): ActiveStore => ({
-  id: body.id,
-  locales: body.locales,
-  currencies: body.currencies,
-  markets: body.markets,
-});
+/** Needs the `state` part of the document. */
+export function settingsOf({ state }: StoreDocument): ActiveStore {
+  const { id, locales, currencies, markets, price_lists } = state.store!;
+  return { id, locales, currencies, markets, price_lists };
+}
 
 // --- Reads by id ---
 
@@ -334,7 +337,8 @@ export async function findById<Name extends CollectionById>(
   // The store in the query must be active even if it does not contain the resource.
   const checked_store = store_id ?? (request.query.store_id && accessible[0]);
   const { active_stores } = deps[request.principal.environment];
-  const is_fresh = minPositionOf(request) !== undefined;
+  // The prices of a list follow a change of the store at once.
+  const is_fresh = minPositionOf(request) !== undefined || request.principal.price_list !== undefined;
   const loadStore = (id: StoreId) => (is_fresh ? activeStore(version, id) : active_stores.get(id));
   const store = checked_store && (await loadStore(checked_store));
   if (checked_store && !store) throw new CatalogError('store_not_found');

@@ -1,5 +1,4 @@
 import { reads } from '../../shared/api/operations/reads';
-import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { ListingDocument } from '../../shared/catalog/listing/document';
 import type { MediaDocument } from '../../shared/catalog/media/document';
 import { orderOf } from '../../shared/catalog/sorting';
@@ -8,13 +7,12 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId, StoreId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import type { DocumentPart } from '../../shared/ports/view-store';
 import { movedFrom } from './handles';
 import { withPlaces } from './listing-tree';
 import { withoutDeletedListings } from './page-items';
 import { EXPANSIONS, partsFor, presentListing, presentPublication, presentStore } from './present';
+import { presentationOf } from './presentation';
 import {
-  assertActive,
   findById,
   isItemVisible,
   openForId,
@@ -23,6 +21,7 @@ import {
   type ReadDeps,
   type ReadQuery,
   requestedStore,
+  requireStore,
   settingsOf,
   visibilityKey,
 } from './read';
@@ -32,13 +31,11 @@ export async function readStore(deps: ReadDeps, request: ApiRequest): Promise<An
   const query = parseRead(reads.getStore, request, EXPANSIONS.store);
   const store_id = requestedStore(request);
   const is_secret = request.principal.key_type === 'secret';
-  const parts = partsFor('store', query);
   const version = await openStore(deps, request, store_id);
-  const [store, counted_listings] = await Promise.all([
-    version.get('stores', store_id, is_secret ? withState(parts) : parts),
+  const [document, counted_listings] = await Promise.all([
+    requireStore(version, store_id, partsFor('store', query)),
     listingsForExpansion(version, query, store_id),
   ]);
-  const document = assertActive(store);
   // A document of an old schema, which is read until a rebuild, has no version.
   const { version: stored_version } = document.keys;
   const shown = presentStore(document, query, counted_listings);
@@ -47,17 +44,10 @@ export async function readStore(deps: ReadDeps, request: ApiRequest): Promise<An
     ...(new_review_status && { new_review_status }),
     ...(price_lists && { price_lists }),
   };
-  const has_more = Object.keys(of_merchant).length > 0;
-  const data = has_more ? ({ ...shown, ...of_merchant } as JsonObject) : shown;
-  const answer = { data, store: settingsOf(document) };
+  const data = { ...shown, ...of_merchant };
+  const answer = { data, as: presentationOf(settingsOf(document), request) };
   return typeof stored_version === 'number' ? { ...answer, version: stored_version } : answer;
 }
-
-/** Returns the parts with the state. A text cannot be extended, so the body is read instead. */
-const withState = (parts: readonly DocumentPart[]): readonly DocumentPart[] => [
-  ...parts.filter((part) => part !== 'json' && part !== 'state'),
-  'state',
-];
 
 /** Returns the listings for `expand=listing` if the visibility is not `public`, with the counts for that visibility. */
 async function listingsForExpansion(
@@ -85,11 +75,12 @@ export async function readListing(deps: ReadDeps, request: ApiRequest): Promise<
     parts: partsFor('listing', query),
   });
   const { document: found, made_from, store } = by_id;
-  const moved = movedFrom(request, found, store);
+  const as = presentationOf(store, request);
+  const moved = movedFrom(request, found, as);
   if (moved) return moved;
   const [placed] = await withPlaces(version, [{ ...made_from, document: found }], query.visibility);
   const listing = placed!.document!;
-  const answer = { data: presentListing(listing, query), version: Number(listing.keys.version), store };
+  const answer = { data: presentListing(listing, query), version: Number(listing.keys.version), as };
   // With a path, the answer also depends on other documents.
   return listing === found ? { ...answer, made_from } : answer;
 }
@@ -108,7 +99,8 @@ export async function readPublication(deps: ReadDeps, request: ApiRequest): Prom
     parts: partsFor('publication', query),
   });
   const { document: publication, made_from, store } = by_id;
-  const moved = movedFrom(request, publication, store);
+  const as = presentationOf(store, request);
+  const moved = movedFrom(request, publication, as);
   if (moved) return moved;
   const { principal, method } = request;
   if (principal.key_type === 'public' && method === 'GET')
@@ -122,7 +114,7 @@ export async function readPublication(deps: ReadDeps, request: ApiRequest): Prom
   const answer = {
     data: presentPublication(shown!.document!, query),
     version: Number(publication.keys.version),
-    store,
+    as,
   };
   // Otherwise, the answer also depends on the listing.
   return query.visibility === 'public' ? { ...answer, made_from } : answer;
@@ -149,7 +141,8 @@ export async function readMedia(deps: ReadDeps, request: ApiRequest): Promise<An
   const { document: media, made_from, store } = by_id;
   if (request.principal.key_type === 'public' && isHidden(media)) throw new CatalogError('media_not_found');
   if (wants_picture) return pictureAnswer(deps, request, media);
-  return { data: media.body, version: Number(media.keys.version), made_from, store, headers: VARY };
+  const as = presentationOf(store, request);
+  return { data: media.body, version: Number(media.keys.version), made_from, as, headers: VARY };
 }
 
 /** Returns whether everything that uses the media is private. */

@@ -24,9 +24,8 @@ import { type ListPlace, pageOf, placeOf } from './list-place';
 import { sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
 import { EXPANSIONS } from './present';
-import { localesOfTexts } from './presentation';
+import { presentationOf } from './presentation';
 import {
-  assertActive,
   findById,
   findFilterListing,
   isContainerVisible,
@@ -36,6 +35,7 @@ import {
   parseRead,
   type ReadDeps,
   requestedStore,
+  requireStore,
   settingsOf,
   visibilitiesOf,
   visibilityKey,
@@ -70,18 +70,17 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
   const store_id = requestedStore(request);
   const opened = await openStore(deps, request, store_id);
   const [stored, listing] = await Promise.all([
-    opened.get('stores', store_id),
+    requireStore(opened, store_id),
     findFilterListing(opened, parsed, store_id),
   ]);
-  const store = settingsOf(assertActive(stored));
-  const { query, version } = withCurrency(store, opened, parsed);
-  const source = { version, request, store };
-  const locales = localesOfTexts(store, request);
+  const as = presentationOf(settingsOf(stored), request);
+  const { query, version } = withCurrency(as, opened, parsed);
+  const source = { version, request, as };
   const tokens = queryTokens(query.q);
   const place = placeOf(request, query, 'search', query.sort && orderOf(sortModeOfSearch(query)));
   if (listing === null || tokens.length === 0) {
     const counts = await facetsOf(source, query, undefined, 0);
-    return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts }, store };
+    return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts }, as };
   }
 
   const scope = wordScope(store_id, query.visibility);
@@ -93,7 +92,7 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
     ...(await filterKeys(context, filtered, facet)),
   });
   const filter = { scope, where: await whereOf(query) };
-  const found = await firstMatching(version, query, place, filter, tokens, locales.map(wordsIn));
+  const found = await firstMatching(version, query, place, filter, tokens, (as.locales ?? []).map(wordsIn));
   const { documents, total, terms } = found;
   const counts = await facetsOf(source, query, { scope, whereOf, terms }, total);
   const answer = await pageAnswer(source, 'publication', documents, query, place, total);
@@ -284,14 +283,14 @@ export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<
     isVisible: isContainerVisible,
     parts: ['words'],
   });
-  const store_id = String(publication.keys.store_id);
-  const { query, version } = withCurrency(store, opened, parsed);
-  const sections = firstMatches(await sectionsOf(version, query, publication, store_id));
+  const as = presentationOf(store, request);
+  const { query, version } = withCurrency(as, opened, parsed);
+  const sections = firstMatches(await sectionsOf(version, query, publication, store.id));
   const words = query.sort ? undefined : comparedWords(publication.words ?? []);
   const place = placeOf(request, query, 'related', query.sort && orderOf(sortModeOf(query)));
-  const page = await readPage(version, query, place, store_id, sections, words);
+  const page = await readPage(version, query, place, store.id, sections, words);
   const total = sections.reduce((sum, section) => sum + section.total, 0);
-  return pageAnswer({ version, request, store }, 'publication', page, query, place, total);
+  return pageAnswer({ version, request, as }, 'publication', page, query, place, total);
 }
 
 /**
@@ -308,14 +307,14 @@ async function sectionsOf(
   const { id } = publication.body;
   const in_listing = listing_id === null || query.sort ? {} : { listing_id: String(listing_id) };
   const [store, listing] = await Promise.all([
-    version.get('stores', store_id, ['state']),
+    requireStore(version, store_id),
     findFilterListing(version, { ...query, ...in_listing }, store_id),
   ]);
   // The counts include the publication itself if the filter shows it.
   const own_count = isItemVisible(query.visibility, visibility) ? 1 : 0;
   const countOthers = (facets: Facets): number =>
     countFacets(facets, visibilitiesOf(query.visibility)) - own_count;
-  const all = countOthers(assertActive(store).state.facets);
+  const all = countOthers(store.state.facets);
   const where = { visibility: visibilityKey(query.visibility), id: { not: id } };
   if (!listing) return [{ where: { store_id, ...where }, total: all }];
   const in_same_listing = countOthers(listing.facets);

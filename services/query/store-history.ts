@@ -9,7 +9,7 @@ import { hasUnknownOwner } from '../../shared/ports/corrections';
 import type { EventStore } from '../../shared/ports/event-store';
 import { markOf, offsetOf } from '../../shared/ports/log-offset';
 import { ChangeCollector, type Entry, isSameWrite, isWanted, withKeyNames } from './change-collector';
-import { assertActive, openStore, type ReadDeps, requestedStore, requireSecretKey } from './read';
+import { openStore, type ReadDeps, requestedStore, requireSecretKey, requireStore } from './read';
 
 const PAGE_EVENTS = 256;
 /** An answer ends after so many events of the log, most of which may be those of other stores. */
@@ -28,7 +28,7 @@ export async function readStoreChanges(deps: ReadDeps, request: ApiRequest): Pro
   const since_ms = Date.parse(query.since ?? '') || 0;
   const until_ms = Date.parse(query.until ?? '') || Number.POSITIVE_INFINITY;
   const store_id = requestedStore(request);
-  assertActive(await (await openStore(deps, request, store_id)).get('stores', store_id));
+  await requireStore(await openStore(deps, request, store_id), store_id);
   const { events } = deps[request.principal.environment];
   const categories = query.resource.map((name) => (name === 'variant' ? 'publication' : name));
   /** Whether the event may be a part of a wanted change. */

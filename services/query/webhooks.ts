@@ -5,7 +5,7 @@ import type { WebhookDocument } from '../../shared/catalog/webhook/document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { pageMeta, parseQuery } from '../../shared/http/validation';
 import { bodiesAnswer, pageOf, placeOf } from './list-place';
-import { assertActive, findById, openForId, openStore, type ReadDeps, requestedStore } from './read';
+import { findById, openForId, openStore, type ReadDeps, requestedStore, requireStore } from './read';
 
 const OLDEST_FIRST: SortOrder = [
   ['created_at', 'asc'],
@@ -19,12 +19,11 @@ export async function readWebhooks(deps: ReadDeps, request: ApiRequest): Promise
   const version = await openStore(deps, request, store_id);
   const where = { store_id };
   const place = placeOf(request, query, 'webhooks', OLDEST_FIRST);
-  const [store, page, total] = await Promise.all([
-    version.get('stores', store_id, ['json']),
+  const [page, total] = await Promise.all([
     version.find('webhooks', { where, order: OLDEST_FIRST, ...pageOf(place) }),
     version.count('webhooks', where),
+    requireStore(version, store_id),
   ]);
-  assertActive(store);
   return bodiesAnswer(place, page, total);
 }
 

@@ -28,9 +28,8 @@ const NOT_FOUND = /^(publication|variant|listing)_not_found$/;
 export class Reader {
   /** The currency of all prices. Undefined: that of each publication. */
   currency: string | undefined;
-  /** The locale of the texts, once something was read. Undefined if the store has one language. */
-  private locale: string | undefined;
-  private store: Answer['store'];
+  /** How answers are shown, once something was read. */
+  private as: Answer['as'];
   private language: string | undefined;
   private languages: string | undefined;
   private country: string | undefined;
@@ -58,17 +57,19 @@ export class Reader {
   /** Returns whether texts are translations. */
   async isTranslating(): Promise<boolean> {
     if (this.language ?? this.languages ?? this.country) await this.read('getStore', {});
-    return this.locale !== undefined && this.locale !== this.store?.locales?.[0];
+    const { locale, store } = this.as ?? {};
+    return locale !== undefined && locale !== store?.locales?.[0];
   }
 
-  /** The store on whose settings the answers depend that were read. */
-  get dependencies(): Pick<Answer, 'store'> {
-    return this.store ? { store: this.store } : {};
+  /** The settings on which the answers depend that were read. */
+  get dependencies(): Pick<Answer, 'as'> {
+    return this.as ? { as: this.as } : {};
   }
 
   /** What the addresses of pages open, once something was read. */
   get edition(): Edition {
-    const { locale, language, languages, currency } = this;
+    const { language, languages, currency } = this;
+    const locale = this.as?.locale;
     return { locale: (language ?? languages) && locale, currency, has_languages: locale !== undefined };
   }
 
@@ -86,15 +87,14 @@ export class Reader {
     const parameters = Object.entries({ locale, currency, country, ...query }).filter(
       ([, value]) => value !== undefined,
     );
-    const { data, meta, reply, headers, store } = await this.routes.get(reads[id].path)!.handler({
+    const { data, meta, reply, as } = await this.routes.get(reads[id].path)!.handler({
       ...{ method, params, principal: this.principal, request_id: this.request_id, body: {} },
       query: Object.fromEntries(parameters.map(([name, value]) => [name, [value].flat().map(String)])),
       answer_by_ms: performance.now() + READ_MS_MAX,
       assertAwaited: () => {},
       header: (name) => (name === 'accept-language' ? languages : undefined),
     });
-    this.store ??= store;
-    this.locale = headers?.['Content-Language'] ?? this.locale;
+    this.as = as ?? this.as;
     return (reply ? JSON.parse(textOf(reply)) : { data: parsed(data), meta }) as AnswerOf<Id>;
   }
 

@@ -87,8 +87,8 @@ export interface Answer {
   readonly secrets?: JsonObject;
   /** Of a PATCH: whether it changed the resource. */
   readonly changed?: boolean;
-  /** For a read of what has a language or a currency: the store. */
-  readonly store?: ActiveStore;
+  /** For a read of what has a language or a currency. */
+  readonly as?: Presentation;
   /** For a read of variants: their publication. */
   readonly owner?: JsonObject;
   /** For a read: the only document that the answer was made from, besides the status of its store. */
@@ -97,6 +97,22 @@ export interface Answer {
   readonly reply?: Reply;
   /** For a read: the file to send instead of `data`. */
   readonly file?: FileAnswer;
+}
+
+/** The language and the currency of an answer: what the request chooses among the settings of a store. */
+export interface Presentation {
+  readonly store: ActiveStore;
+  /** The locale of the texts. Undefined if the store has one. */
+  readonly locale?: string | undefined;
+  /**
+   * Where to look for a translation, the best locale first. None: the texts are those of the resource itself. Undefined: these
+   * texts, with all translations.
+   */
+  readonly locales?: readonly string[] | undefined;
+  /** Undefined: the `price_currency` of each publication, with the prices in all others. */
+  readonly currency: string | undefined;
+  /** Whether resources name their texts that are not translated. */
+  readonly is_checked: boolean;
 }
 
 /**

@@ -3,7 +3,6 @@ import type { JsonObject } from '../events/envelope';
 import type { Facets } from '../publication/facets';
 import type { CollectionSpec, Document, Entries, KeysOf, Nothing } from '../stored-document';
 import type { Visibility } from '../vocabulary';
-import type { Market } from './markets';
 import type { PaymentMethodFields, Store } from './store';
 
 const keys = {
@@ -34,20 +33,12 @@ export type StoreBody = JsonObject & {
   readonly id: string;
   readonly locales?: string[];
   readonly currencies?: string[];
-  readonly markets?: (Market & JsonObject)[];
   /** `listing_count`: number of public listings. */
   readonly stats: { readonly listing_count: number };
 };
 
 /** An active store, with what answers depend on besides the documents that they show. */
-export interface ActiveStore {
-  readonly id: string;
-  /** Undefined if the store has one language. */
-  readonly locales: readonly string[] | undefined;
-  /** Undefined if the store has one currency. */
-  readonly currencies: readonly string[] | undefined;
-  readonly markets: readonly Market[] | undefined;
-}
+export type ActiveStore = Pick<Store, 'id' | 'locales' | 'currencies' | 'markets' | 'price_lists'>;
 
 /**
  * The part of a store's document that the projection needs for the next event.

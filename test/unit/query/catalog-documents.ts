@@ -168,6 +168,7 @@ function storeDocument({ store, listings, publications }: StoreContents): Docume
       media: { public: 0, private: 0 },
       payment_methods: store.payment_methods.length,
       account_id: store.account_id,
+      store: store as unknown as JsonObject,
     },
     expansions: {
       listings: entries(items, orderOf('created_at_desc')),

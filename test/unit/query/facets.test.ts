@@ -15,11 +15,10 @@ test('facets that count the same publications are counted together, and by their
     },
   } as unknown as DocumentReader;
   const request = {
-    ...{ query: {}, header: () => undefined, principal: { key_type: 'public' } },
-    ...{ assertAwaited: () => {}, admitItems: async (count: number) => void admitted.push(count) },
+    assertAwaited: () => {},
+    admitItems: async (count: number) => void admitted.push(count),
   };
-  const store = { id: 'a store', locales: undefined, currencies: undefined };
-  const source = { version, store, request } as unknown as PageSource;
+  const source = { version, as: {}, request } as unknown as PageSource;
   const found = { scope: {}, whereOf: async () => ({}), terms: [] };
   const query = { facets: FACETS, tag: ['tea'] };
   const { facets } = await facetsOf(source, query, found, 20_000);
