@@ -37,6 +37,13 @@ interface Found {
   readonly terms: WordTerms;
 }
 
+/** What counts the publications that a request finds. */
+interface Counting extends Found {
+  readonly version: DocumentReader;
+  readonly query: FacetQuery;
+  readonly assertAwaited: () => void;
+}
+
 /** The conditions for the publications that one group of facets counts. */
 type Matching = Pick<WordCountsQuery, 'scope' | 'where' | 'terms' | 'of_units'>;
 
@@ -54,22 +61,20 @@ export async function facetsOf(
 ): Promise<{ readonly facets?: JsonObject[] }> {
   if (query.facets.length === 0) return {};
   await request.admitItems?.(Math.ceil((total * query.facets.length) / COUNTED_AS_REQUEST));
+  if (!found) return { facets: query.facets.map((name) => ({ name, values: [], has_more: false })) };
   const assertAwaited = (): void => request.assertAwaited();
+  const counting = { ...found, version, query, assertAwaited };
   const facets = new Map<string, JsonObject>();
   for (const names of groupsOf(query)) {
     assertAwaited();
-    const matching = found && (await matchingOf(query, found, names[0]!));
-    for (const [name, facet] of await countLabels(version, names, matching, assertAwaited))
-      facets.set(name, facet);
+    for (const [name, facet] of await countLabels(names, counting)) facets.set(name, facet);
   }
   for (const name of query.facets.filter((one) => KEY_FACETS.includes(one))) {
     assertAwaited();
-    const values = found ? await countKey(name, version, query, found, assertAwaited) : [];
-    facets.set(name, { name, values, has_more: false });
+    facets.set(name, { name, values: await countKey(name, counting), has_more: false });
   }
   const all = query.facets.map((name) => facets.get(name)!);
-  const is_labelled = found && locales.length > 0;
-  return { facets: is_labelled ? await withLabels(version, all, found, locales, assertAwaited) : all };
+  return { facets: locales.length > 0 ? await withLabels(all, counting, locales) : all };
 }
 
 const OPTION = 'option.';
@@ -79,11 +84,9 @@ const OPTION = 'option.';
  * publications counts.
  */
 async function withLabels(
-  version: DocumentReader,
   facets: readonly JsonObject[],
-  { scope }: Found,
+  { version, scope, assertAwaited }: Counting,
   locales: readonly string[],
-  assertAwaited: () => void,
 ): Promise<JsonObject[]> {
   const options = facets.flatMap(({ name }) => (String(name).startsWith(OPTION) ? String(name) : []));
   if (options.length === 0) return [...facets];
@@ -130,11 +133,7 @@ function groupsOf(query: FacetQuery): string[][] {
 }
 
 /** Returns the conditions for the publications that a facet of this name counts. */
-async function matchingOf(
-  query: FacetQuery,
-  { scope, whereOf, terms }: Found,
-  name: string,
-): Promise<Matching> {
+async function matchingOf({ query, scope, whereOf, terms }: Counting, name: string): Promise<Matching> {
   const of_units = isOfVariant(name);
   const where = await whereOf(query, { except: name, of_units });
   return {
@@ -143,18 +142,18 @@ async function matchingOf(
   };
 }
 
-/** Counts the labels of these names. Returns a facet for each name. */
+/** Counts the labels of these names, which are a group. Returns a facet for each name. */
 async function countLabels(
-  version: DocumentReader,
   names: readonly string[],
-  matching: Matching | undefined,
-  assertAwaited: () => void,
+  counting: Counting,
 ): Promise<(readonly [name: string, facet: JsonObject])[]> {
   const prefixes = names.map(labelPrefix);
+  const { version, assertAwaited } = counting;
+  const matching = await matchingOf(counting, names[0]!);
   const asked = { limit: VALUES_MAX + 1, documents_max: COUNTED_MAX, assertAwaited, prefixes };
-  const counted = matching ? await version.countWords('publications', { ...asked, ...matching }) : [];
+  const counted = await version.countWords('publications', { ...asked, ...matching });
   return names.map((name, index) => {
-    const { counts, is_complete } = counted[index] ?? { counts: [], is_complete: true };
+    const { counts, is_complete } = counted[index]!;
     const values = counts.map(({ word, count }) => ({ value: labelValue(word, prefixes[index]!), count }));
     values.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
     const shown = values
@@ -167,44 +166,27 @@ async function countLabels(
 
 // --- Facets by key ---
 
-function countKey(
-  name: string,
-  version: DocumentReader,
-  query: FacetQuery,
-  found: Found,
-  assertAwaited: () => void,
-): Promise<JsonObject[]> {
-  if (name === 'price') return countPrices(version, query, found, assertAwaited);
-  return name === 'visibility'
-    ? countVisibilities(version, query, found)
-    : countFlag(name, version, query, found);
+function countKey(name: string, counting: Counting): Promise<JsonObject[]> {
+  if (name === 'price') return countPrices(counting);
+  return name === 'visibility' ? countVisibilities(counting) : countFlag(name, counting);
 }
 
 /** Counts the publications by a flag. Ignores the filter by the flag. */
-async function countFlag(
-  name: string,
-  version: DocumentReader,
-  query: FacetQuery,
-  found: Found,
-): Promise<JsonObject[]> {
+async function countFlag(name: string, counting: Counting): Promise<JsonObject[]> {
   const countOf = async (value: boolean): Promise<JsonObject> => {
-    const where = await found.whereOf({ ...query, [name]: value });
-    return facetValue(name, String(value), await countIn(version, query, found, where));
+    const where = await counting.whereOf({ ...counting.query, [name]: value });
+    return facetValue(name, String(value), await countIn(counting, where));
   };
   return [await countOf(true), await countOf(false)].filter(({ count }) => count !== 0);
 }
 
 /** Counts the publications by visibility. Ignores the visibility of the query. */
-async function countVisibilities(
-  version: DocumentReader,
-  query: FacetQuery,
-  found: Found,
-): Promise<JsonObject[]> {
-  const others = await found.whereOf(query);
+async function countVisibilities(counting: Counting): Promise<JsonObject[]> {
+  const others = await counting.whereOf(counting.query);
   const values: JsonObject[] = [];
   for (const visibility of visibilitySchema.options) {
-    const scope = { ...found.scope, visibility };
-    const count = await countIn(version, query, { ...found, scope }, { ...others, visibility });
+    const scope = { ...counting.scope, visibility };
+    const count = await countIn({ ...counting, scope }, { ...others, visibility });
     if (count > 0) values.push(facetValue('visibility', visibility, count));
   }
   return values;
@@ -218,9 +200,7 @@ const facetValue = (name: string, value: string, count: number): JsonObject => (
 
 /** Counts the publications that fulfil the conditions, and the terms of the query. */
 async function countIn(
-  version: DocumentReader,
-  query: FacetQuery,
-  { scope, terms: members }: Found,
+  { version, query, scope, terms: members }: Counting,
   where: ViewQuery['where'],
 ): Promise<number> {
   const terms = [...members, ...labelTerms(query)];
@@ -245,13 +225,8 @@ const ACTIVE_PRICES = { gte: 0, lte: PRICE_AMOUNT_MAX };
  * Counts the publications by intervals of their active price. The intervals are equally wide, have round bounds and reach
  * from the lowest to the highest price. Those without a publication are left out. Ignores the price range of the query.
  */
-async function countPrices(
-  version: DocumentReader,
-  query: FacetQuery,
-  found: Found,
-  assertAwaited: () => void,
-): Promise<JsonObject[]> {
-  const { scope, whereOf, terms: members } = found;
+async function countPrices(counting: Counting): Promise<JsonObject[]> {
+  const { version, query, scope, whereOf, terms: members, assertAwaited } = counting;
   const terms = [...members, ...labelTerms(query)];
   const is_search = terms.length > 0;
   const unpriced = await whereOf({ ...query, min_price: undefined, max_price: undefined });
@@ -282,7 +257,7 @@ async function countPrices(
     assertAwaited();
     const to = from + width - 1;
     const range = await whereOf({ ...query, min_price: from, max_price: to });
-    const count = await countIn(version, query, found, range);
+    const count = await countIn(counting, range);
     const selected = `${new URLSearchParams({ min_price: String(from), max_price: String(to) })}`;
     if (count > 0) values.push({ value: `${from}-${to}`, count, query: selected });
   }
