@@ -65,6 +65,8 @@ export async function buildSharedParts(runtime: Runtime, changes: ControlChanges
   const auth_options = { authenticator, tokens, system, onKeyUsed: keyUseRecorder(runtime) };
   return {
     auth_options,
+    /** Aborted when the process stops. */
+    stopping: new AbortController(),
     imports: new ImportJobs(runtime, join(config.DATA_DIR, 'imports')),
     options: {
       config,
@@ -179,13 +181,17 @@ export interface WebOptions {
  */
 export function buildQueryApp(
   runtime: Runtime,
-  { auth_options, imports, options }: SharedParts,
+  { auth_options, imports, options, stopping }: SharedParts,
   recordPageView: RecordPageView,
   web?: WebOptions,
 ): RequestListener {
   const { views, events, system, metrics, blobs } = runtime;
   const pictures = { live: blobs.live.pictures, test: blobs.test.pictures };
-  const routes = queryRoutes({ views, events, system, pictures, recordPageView, onCache: metrics.onCache });
+  const routes = queryRoutes({
+    ...{ views, events, system, pictures, recordPageView },
+    onCache: metrics.onCache,
+    stopping: stopping.signal,
+  });
   const limits = new Limits(options);
   const bytes_max = runtime.config.EDGE_CACHE_MB * 1_000_000;
   // A trace shows the reads of a request, so a process with traces has no cache.

@@ -82,6 +82,7 @@ export async function startHttpService(
     });
     url = listening.url;
     const close = async (): Promise<void> => {
+      shared.stopping.abort();
       await Promise.all([listening.close(), shared.imports.close()]);
       await stopBackground();
     };

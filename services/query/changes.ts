@@ -36,7 +36,7 @@ export async function readChanges(deps: ReadDeps, request: ApiRequest): Promise<
   const { events } = deps[request.principal.environment];
   const wants = (entry: Entry): boolean => isWanted(entry, query);
   const filter: Filter = { store_id, key: JSON.stringify(query), wants };
-  const feed = new Feed(deps, events, filter);
+  const feed = new Feed(deps, events, filter, deps.stopping);
   const form = request.header('accept')?.includes(CLOUD_EVENTS) ? toCloudEvents(store_id) : undefined;
   if (request.method === 'HEAD' || (offset === 'now' && !live))
     return pageAnswer({ entries: [], next: await tailOf(events), is_up_to_date: true }, { form });
@@ -130,6 +130,7 @@ async function* serverSentEvents(
       if (page.entries.length > 0) yield dataOf(page.entries);
       // Also without changes, so that a client which has left is noticed.
       yield controlOf(page);
+      if (feed.stopping?.aborted) return;
       if (!page.is_up_to_date && !(await admitsPage(request))) return;
       after = page.next;
     }

@@ -17,6 +17,8 @@ export class Feed {
     private readonly deps: KeyNames,
     private readonly events: EventStore,
     private readonly filter: Filter,
+    /** Aborts when the process stops. */
+    readonly stopping?: AbortSignal,
   ) {}
 
   /** Follows the store. `readOrWait` then shares what it reads with all who follow the store. */
@@ -29,7 +31,7 @@ export class Feed {
     return unlessMismatch(() => this.readLog(after));
   }
 
-  /** Returns the changes after a place. If there is none, waits for the next one at most `wait_ms`. */
+  /** Returns the changes after a place. If there is none, waits for the next one at most `wait_ms`, or until the process stops. */
   async readOrWait(after: Place, wait_ms: number, live: LiveChanges): Promise<Page> {
     const until_ms = performance.now() + wait_ms;
     for (let place = after; ; ) {
@@ -37,7 +39,7 @@ export class Feed {
       const turn = longTurn();
       if (turn) await turn;
       const { page, seen } = await this.readShared(place, live);
-      const left_ms = until_ms - performance.now();
+      const left_ms = this.stopping?.aborted ? 0 : until_ms - performance.now();
       if (page.entries.length > 0 || !page.is_up_to_date) return page;
       if (left_ms <= 0) {
         // Without a change, nothing else shows that the log can be read.
@@ -45,7 +47,7 @@ export class Feed {
         return page;
       }
       place = page.next;
-      await live.next([this.filter.store_id], seen, left_ms);
+      await live.next([this.filter.store_id], seen, left_ms, this.stopping);
     }
   }
 

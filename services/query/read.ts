@@ -152,6 +152,7 @@ export type ReadDeps = Readonly<Record<Environment, EnvironmentReads>> & {
   readonly recordPageView: RecordPageView;
   readonly pictures: Pictures;
   readonly now: () => number;
+  readonly stopping?: AbortSignal | undefined;
 };
 
 export type ReadHandler = (deps: ReadDeps, request: ApiRequest) => Promise<Answer>;

@@ -47,6 +47,8 @@ export interface QueryOptions {
   /** Called for every view of a publication (docs/interface/publications.md#views). */
   readonly recordPageView?: RecordPageView;
   readonly onCache?: CacheObserver;
+  /** Aborts when the process stops. Reads that wait for changes then end. */
+  readonly stopping?: AbortSignal;
 }
 
 const READS: readonly (readonly [operation: ApiOperation, read: ReadHandler])[] = [
@@ -94,6 +96,7 @@ export function queryRoutes({
   pictures,
   recordPageView = () => {},
   onCache,
+  stopping,
 }: QueryOptions): Route[] {
   const readsOf = (environment: Environment): EnvironmentReads => ({
     view: views[environment],
@@ -102,7 +105,7 @@ export function queryRoutes({
   });
   const deps = {
     ...{ live: readsOf('live'), test: readsOf('test'), control_view: views.control },
-    ...{ recordPageView, pictures, now: system.now },
+    ...{ recordPageView, pictures, now: system.now, stopping },
   };
   const slots = new Map<ApiOperation, StreamSlots>([
     [reads.exportStore, exportSlots()],

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { get, request } from 'node:http';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { HAS_REUSE_PORT } from '../../services/boot/listen';
@@ -257,7 +257,7 @@ const PRODUCT = '/api/publication/:id';
     await connectToBoth();
   });
 
-  test('a stop finishes running requests, and keeps every view and every token of the limits', async () => {
+  test('a stop ends streams, finishes running requests, and keeps every view and every token of the limits', async () => {
     const both = await connectToBoth();
     const secret = await fetchToken(running.url, keys.secret);
     const token = await fetchToken(running.url, keys.public);
@@ -280,10 +280,15 @@ const PRODUCT = '/api/publication/:id';
     slow.flushHeaders();
     await within(once(slow, 'continue'), 'the request to be read');
     slow.write(JSON.stringify(TEA).slice(0, 5));
+    const headers = { authorization: `Bearer ${secret}` };
+    const following = get(`${running.url}/api/changes?offset=now&live=sse`, { headers });
+    const [stream] = await within(once(following, 'response'), 'a stream of changes');
+    await within(once(stream, 'data'), 'the first event');
     // As from a terminal or systemd, which signal all processes.
     for (const pid of httpProcesses()) process.kill(pid, 'SIGTERM');
     const ended = running.end('SIGTERM');
-    await waitFor(() => running.output().includes('"msg":"stopping"'));
+    // A connection that is cut emits an error.
+    await within(once(stream, 'end'), 'the end of the stream');
     slow.end(JSON.stringify(TEA).slice(5));
     const [reply] = await within(once(slow, 'response'), 'the answer');
     reply.resume();
