@@ -8,7 +8,6 @@ import { storeTexts } from '../../shared/catalog/store/fields';
 import {
   canonicalLocale,
   handleIn,
-  handlesOf,
   LOCALE_LENGTH_MAX,
   mergePatch,
   partOf,
@@ -117,8 +116,9 @@ export function textsOf(
 
 /** Returns the handle of a resource in each locale. Undefined if all of them are the default one. */
 function handlesIn(resource: JsonObject, locales: readonly string[]): JsonObject | undefined {
-  const others = handlesOf(resource).slice(1);
-  if (others.every(([, handle]) => handle === undefined)) return undefined;
+  const { translations, handle: own } = resource;
+  const handles = locales.slice(1).map((locale) => partOf(partOf(translations, locale), 'handle') ?? own);
+  if (handles.every((handle) => handle === own)) return undefined;
   const shown = locales.flatMap((locale) => {
     const handle = handleIn(resource, fallbacksOf(locales, locale));
     return handle === undefined ? [] : [[locale, handle]];

@@ -61,6 +61,20 @@ describe.each([
     expect(await read('gruener-tee', '?locale=de')).toBe('gruener-tee');
   });
 
+  test('which an answer lists if they differ', async () => {
+    const { id } = await create(handles({ de: 'tee' }));
+    const listed = async () => {
+      const { body: answer } = await send('GET', `${path}/${id}?locale=de`);
+      return answer.data.handles;
+    };
+    expect(await listed()).toEqual({ es: 'te', de: 'tee', 'de-AT': 'tee', en: 'te' });
+    await patch(id, handles({ de: null, en: 'te' }));
+    expect(await listed()).toBeUndefined();
+    await patch(id, handles({ en: 'tea' }));
+    await send('PATCH', '/api/store', { body: { locales: ['es', 'de'] } });
+    await waitFor(async () => (await listed()) === undefined);
+  });
+
   test('which no other resource can have in any language', async () => {
     await create(handles({ de: 'tee', 'de-AT': 'tee' }));
     const other = await create({});
