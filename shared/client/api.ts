@@ -381,8 +381,8 @@ export interface Publication {
     sale_price_amount?: number;
     /** The lowest price of the 30 days before the reduction that runs in this currency. */
     lowest_price_30d?: number;
-    /** Set if the price follows from the one in the base currency, by the rule of a market. */
-    derived?: true;
+    /** True if the price follows from the one in the base currency, by the rule of a market. False if only higher prices of variants do. */
+    derived?: boolean;
     /** When the sale begins. */
     sale_from?: string;
     /** When the sale ends. Must be after `sale_from`. */
@@ -585,8 +585,8 @@ export interface Variant {
     sale_price_amount?: number;
     /** The lowest price of the 30 days before the reduction that runs in this currency. */
     lowest_price_30d?: number;
-    /** Set if the price follows from the one in the base currency, by the rule of a market. */
-    derived?: true;
+    /** True if the price follows from the one in the base currency, by the rule of a market. False if only higher prices of variants do. */
+    derived?: boolean;
   }>;
   /** The lowest price of the 30 days before the reduction that runs, in hundredths. Present if and only if the price is reduced now: by a sale, or below `compare_at_amount`. */
   lowest_price_30d?: number;

@@ -151,8 +151,8 @@ describe('derived prices', () => {
     ];
     const { id, prices } = await make({ variants, sale_price_amount: 2_500 });
     expect(prices).toEqual(
-      derivedEuro(500, {
-        sale_price_amount: 699,
+      euro(500, {
+        ...{ sale_price_amount: 699, derived: false },
         price_range: { min: 500, max: 799 },
       }),
     );
@@ -161,6 +161,9 @@ describe('derived prices', () => {
       { price_amount: 799, sale_price_amount: 599, derived: true },
       { price_amount: 500 },
     ]);
+    expect((await patch(id, { sale_price_amount: 2_000 })).prices.EUR).toMatchObject({
+      ...{ price_amount: 500, sale_price_amount: 599, derived: false },
+    });
     await send('PATCH', `/api/variant/${small.id}`, { body: { price_amount: 2_600 } });
     await send('PATCH', `/api/variant/${medium.id}`, { body: { prices: { EUR: null } } });
     const wanted = [699, 1_099].map((price_amount) => ({ prices: { EUR: { price_amount } } }));
@@ -169,7 +172,7 @@ describe('derived prices', () => {
     await patch(id, { sale_price_amount: null });
     await send('POST', `/api/publication/${id}/variants`, { body: added });
     expect((await pricesOf(id)).EUR).toMatchObject({
-      price_amount: 299,
+      ...{ price_amount: 299, derived: true },
       price_range: { min: 299, max: 1_099 },
     });
     const events = await own.harness.service.runtime.events.live.readStream(

@@ -51,15 +51,19 @@ const optionalOf = <Shape extends z.ZodRawShape>(shape: Shape) => z.object(shape
 /** The price of a variant in a currency. To be small, it leaves out amounts that are not set. */
 const storedVariantPrice = z.object({ price_amount, ...optionalOf(optional) });
 const storedPrice = storedVariantPrice.extend(optionalOf(shownDates));
-const derived = z.literal(true).optional().meta({
-  description: 'Set if the price follows from the one in the base currency, by the rule of a market.',
+const derived = z.boolean().optional().meta({
+  description:
+    'True if the price follows from the one in the base currency, by the rule of a market. False if only higher prices of variants do.',
   example: true,
 });
 const shownVariantPrice = z.strictObject({ ...storedVariantPrice.shape, lowest_price_30d, derived });
 const shownPrice = shownVariantPrice.extend({ ...optionalOf(shownDates), price_range });
 
-/** `derived`: set if it follows from the price in the base currency (`derived-prices.ts`). Events have no such price. */
-export type CurrencyPrice = Readonly<z.output<typeof storedPrice>> & { readonly derived?: true };
+/**
+ * `derived`: set if the price follows from that in the base currency (`derived-prices.ts`). Events have no such price. False
+ * for a publication whose cheapest variant has a price that is set, while the rest follows.
+ */
+export type CurrencyPrice = Readonly<z.output<typeof storedPrice>> & { readonly derived?: boolean };
 export type Prices = Readonly<Record<string, CurrencyPrice>>;
 
 /** Returns the schema for a request: with its own rule, and null for what is not set. */
@@ -138,10 +142,11 @@ export function pricesWith(prices: Prices | undefined, variants: readonly WithPr
   const after: Record<string, CurrencyPrice> = {};
   for (const variant of variants)
     for (const currency in variant.prices) {
-      const { price_amount } = variant.prices[currency]!;
+      const { price_amount, derived = false } = variant.prices[currency]!;
       const known = after[currency];
-      if (!known || price_amount < known.price_amount)
-        after[currency] = { ...prices?.[currency], price_amount };
+      if (known && price_amount >= known.price_amount) continue;
+      const own = prices?.[currency];
+      after[currency] = { ...own, price_amount, ...(own?.derived !== undefined && { derived }) };
     }
   return isSameValue(after, prices) ? prices : withoutEmpty(after);
 }

@@ -105,7 +105,7 @@ export function withoutDerivedPrices<P extends WithRules>(publication: P): P {
 }
 
 const setPrices = (prices: Prices | undefined): Prices | undefined =>
-  prices && Object.fromEntries(Object.entries(prices).filter(([, price]) => !price.derived));
+  prices && Object.fromEntries(Object.entries(prices).filter(([, price]) => price.derived === undefined));
 
 /** Returns the item with these prices, without the field if there are none, and the same item if nothing changes. */
 function replaced<Item extends WithPrices>(item: Item, prices: Prices = {}): Item {

@@ -41,6 +41,6 @@ export function useDerived() {
   const variants = useMemo(() => new Map(product.variants.map((each) => [each.id, each])), [product]);
   return (field: PriceField, key?: string): number | undefined => {
     const price = (key ? variants.get(key) : product.publication)?.prices?.[currencyOf(field)!];
-    return price?.derived && price[partOf(field) as 'price_amount'];
+    return price?.derived === undefined ? undefined : price[partOf(field) as 'price_amount'];
   };
 }

@@ -200,7 +200,7 @@ type Prices = Publication['prices'] | Variant['prices'];
 function priceFields(prices: Prices = {}): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   // A price that the service derives is not set.
-  for (const [currency, price] of Object.entries(prices).filter(([, price]) => !price.derived))
+  for (const [currency, price] of Object.entries(prices).filter(([, price]) => price.derived === undefined))
     for (const part of PRICE_PARTS)
       if (part in price) fields[`${part}_${currency}`] = price[part as 'price_amount'];
   return fields;
