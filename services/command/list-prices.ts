@@ -1,7 +1,7 @@
 import { writes } from '../../shared/api/operations/writes';
 import { listPricesBody } from '../../shared/api/requests/writes';
+import { smallestAmount } from '../../shared/catalog/amounts';
 import { greatest } from '../../shared/catalog/events/positions';
-import { smallestAmount } from '../../shared/catalog/input-rules';
 import {
   type ListPrice,
   listPriceAggregate,

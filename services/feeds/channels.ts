@@ -1,5 +1,5 @@
+import { minorUnitsOfHundredth } from '../../shared/catalog/amounts';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
-import { minorUnitsOfHundredth } from '../../shared/catalog/input-rules';
 import { csvCell } from '../../shared/catalog/spreadsheet';
 import type { ExportedImage } from '../query/export-items';
 import { type Field, readField } from './fields';

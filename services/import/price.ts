@@ -1,6 +1,7 @@
+import { PRICE_AMOUNT_MAX } from '../../shared/catalog/amounts';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import { withoutNulls } from '../../shared/catalog/fields';
-import { formatPrice, PRICE_AMOUNT_MAX, slugOf } from '../../shared/catalog/input-rules';
+import { formatPrice, slugOf } from '../../shared/catalog/input-rules';
 import type { Prices } from '../../shared/catalog/publication/currency-prices';
 import type { Store } from '../../shared/catalog/store/store';
 import { shortenText } from '../../shared/kernel/text';

@@ -1,6 +1,6 @@
 import { KEY_FACETS } from '../../shared/api/requests/reads';
+import { PRICE_AMOUNT_MAX } from '../../shared/catalog/amounts';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
-import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
 import {
   isOfVariant,
   labelPrefix,

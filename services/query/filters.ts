@@ -6,7 +6,7 @@ import {
   type PriceBounds,
   publicationFilters,
 } from '../../shared/api/requests/reads';
-import { PRICE_AMOUNT_MAX } from '../../shared/catalog/input-rules';
+import { PRICE_AMOUNT_MAX } from '../../shared/catalog/amounts';
 import { parseBarcode } from '../../shared/catalog/publication/barcode';
 import {
   INACTIVE_PRICE_DOWN,

@@ -1,6 +1,6 @@
 import { unescape as decodePercents } from 'node:querystring';
 import { z } from 'zod';
-import { minorUnitsOfHundredth } from '../../shared/catalog/input-rules';
+import { minorUnitsOfHundredth } from '../../shared/catalog/amounts';
 import type { Publication, Variant } from '../../shared/client';
 import { isUuid } from '../../shared/kernel/ids';
 import { productPath } from '../feeds/addresses';

@@ -1,4 +1,4 @@
-import { minorUnitsOfHundredth } from '../../shared/catalog/input-rules';
+import { minorUnitsOfHundredth } from '../../shared/catalog/amounts';
 import { queryTokens } from '../../shared/catalog/search/words';
 import type { Publication, Variant } from '../../shared/client';
 import { type Edition, productPath, variantPath } from '../feeds/addresses';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Condition, FAULTS_MAX } from '../kernel/errors';
 import { isUuid } from '../kernel/ids';
 import { foldLatin } from '../kernel/text';
+import { PRICE_AMOUNT_MAX } from './amounts';
 
 /** Control characters and lone surrogates, which no text may contain. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
@@ -253,9 +254,6 @@ export function fits(text: string, max: number): boolean {
   return true;
 }
 
-/** The largest price, in hundredths of the major unit. */
-export const PRICE_AMOUNT_MAX = 99_999_999_999;
-
 /** Formats hundredths, for example `1250` as `12.50`. */
 export function formatPrice(amount: number): string {
   const digits = String(amount).padStart(3, '0');
@@ -284,26 +282,6 @@ const CURRENCIES: ReadonlySet<string> = new Set(`${ACTIVE} ${WITHDRAWN}`.trim().
 
 /** Whether the text is an accepted currency code, in upper case. */
 export const isCurrency = (code: string): boolean => CURRENCIES.has(code);
-
-/** The codes without a minor unit. */
-const WHOLE: ReadonlySet<string> = new Set(
-  'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' '),
-);
-
-/**
- * Returns the smallest amount in a currency, in hundredths of its major unit (docs/interface/requests.md#money): 100 for one without a
- * minor unit. Amounts in a currency with thousandths are stored in hundredths, too.
- */
-export const smallestAmount = (currency: string): number => (WHOLE.has(currency) ? 100 : 1);
-
-/** The codes whose minor unit is not a hundredth, with its decimals. */
-const DECIMALS: Readonly<Record<string, number>> = {
-  ...Object.fromEntries([...WHOLE].map((code) => [code, 0])),
-  ...{ BHD: 3, IQD: 3, JOD: 3, KWD: 3, LYD: 3, OMR: 3, TND: 3, CLF: 4, UYW: 4 },
-};
-
-/** Returns how many minor units of the currency (ISO 4217) a hundredth of its major unit is: 0.01 for yen. */
-export const minorUnitsOfHundredth = (currency: string): number => 10 ** ((DECIMALS[currency] ?? 2) - 2);
 
 /** A currency code. */
 export const currencyField = z

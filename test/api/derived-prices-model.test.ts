@@ -1,6 +1,6 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { derivedAmount } from '../../shared/catalog/publication/derived-prices';
+import { derivedAmount } from '../../shared/catalog/amounts';
 import { runs } from '../support/long';
 import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';

@@ -133,9 +133,10 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     await page.getByRole('combobox', { name: 'Countries' }).fill('Austria');
     await page.getByRole('combobox', { name: 'Countries' }).press('Enter');
     await page.getByText('Make prices from those in PEN').click();
-    await page.getByRole('textbox', { name: 'Percent of the price' }).fill('25.5');
+    await page.getByRole('textbox', { name: 'Percent of the price' }).fill('26.000001');
+    await page.getByText('PEN 100.00 → €26.00').waitFor();
     await page.getByRole('textbox', { name: 'Ends in' }).fill('99');
-    await page.getByText('PEN 100.00 → €25.99').waitFor();
+    await page.getByText('PEN 100.00 → €26.99').waitFor();
     expect(await browser().look(page, 'store-markets')).toEqual([]);
     await page.getByRole('textbox', { name: 'Ends in' }).fill('100');
     await page.getByRole('button', { name: /^Save/ }).click();
@@ -146,7 +147,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     const { currencies, markets } = await client.store.get();
     expect(currencies).toEqual(['PEN', 'EUR']);
     expect(markets).toEqual([
-      { handle: 'eu', currency: 'EUR', countries: ['DE', 'AT'], derived: { percent: 25.5, ending: 99 } },
+      { handle: 'eu', currency: 'EUR', countries: ['DE', 'AT'], derived: { percent: 26.000001, ending: 99 } },
     ]);
   });
 

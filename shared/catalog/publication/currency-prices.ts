@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { type Fault, invalidField } from '../../kernel/errors';
 import { isSameValue } from '../../kernel/same-value';
+import { smallestAmount } from '../amounts';
 import { withoutNulls } from '../fields';
-import { amountField, currencyField, fewNames, smallestAmount, timeField } from '../input-rules';
+import { amountField, currencyField, fewNames, timeField } from '../input-rules';
 
 /*
  * Prices of a publication and its variants in other currencies than `price_currency`

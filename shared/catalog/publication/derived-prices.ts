@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isSameValue } from '../../kernel/same-value';
-import { PRICE_AMOUNT_MAX, smallestAmount } from '../input-rules';
-import { PERCENT_DECIMALS, type PriceRule, type WithMarkets } from '../store/markets';
+import { derivedAmount, type PriceRule } from '../amounts';
+import type { WithMarkets } from '../store/markets';
 import type { CurrencyPrice, Prices, WithPrices } from './currency-prices';
 import type { ItemAmounts, Priced } from './prices';
 
@@ -30,23 +30,6 @@ export const textOfRules = (rules: PriceRules): string =>
     .map(([currency, { of, percent, ending }]) => `${currency}=${of}*${percent}%${ending ?? ''}`)
     .sort()
     .join(' ');
-
-const PERCENT_UNITS = 10 ** PERCENT_DECIMALS;
-
-/**
- * Returns the amount in a currency, in hundredths: the percentage, rounded half up to the smallest unit of the currency, then up
- * to the next amount with the ending in that unit. What costs something does not become free.
- */
-export function derivedAmount(amount: number, { percent, ending }: PriceRule, currency: string): number {
-  if (amount === 0) return 0;
-  const unit = smallestAmount(currency);
-  // Both factors are integers, whose product may be larger than a safe integer.
-  const product = BigInt(amount) * BigInt(Math.round(percent * PERCENT_UNITS));
-  const divisor = BigInt(100 * PERCENT_UNITS * unit);
-  const units = Math.max(1, Number((2n * product + divisor) / (2n * divisor)));
-  const up = ending === null ? 0 : (((ending - (units % 100)) % 100) + 100) % 100;
-  return Math.min(units + up, Math.floor(PRICE_AMOUNT_MAX / unit)) * unit;
-}
 
 interface WithRules extends Priced {
   readonly price_rules?: PriceRules | undefined;

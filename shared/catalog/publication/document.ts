@@ -1,7 +1,7 @@
 import { foldText } from '../../kernel/text';
+import { PRICE_AMOUNT_MAX } from '../amounts';
 import type { Deleted } from '../events/aggregate';
 import type { JsonObject } from '../events/envelope';
-import { PRICE_AMOUNT_MAX } from '../input-rules';
 import type { ListingEmbed, PlaceEmbed } from '../listing/document';
 import type { MediaEmbed } from '../media/document';
 import { dueAt } from '../schedule';

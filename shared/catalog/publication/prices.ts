@@ -1,4 +1,4 @@
-import { PRICE_AMOUNT_MAX } from '../input-rules';
+import { PRICE_AMOUNT_MAX } from '../amounts';
 import type { CurrencyPrice, Prices } from './currency-prices';
 import type { Variant } from './variants';
 

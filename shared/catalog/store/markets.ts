@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Fault, invalidField } from '../../kernel/errors';
+import { PERCENT_DECIMALS } from '../amounts';
 import { currencyField, distinctField, handleField } from '../input-rules';
 import { LOCALES_MAX, localeField } from '../translations';
 
@@ -8,7 +9,6 @@ import { LOCALES_MAX, localeField } from '../translations';
 const MARKETS_MAX = 50;
 /** Enough for the exchange rates of all pairs of currencies. */
 const PERCENT_MAX = 10_000_000;
-export const PERCENT_DECIMALS = 6;
 
 /** The officially assigned alpha-2 codes of ISO 3166-1, as of January 2026 (https://www.iso.org/obp/ui/#search/code/). */
 const COUNTRIES: readonly string[] = `
@@ -30,7 +30,6 @@ export const countryField = z
 
 /** How the prices in the currency of a market follow from those in the base currency. */
 const derivedSchema = z.object({ percent: z.number(), ending: z.int().nullable() });
-export type PriceRule = Readonly<z.output<typeof derivedSchema>>;
 
 const marketSchema = z.object({
   handle: z.string(),

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { derivedAmount } from '../../../shared/catalog/publication/derived-prices';
+import { derivedAmount } from '../../../shared/catalog/amounts';
 
 test.each<[amount: number, percent: number, ending: number | null, currency: string, expected: number]>([
   [3_400, 25.5, null, 'EUR', 867],

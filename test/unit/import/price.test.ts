@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { RowError } from '../../../services/import/item';
 import { parsePrice } from '../../../services/import/price';
-import { formatPrice, PRICE_AMOUNT_MAX } from '../../../shared/catalog/input-rules';
+import { PRICE_AMOUNT_MAX } from '../../../shared/catalog/amounts';
+import { formatPrice } from '../../../shared/catalog/input-rules';
 import { cases } from '../../support/long';
 
 test.each([

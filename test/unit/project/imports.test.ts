@@ -150,11 +150,13 @@ test('the client imports only its own files', () => {
   expect(of_client.filter(({ to }) => !to.startsWith('shared/client/')).map(show)).toEqual([]);
 });
 
-test('the console imports of ours only its own files and the client, and nothing imports the console', () => {
+test('the console imports of ours only its own files, the client and rules without imports, and nothing imports it', () => {
+  const rules = 'shared/catalog/amounts';
   const of = (path: string): boolean => path.startsWith('services/web/console/');
   const of_console = imports.filter(({ from, to }) => of(from) && isOurs(to));
   expect(of_console.length).toBeGreaterThan(50);
-  expect(of_console.filter(({ to }) => !of(to)).map(show)).toEqual([]);
+  expect(of_console.filter(({ to }) => !of(to) && to !== rules).map(show)).toEqual([]);
+  expect(importsOf(`${rules}.ts`)).toEqual([]);
   expect(imports.filter(({ from, to }) => of(to) && !of(from)).map(show)).toEqual([]);
 });
 

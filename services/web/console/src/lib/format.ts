@@ -37,7 +37,7 @@ function decimalsOf(code: string | undefined): number {
 }
 
 /** The smallest amount of the currency, in hundredths. */
-export const unitOf = (currency: string | undefined): number => 10 ** Math.max(0, 2 - decimalsOf(currency));
+const unitOf = (currency: string | undefined): number => 10 ** Math.max(0, 2 - decimalsOf(currency));
 
 /** Groups of three digits, or digits without groups, and at most two decimals. */
 const AMOUNT = /^(?:([1-9]\d{0,2})((?:([.,])\d{3})(?:\3\d{3})*)|(\d+))(?:([.,])(\d{0,2}))?$/;

@@ -157,28 +157,29 @@ interface NumberFieldProps extends FieldProps {
   readonly value: number | null | undefined;
   readonly onChange: (value: number | null) => void;
   readonly end?: ReactNode;
+  /** How many decimals the number may have. */
+  readonly decimals?: number;
 }
 
-const WHOLE_NUMBER = /^-?\d{1,9}$/;
-
-/** A whole number, such as a stock. Empty is null. */
-export function NumberField({ value, onChange, fault, ...props }: NumberFieldProps) {
+/** A number, by default a whole one such as a stock. Empty is null. */
+export function NumberField({ value, onChange, fault, decimals = 0, ...props }: NumberFieldProps) {
   const t = useTexts();
-  const isValid = (text: string) => text.trim() === '' || WHOLE_NUMBER.test(text.trim());
-  const { text, setTyped, onBlur } = useTyped(
-    value === null || value === undefined ? '' : String(value),
-    isValid,
-  );
+  const locale = useLocale();
+  const noNumber = decimals > 0 ? t.errors.noAmount : t.errors.noNumber;
+  const fraction = decimals > 0 ? `([.,]\\d{0,${decimals}})?` : '';
+  const isValid = (text: string) => new RegExp(`^(-?\\d{1,9}${fraction})?$`).test(text.trim());
+  const format = { maximumFractionDigits: decimals, useGrouping: false };
+  const { text, setTyped, onBlur } = useTyped(value?.toLocaleString(locale, format) ?? '', isValid);
   return (
     <TextField
       {...props}
       value={text}
-      inputMode="numeric"
-      fault={isValid(text) ? fault : t.errors.noNumber}
+      inputMode={decimals > 0 ? 'decimal' : 'numeric'}
+      fault={isValid(text) ? fault : noNumber}
       onBlur={onBlur}
       onChange={(next) => {
         setTyped(next);
-        if (isValid(next)) onChange(next.trim() === '' ? null : Number(next));
+        if (isValid(next)) onChange(next.trim() === '' ? null : Number(next.replace(',', '.')));
       }}
     />
   );

@@ -1,9 +1,10 @@
 import type { Store } from 'catalog-client';
-import { formatMoney, unitOf } from '../../lib/format';
+import { derivedAmount, PERCENT_DECIMALS } from '../../../../../../shared/catalog/amounts';
+import { formatMoney } from '../../lib/format';
 import { useLanguageNames } from '../../lib/languages';
 import { useLocale, useTexts } from '../../texts/texts';
 import { Button, IconButton } from '../../ui/button';
-import { MoneyField, NumberField, Select, Switch, TagsField, TextField } from '../../ui/fields';
+import { NumberField, Select, Switch, TagsField, TextField } from '../../ui/fields';
 import { FieldRow } from '../../ui/layout';
 import { COUNTRIES } from './codes-field';
 
@@ -90,12 +91,13 @@ export function MarketsField({
             )}
             {derived && (
               <FieldRow>
-                <MoneyField
+                <NumberField
                   {...field('derived')}
                   hint={t.markets.derivedHint}
-                  currency="%"
-                  value={Math.round(derived.percent * 100)}
-                  onChange={(hundredths) => derive({ percent: (hundredths ?? 0) / 100 })}
+                  end="%"
+                  decimals={PERCENT_DECIMALS}
+                  value={derived.percent}
+                  onChange={(percent) => derive({ percent: percent ?? 0 })}
                 />
                 <NumberField
                   label={t.markets.ending}
@@ -136,15 +138,3 @@ export function MarketsField({
 
 /** The price of the preview: 100 in the base currency. */
 const EXAMPLE = 10_000;
-
-/** Returns the price that the service derives from an amount, except for very large ones (docs/interface/markets.md). */
-function derivedAmount(
-  amount: number,
-  { percent, ending }: NonNullable<Market['derived']>,
-  currency: string,
-) {
-  const unit = unitOf(currency);
-  const units = Math.max(1, Math.round((amount * percent) / 100 / unit));
-  const up = ending === null ? 0 : (((ending - units) % 100) + 100) % 100;
-  return (units + up) * unit;
-}
