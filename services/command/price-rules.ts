@@ -33,14 +33,14 @@ const AGAIN_MS = 60_000;
 /** How long to wait before documents that do not show their last events yet are read again. */
 const RETRY_MS = 2_000;
 
-/** What is known of a store with price rules. */
+/** The next look at a store: now, without the first publications, which could not be changed, or at a time. */
+type Next = { readonly skip: number } | { readonly at_ms: number };
+
+/** A version of a store with price rules. Until `settled_ms`, writes may go on with the rules of the version before. */
 interface Known {
-  /** The version of the store, and when this process has seen it first. */
   readonly version: number | null;
-  readonly seen_ms: number;
-  again_ms: number;
-  /** How many publications to skip, because an attempt has changed nothing. */
-  skip: number;
+  readonly settled_ms: number;
+  next: Next;
 }
 
 /**
@@ -67,9 +67,11 @@ export class PriceRulesUpdate {
         const page = await view.find('stores', { ...query, skip });
         for (const { id, document } of page) {
           const known = this.knownOf(id, document!.keys.version);
-          if (signal.aborted || known.again_ms > this.parts.system.now()) continue;
+          const is_due = 'skip' in known.next || known.next.at_ms <= this.parts.system.now();
+          if (signal.aborted || !is_due) continue;
           await this.attempt(`price rules of ${id}`, async () => {
-            has_more = (await this.update(view.upToDate ?? view, id as StoreId, known)) || has_more;
+            known.next = await this.update(view.upToDate ?? view, id as StoreId, known);
+            has_more ||= 'skip' in known.next;
           });
         }
         if (page.length < STORES_PAGE) return;
@@ -81,18 +83,19 @@ export class PriceRulesUpdate {
   private knownOf(id: string, version: number | null): Known {
     const known = this.stores.get(id);
     if (known?.version === version) return known;
-    const fresh = { version, seen_ms: this.parts.system.now(), again_ms: 0, skip: 0 };
+    const fresh = { version, settled_ms: this.parts.system.now() + SETTLING_MS, next: { skip: 0 } };
     this.stores.set(id, fresh);
     return fresh;
   }
 
-  private async update(view: DocumentReader, store_id: StoreId, known: Known): Promise<boolean> {
+  private async update(view: DocumentReader, store_id: StoreId, { settled_ms, next }: Known): Promise<Next> {
     const { environment, parts } = this;
+    const skip = 'skip' in next ? next.skip : 0;
     const store = await findInLog(parts, environment, storeAggregate, store_id);
     const price_rules = priceRulesOf(store ?? {});
     const scope = { store_id, visibility: { in: visibilitySchema.options } };
     const { documents } = await view.search('publications', {
-      ...{ scope, where: scope, order: orderOf('created_at_desc'), skip: known.skip, limit: PAGE_SIZE },
+      ...{ scope, where: scope, order: orderOf('created_at_desc'), skip, limit: PAGE_SIZE },
       ...{ tiers: [[]], excluded: [pricedBy(price_rules)], is_exhaustive: true },
     });
     const positions: bigint[] = [];
@@ -105,15 +108,12 @@ export class PriceRulesUpdate {
     };
     await Promise.all(documents.map(({ id }) => this.attempt(id, () => setRules(id))));
 
+    const [found, written] = [documents.length, positions.length];
+    if (written > 0) await waitUntilProjected(parts.views[environment], store_id, greatest(positions));
+    if (found === PAGE_SIZE) return { skip: skip + found - written };
+    if (written > 0) return { skip: 0 };
     const now = parts.system.now();
-    const is_page = documents.length === PAGE_SIZE;
-    known.skip = is_page ? known.skip + PAGE_SIZE - positions.length : 0;
-    if (positions.length > 0) {
-      await waitUntilProjected(parts.views[environment], store_id, greatest(positions));
-      return true;
-    }
-    if (documents.length > 0) known.again_ms = is_page ? 0 : now + RETRY_MS;
-    else known.again_ms = now < known.seen_ms + SETTLING_MS ? 0 : now + AGAIN_MS;
-    return is_page;
+    if (found > 0) return { at_ms: now + RETRY_MS };
+    return { at_ms: now < settled_ms ? now : now + AGAIN_MS };
   }
 }
