@@ -8,7 +8,7 @@ import { type Service, startAllInOne } from '../../services/boot/all-in-one';
 import { reasonLeftOut } from '../../services/mcp/tools';
 import { operations } from '../../shared/api/operations';
 import { parseConfig } from '../../shared/kernel/config';
-import { fetch } from '../support/fetch';
+import { LateWrites } from '../support/late-writes';
 import { makeTempDir } from '../support/temp-dir';
 import { WAIT_MS_MAX, waitFor } from '../support/wait-for';
 import { InProcessCli } from './cli-run';
@@ -21,6 +21,8 @@ let cli: InProcessCli;
 let account: string;
 let stores: readonly [string, string];
 let keys: Record<'merchant' | 'other' | 'shop', string>;
+const late = new LateWrites();
+const fetch = late.settling(() => service);
 let service: Service;
 
 const keyOf = async (type: string, store: string, ...options: string[]): Promise<Body> =>
@@ -30,7 +32,7 @@ async function startService(settings: Record<string, string> = {}): Promise<Serv
   const environment = { DATA_DIR: folder.path, PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent' };
   const started = await startAllInOne(
     parseConfig({ ...environment, ...settings }),
-    pino({ level: 'silent' }),
+    pino({ level: 'warn' }, late),
   );
   expect(await started.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
   return started;

@@ -7,8 +7,8 @@ import { ensureDemo, type ReadyDemo } from '../../services/demo/ensure';
 import { CatalogClient } from '../../shared/client';
 import { parseConfig } from '../../shared/kernel/config';
 import { FRAMES, useBrowser } from '../support/browser';
-import { fetch } from '../support/fetch';
 import { startHarness } from '../support/harness';
+import { LateWrites } from '../support/late-writes';
 import { describeWithProgram } from '../support/programs';
 import { makeTempDir, withTempDir } from '../support/temp-dir';
 import { WAIT_MS_MAX, waitFor } from '../support/wait-for';
@@ -20,6 +20,8 @@ const TRANSFERRED_BYTES_MAX = 60_000;
 
 const silent = pino({ level: 'silent' });
 const folder = makeTempDir();
+const late = new LateWrites();
+const fetch = late.settling(() => service);
 let service: Service;
 let demo: ReadyDemo['demo'];
 
@@ -33,7 +35,7 @@ beforeAll(async () => {
     LOG_LEVEL: 'silent',
     ...limits,
   });
-  service = await startAllInOne(config, silent);
+  service = await startAllInOne(config, pino({ level: 'warn' }, late));
   ({ demo } = (await ensureDemo(service.runtime, config))!);
   expect(await service.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
   const merchant = client(demo.secret_key);
@@ -53,7 +55,7 @@ afterAll(async () => {
 });
 
 /** Uses the interface as a program does. */
-const client = (apiKey: string): CatalogClient => new CatalogClient({ baseUrl: service.url, apiKey });
+const client = (apiKey: string): CatalogClient => new CatalogClient({ baseUrl: service.url, apiKey, fetch });
 
 async function open(path: string, headers: Record<string, string> = {}, url = service.url) {
   const answer = await fetch(url + path, {

@@ -12,6 +12,7 @@ import { parseConfig } from '../../shared/kernel/config';
 import type { AccountId, StoreId } from '../../shared/kernel/ids';
 import { realSystem, type System } from '../../shared/kernel/system';
 import { fetchDocumented } from './fetch-documented';
+import { LateWrites } from './late-writes';
 import { type OwnNames, ownNames, serversOfEnvironment } from './own-servers';
 import { makeTempDir } from './temp-dir';
 import { WAIT_MS_MAX, within } from './wait-for';
@@ -77,8 +78,8 @@ export interface HarnessOptions {
   /** Default: the servers that the environment names. */
   readonly servers?: OwnNames;
   /**
-   * Whether a request waits for its own write to be projected if the service did not. Default: true. False for tests
-   * that make servers unreachable, because nothing is projected then.
+   * Whether requests wait for writes to be projected if the service did not. Default: true. False for tests that make servers
+   * unreachable, because nothing is projected then.
    */
   readonly waits_for_late?: boolean;
   /** Default: those of Standard Webhooks. */
@@ -94,6 +95,8 @@ const SETTINGS = {
   PORT: '0',
   DEMO: 'off',
   LOG_LEVEL: 'silent',
+  // In the middle of a test, a flush would change documents and end stored answers.
+  VIEW_FLUSH_INTERVAL_S: '86400',
   RATE_LIMIT_PUBLIC: '1000000/100000000/1000000',
   RATE_LIMIT_SECRET: '1000000/100000000/1000000',
   RATE_LIMIT_AUTH: '100000/100000',
@@ -172,12 +175,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
   const settled = async (): Promise<void> => {
     if (!(await service.pipelines.caughtUp(WAIT_MS_MAX))) throw new Error('the documents did not catch up');
   };
-  const fetchSettled: Fetch = async (...args) => {
-    const before = late.count;
-    const response = await fetchDocumented(...args);
-    if (late.count > before && options.waits_for_late !== false) await settled();
-    return response;
-  };
+  const fetchSettled =
+    options.waits_for_late === false ? fetchDocumented : late.settling(() => service, fetchDocumented);
   const send: Harness['request'] = (method, path, sent = {}) =>
     request(fetchSettled, `${service.url}${path}`, method, sent);
   const client: Harness['client'] = ({ key }, more = {}) =>
@@ -218,18 +217,6 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     ...{ url: service.url, service, deps, data_dir, settings, account_id, settled, token },
     ...{ request: send, client, newStore, newKey, newShop, close },
   };
-}
-
-/**
- * The destination of the service's log. A write waits for its projection for at most a second and logs if that was
- * too short. On a busy machine the next read could then return the state before the write.
- */
-class LateWrites {
-  count = 0;
-
-  write(line: string): void {
-    if (line.includes('"msg":"write not projected yet"')) this.count += 1;
-  }
 }
 
 async function request(fetch: Fetch, url: string, method: string, sent: RequestOptions): Promise<Reply> {
