@@ -5,7 +5,7 @@ import { type Service, startAllInOne } from '../../services/boot/all-in-one';
 import { CatalogClient } from '../../shared/client';
 import { parseConfig } from '../../shared/kernel/config';
 import { useBrowser } from '../support/browser';
-import { fetch } from '../support/fetch';
+import { LateWrites } from '../support/late-writes';
 import { flatPicture } from '../support/pictures';
 import { describeWithProgram } from '../support/programs';
 import { makeTempDir } from '../support/temp-dir';
@@ -18,6 +18,8 @@ import { InProcessCli } from './cli-run';
 
 const folder = makeTempDir();
 const cli = new InProcessCli(folder.path);
+const late = new LateWrites();
+const fetch = late.settling(() => service);
 let service: Service;
 let secret_key: string;
 let merchant: CatalogClient;
@@ -34,10 +36,10 @@ beforeAll(async () => {
     ...{ DATA_DIR: folder.path, PORT: '0', DEMO: 'off', LOG_LEVEL: 'silent', SHOP_KEY, WEBHOOKS: 'private' },
     ...{ RATE_LIMIT_PUBLIC: limit, RATE_LIMIT_SECRET: limit },
   });
-  service = await startAllInOne(config, pino({ level: 'silent' }));
+  service = await startAllInOne(config, pino({ level: 'warn' }, late));
   expect(await service.pipelines.caughtUp(WAIT_MS_MAX)).toBe(true);
   secret_key = apiKey;
-  merchant = new CatalogClient({ baseUrl: service.url, apiKey });
+  merchant = new CatalogClient({ baseUrl: service.url, apiKey, fetch });
   await merchant.store.update({
     ...{ name: 'Casa del té', description: 'Tés de montaña.' },
     ...{ locales: ['es', 'de', 'ar'], currencies: ['PEN', 'USD', 'JPY'] },
@@ -83,7 +85,7 @@ beforeAll(async () => {
   };
   await merchant.publications.update(created.id, {
     prices: {
-      USD: { price_amount: 900, sale_from: '2026-01-01T00:00:00.000Z', sale_to: '2027-06-01T00:00:00.000Z' },
+      USD: { price_amount: 900, sale_from: '2026-01-01T00:00:00.000Z', sale_to: '2099-06-01T00:00:00.000Z' },
     },
   });
   await merchant.publications.create({
@@ -223,7 +225,7 @@ describe('the feeds', () => {
     ]);
     expect(items[0]).toMatchObject({
       ...{ 'g:description': 'Frisch und mild.', 'g:product_type': 'Getränke' },
-      'g:sale_price_effective_date': '2026-01-01T00:00+0000/2027-06-01T00:00+0000',
+      'g:sale_price_effective_date': '2026-01-01T00:00+0000/2099-06-01T00:00+0000',
       'g:link': `${service.url}/de/p/gruener-tee?variant=${tea.variants[0]}&currency=USD`,
     });
     const yen = await itemsOf('?currency=JPY');

@@ -38,7 +38,7 @@ test('a publication has prices in the currencies of its store, and a patch chang
   const sale = {
     price_amount: 50_000,
     sale_price_amount: 40_000,
-    sale_from: '2027-01-01T00:00:00.000Z',
+    sale_from: '2099-01-01T00:00:00.000Z',
   };
   await patch(id, { prices: { JPY: sale } });
   expect(await pricesOf(id)).toEqual({ USD: { price_amount: 900 }, JPY: sale });

@@ -293,7 +293,7 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     });
     await apply('Change listings', () => choose(page, 'Listing', 'Kitchen'));
     await apply('Change vendor', () => page.getByRole('textbox', { name: 'Vendor' }).fill('Barro'));
-    await apply('Schedule', () => typeTime(page, 'Becomes public', '06052027' + '0900AM'));
+    await apply('Schedule', () => typeTime(page, 'Becomes public', '06052099' + '0900AM'));
     for (const [index, id] of ids.entries())
       expect(await read(id)).toMatchObject({
         quantity_available: index + 6,
@@ -301,7 +301,7 @@ describeWithProgram('chromium', 'the products page of the console', () => {
         listing_ids: [listing.id],
         vendor: 'Barro',
         visibility: 'private',
-        publish_at: '2027-06-05T14:00:00.000Z',
+        publish_at: '2099-06-05T14:00:00.000Z',
       });
   });
 
@@ -313,8 +313,8 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     await page.getByText('3 selected').waitFor();
     await change(page, 'Put on sale');
     await page.getByRole('textbox', { name: 'Percent' }).fill('20');
-    await typeTime(page, 'Sale begins', '06052027' + '0900AM');
-    await typeTime(page, 'Sale ends', '06072027' + '0900AM');
+    await typeTime(page, 'Sale begins', '06052099' + '0900AM');
+    await typeTime(page, 'Sale ends', '06072099' + '0900AM');
     await page.getByText('3 products change.').waitFor();
     expect(await browser().look(page, 'products-sale')).toEqual([]);
     await page.getByRole('button', { name: 'Change 3 products' }).click();
@@ -322,8 +322,8 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     expect(await read(first!)).toMatchObject({
       price_amount: 2_500,
       sale_price_amount: 2_000,
-      sale_from: '2027-06-05T14:00:00.000Z',
-      sale_to: '2027-06-07T14:00:00.000Z',
+      sale_from: '2099-06-05T14:00:00.000Z',
+      sale_to: '2099-06-07T14:00:00.000Z',
     });
   });
 
