@@ -1,7 +1,7 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { derivedAmount } from '../../shared/catalog/amounts';
-import { runs } from '../support/long';
+import { cases } from '../support/long';
 import { waitFor } from '../support/wait-for';
 import { ownShop } from './own-shop';
 
@@ -89,6 +89,6 @@ test('at rest, prices are those that are set, or follow from the base price by t
         cheapest.length > 0 ? Math.min(...(cheapest as number[])) : undefined,
       );
     }),
-    { numRuns: runs(6, 60) },
+    cases(6, 60),
   );
 });

@@ -244,7 +244,7 @@ test('as_of answers with the publications of a listing at random moments as it d
   const write = async (n: number): Promise<void> => {
     const id = dice.of(ids);
     if (id === undefined || dice.chance(0.25)) {
-      const featured_position = dice.chance(0.4) ? 1 + dice.below(3) : null;
+      const featured_position = ids.length === 0 || dice.chance(0.4) ? 1 + dice.below(3) : null;
       const body = { ...TEA, title: `Tea ${n}`, listing_id: drinks, featured_position };
       ids.push(await create('/api/publication', body));
       return;

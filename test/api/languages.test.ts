@@ -189,6 +189,7 @@ describe('translations', () => {
     const imported = async (content: string) => {
       const { id } = await ended(await merchant.imports.create(new File([content], 'in.jsonl')));
       await ended(await merchant.imports.start(id));
+      await here.harness.settled();
       return merchant.imports.rows(id, { limit: 1_000 }).all();
     };
     const outcomes = async (content: string) => (await imported(content)).map(({ outcome }) => outcome);
