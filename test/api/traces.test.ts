@@ -109,6 +109,7 @@ describe('with an OTLP endpoint', () => {
     const headers = { traceparent: `00-${trace_id}-${client_span}-01`, tracestate: 'vendor=1' };
     // A creation also appends the reservation of its handle.
     const { id } = (await shop.send('POST', '/api/publication', PUBLICATION)).data;
+    await waitFor(async () => (await shop.send('GET', `/api/publication/${id}`)).status === 200);
     const written = await shop.send('PATCH', `/api/publication/${id}`, { price_amount: 1 }, headers);
     expect(written.status).toBe(200);
 

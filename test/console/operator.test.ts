@@ -219,6 +219,7 @@ describeWithProgram('chromium', 'the console of operators', () => {
     const secret = String(await page.evaluate('navigator.clipboard.readText()'));
     await look(page, 'operator-secret');
     await dialog.getByRole('button', { name: 'I have stored it' }).click();
+    await harness.settled();
     expect([secret.slice(0, 8), await works(secret)]).toEqual(['sk_live_', true]);
 
     const act = async (action: string) => {
@@ -229,6 +230,7 @@ describeWithProgram('chromium', 'the console of operators', () => {
     await act('Rotate');
     const next = (await dialog.getByText(/^sk_live_/).textContent())!;
     await dialog.getByRole('button', { name: 'I have stored it' }).click();
+    await harness.settled();
     expect([await works(secret), await works(next)]).toEqual([true, true]);
     await look(page, 'operator-keys');
     await act('Revoke');
