@@ -106,7 +106,7 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
 
     await page.getByRole('heading', { name: 'ERP', level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Send a test' }).click();
-    await page.getByRole('row', { name: 'Test message' }).getByText('204').waitFor();
+    await page.getByRole('row', { name: 'Test message' }).getByText('204', { exact: true }).waitFor();
     expect(isSignedWith(secret!, receiver.received[0]!)).toBe(true);
     receiver.answer = () => ({ status: 500 });
     const { id } = await merchant.publications.create({
@@ -124,7 +124,8 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByRole('row', { name: 'Products: created' }).filter({ hasText: '204' }).waitFor();
+    const delivered = { has: page.getByText('204', { exact: true }) };
+    await page.getByRole('row', { name: 'Products: created' }).filter(delivered).waitFor();
 
     const before = receiver.types.filter((each) => each === 'publication.created').length;
     await page.getByRole('button', { name: 'More actions' }).click();

@@ -11,7 +11,7 @@ import { flatPicture } from '../support/pictures';
 import { describeWithProgram } from '../support/programs';
 import { makeTempDir } from '../support/temp-dir';
 
-/** A key is drawn in less than this, on a machine that runs other tests too. */
+/** The CPU time in which a key is drawn. A limit for the elapsed time would be one for the other programs of the machine. */
 const KEY_MS_MAX = 250;
 
 const SIZES = {
@@ -130,7 +130,11 @@ describeWithProgram('chromium', 'the editor of a product', () => {
   test('a launch is scheduled for tomorrow', async () => {
     const { id } = await newTea();
     const page = await open(`/products/${id}`);
+    // The day may end during the click.
+    const tomorrow = () => Math.floor((Date.now() - 5 * 3_600_000) / 86_400_000) + 1;
+    const expected = [tomorrow()];
     await page.getByRole('button', { name: 'Tomorrow at 9:00' }).click();
+    expected.push(tomorrow());
     await save(page);
     await page.getByText(/^Public from .*9:00/).waitFor();
     const { visibility, publish_at } = await readAgain(id);
@@ -138,7 +142,7 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     // Lima is five hours behind UTC.
     const lima_ms = Date.parse(publish_at!) - 5 * 3_600_000;
     expect(new Date(lima_ms).toISOString()).toContain('T09:00:00');
-    expect(Math.floor(lima_ms / 86_400_000)).toBe(Math.floor((Date.now() - 5 * 3_600_000) / 86_400_000) + 1);
+    expect(expected).toContain(Math.floor(lima_ms / 86_400_000));
   });
 
   test('two windows merge what does not contradict, and show what does', async () => {
@@ -264,9 +268,15 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     await page.getByRole('searchbox', { name: 'Filter variants' }).fill('a15 / b127');
     const price = page.getByRole('textbox', { name: 'Price of a15 / b127', exact: true });
     await price.fill('');
-    const started = Date.now();
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('Performance.enable', { timeDomain: 'threadTicks' });
+    const cpuMs = async () => {
+      const { metrics } = await devtools.send('Performance.getMetrics');
+      return 1_000 * metrics.find(({ name }) => name === 'TaskDuration')!.value;
+    };
+    const before_ms = await cpuMs();
     await price.pressSequentially('1234.50');
-    expect((Date.now() - started) / 7).toBeLessThan(KEY_MS_MAX);
+    expect(((await cpuMs()) - before_ms) / 7).toBeLessThan(KEY_MS_MAX);
     await page.getByRole('searchbox', { name: 'Filter variants' }).fill('');
     await page.getByRole('textbox', { name: 'Stock of a0 / b0' }).focus();
     await page.evaluate((text) => {
