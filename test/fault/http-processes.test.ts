@@ -173,6 +173,8 @@ const PRODUCT = '/api/publication/:id';
       expect((await connection.send('/metrics')).body).toContain(lag);
     }
 
+    const lagOf = async () => Math.max(...(await both[0].send('/health/ready')).body.data.live.lag);
+    await waitFor(async () => (await lagOf()) === 0);
     const projections = childrenOf(running.child.pid!, 'projections')[0]!;
     process.kill(projections, 'SIGSTOP');
     try {

@@ -234,6 +234,7 @@ test('a PUT that was killed after the reservation of its name can be repeated, a
     expect(repeated.status).toBe(201);
     const second = await merchant.send('POST', '/api/publication', { ...TEA, external_id: name });
     expect([second.status, second.body.error.code]).toEqual([409, 'CONFLICT']);
+    await waitFor(async () => (await listed()).length > 0);
     expect(await listed()).toMatchObject([{ id: repeated.body.data.id }]);
   }
 });

@@ -126,11 +126,11 @@ test('a group of thousands of values is compared in a moment', async () => {
       ['color', 'size', 'material'].map((name) => `<g:${name}>${name} ${n}</g:${name}>`).join('') +
       '</item>',
   );
-  const start_ms = performance.now();
+  const start = process.cpuUsage();
   const { items } = await itemsIn(`${rss(...variants)}</channel></rss>`);
   expect(publicationsIn(items)[0]!.fields).toMatchObject({ title: 'Tea' });
-  // Comparing each value with all others took 10 s.
-  expect(performance.now() - start_ms).toBeLessThan(5_000);
+  // Comparing each value with all others took 10 s. Other programs of the machine do not count.
+  expect(process.cpuUsage(start).user / 1_000).toBeLessThan(5_000);
 });
 
 const attributes = Array.from({ length: 20_000 }, (_, n) => `a${n}=""`).join(' ');
