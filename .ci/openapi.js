@@ -66,7 +66,10 @@ const installLinters = () =>
     Object.entries(LINTERS).map(([name, version]) => `${name}@${version}`),
   );
 
-const installConformance = () => installPackages('conformance', [CONFORMANCE]);
+const installConformance = () => {
+  if (!require('node:fs').globSync) throw new Error('it needs Node.js 22');
+  installPackages('conformance', [CONFORMANCE]);
+};
 
 function installPackages(name, packages) {
   installOnce(packages.join(' '), join(tools, name), (folder) => {
