@@ -33,13 +33,8 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
   test('history: a change of a price in words and money, and the return to the price before', async () => {
     await merchant.keys.update(shop.secret.id, { name: 'Ana' });
     await merchant.keys.create({ name: 'Berta', type: 'secret' });
-    const items = Array.from({ length: MORE_THAN_TWO_PAGES }, (_, n) => ({
-      ...{
-        action: 'create' as const,
-        body: { title: `Plato ${n}`, price_currency: 'USD', price_amount: 500 },
-      },
-    }));
-    await merchant.publications.batch({ items });
+    const plate = { title: 'Plato', price_currency: 'USD', price_amount: 500 };
+    for (let n = 0; n < MORE_THAN_TWO_PAGES; n++) await merchant.publications.create(plate);
     const listing = await merchant.listings.create({ name: 'Vajilla' });
     const cup = await merchant.publications.create({
       ...{ title: 'Taza', price_currency: 'USD', price_amount: 2_990, listing_id: listing.id },

@@ -28,6 +28,9 @@ const PAGE_WAIT_MS = Number(process.env.TEST_PAGE_WAIT_MS ?? WAIT_MS_MAX);
 /** Refusals that depend on which request is faster, and on how busy the machine is. The pages go on by themselves. */
 const OF_CHANCE = /status of (412|503)/;
 
+/** A page may read what it shows while it deletes it. Whether the read is answered first is chance, too. */
+const NOT_FOUND = /status of 404/;
+
 /** Opens pages for a test, and collects what goes wrong in them. */
 export class TestBrowser {
   /** Errors of the pages. A violation of their Content-Security-Policy is one, and so is a request to another host. */
@@ -61,12 +64,16 @@ export class TestBrowser {
   async newPage(baseURL: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ locale: 'es-PE', baseURL, ...options });
     context.setDefaultTimeout(PAGE_WAIT_MS);
+    const deleted = new Set<string>();
     context.on('console', (message) => {
-      if (message.type() === 'error' && !OF_CHANCE.test(message.text()))
-        this.problems.push(`${message.text()} (${message.location().url})`);
+      const { url } = message.location();
+      const text = message.text();
+      const is_of_chance = OF_CHANCE.test(text) || (NOT_FOUND.test(text) && deleted.has(url));
+      if (message.type() === 'error' && !is_of_chance) this.problems.push(`${text} (${url})`);
     });
     context.on('weberror', (error) => void this.problems.push(String(error.error())));
     context.on('request', (request) => {
+      if (request.method() === 'DELETE') deleted.add(request.url());
       const { protocol, hostname } = new URL(request.url());
       if (!['data:', 'blob:'].includes(protocol) && hostname !== '127.0.0.1')
         this.problems.push(`requests ${request.url()}`);

@@ -12,6 +12,8 @@ export class LateWrites {
 
   write(line: string): void {
     if (line.includes('"msg":"write not projected yet"')) this.count += 1;
+    // The client repeats the request, so that a test may not see the error.
+    if (line.includes('"msg":"request failed"')) process.stderr.write(line);
   }
 
   /** Waits until late writes are projected, whoever made them: a page of the console, too. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { startPipelines } from '../../services/boot/pipelines';
 import { openRuntime, type Runtime } from '../../services/boot/runtime';
@@ -66,11 +67,20 @@ export async function fetchToken(url: string, key: string): Promise<string> {
   return waitFor(requestToken, { what: 'a token' });
 }
 
+/** Creates a listing. Sends the request again while a busy machine does not answer it in time. */
 export async function createListing(url: string, token: string, name: string): Promise<string> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    'idempotency-key': randomUUID(),
+  };
   const body = JSON.stringify({ name });
-  const reply = await fetch(`${url}/api/listing`, { method: 'POST', headers, body });
-  return ((await reply.json()) as { data: { id: string } }).data.id;
+  const create = async (): Promise<string | undefined> => {
+    const reply = await fetch(`${url}/api/listing`, { method: 'POST', headers, body });
+    const { data } = (await reply.json()) as { data?: { id: string } };
+    return data?.id;
+  };
+  return waitFor(create, { what: 'a new listing' });
 }
 
 /**
