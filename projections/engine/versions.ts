@@ -13,7 +13,7 @@ import type {
  * Schema number of the documents that this code makes. Increase it whenever a fold produces different documents: a
  * worker then rebuilds all documents.
  */
-export const VIEW_SCHEMA = 24;
+export const VIEW_SCHEMA = 25;
 
 /**
  * Schema number of the scratch versions of `verify`. No events are dispatched to them. `verify` drops them at its end.

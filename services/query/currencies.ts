@@ -6,7 +6,7 @@ import type { Presentation } from '../../shared/http/route';
 import type { QueryParameters } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import { pricedReader } from './priced-reader';
+import { pricedReader } from './variant-reader';
 
 /** The fields of a publication or a variant that have amounts, besides `price_amount`, or belong to one. */
 const OF_PRICE = new Set([
@@ -54,7 +54,7 @@ export function marketOf({ markets = [] }: ActiveStore, query: QueryParameters):
   throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'market', constraint }]);
 }
 
-interface PriceQuery {
+export interface PriceQuery {
   readonly currency?: string | undefined;
   readonly priced?: true | undefined;
   readonly has_price?: boolean | undefined;

@@ -3,6 +3,7 @@ import type { State } from '../../shared/catalog/events/aggregate';
 import type { Listing } from '../../shared/catalog/listing/listing';
 import {
   keysInCurrency,
+  keysInLanguage,
   keysInListings,
   NO_REVIEWS,
   publicationKeys,
@@ -18,6 +19,7 @@ import { withCurrency } from './currencies';
 import { DELETED_LAST_FIRST } from './deleted';
 import { listingsAt, openStream, presentAsOf, stateAt } from './history';
 import { endOf, pageOf, placeOf } from './list-place';
+import { languageOfNames } from './list-reader';
 import { listedData, sortModeOf } from './lists';
 import { EXPANSIONS } from './present';
 import { presentationOf } from './presentation';
@@ -74,6 +76,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const version = await openStore(deps, request, store_id);
   const as = presentationOf(store, request);
   const { currency } = withCurrency(as, version, query).query;
+  const language = languageOfNames(as, effective_sort_mode);
   const candidates = await candidatesOf(version, store_id, id, until_ms);
   // Each stream is read as for a request of its own. One with 2,048 variants takes 20 ms of CPU.
   await request.admitItems?.(candidates.length);
@@ -98,7 +101,8 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
         until_ms,
       );
       const keys_here = keysInListings(keys_now, [id]);
-      const keys = currency === undefined ? keys_here : keysInCurrency(keys_here, currency);
+      const priced = currency === undefined ? keys_here : keysInCurrency(keys_here, currency);
+      const keys = language === undefined ? priced : keysInLanguage(priced, language, effective_sort_mode);
       return { id: publication.id, keys, publication };
     })
     .sort((a, b) => compareByOrder(order, a, b));

@@ -41,10 +41,10 @@ import { pageMeta } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery } from '../../shared/ports/view-store';
-import { withCurrency } from './currencies';
 import { facetsOf } from './facets';
 import { type FilterQuery, flagsOf, hasMaintainedTotal, isFiltered, labelTerms } from './filters';
 import { bodiesAnswer, endOf, type ListPlace, pageOf, placeOf } from './list-place';
+import { withVariants } from './list-reader';
 import { visibleListingsBelow, withPlaces } from './listing-tree';
 import { type PageSource, pageAnswer, pageItems, partsOfPage } from './page-items';
 import { countListings, EXPANSIONS, type Presented } from './present';
@@ -147,9 +147,9 @@ export async function readPublications(deps: ReadDeps, request: ApiRequest): Pro
     findFilterListing(opened, parsed, store_id),
   ]);
   const as = presentationOf(settingsOf(store), request);
-  const { query, version } = withCurrency(as, opened, parsed);
+  const mode = sortModeOf(parsed);
+  const { query, version } = withVariants(as, opened, parsed, mode);
   const source = { version, request, as };
-  const mode = sortModeOf(query);
   const featured_first = isByPosition(query);
   const order = featured_first ? featuredFirst(mode) : orderOf(mode);
   const place = placeOf(request, query, 'publications', order);
@@ -231,9 +231,9 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
   });
   const as = presentationOf(store, request);
   const store_id = store.id;
-  const { query, version } = withCurrency(as, opened, parsed);
   const { default_sort_mode } = listing.body;
-  const effective_sort_mode = sortModeOf(query, default_sort_mode);
+  const effective_sort_mode = sortModeOf(parsed, default_sort_mode);
+  const { query, version } = withVariants(as, opened, parsed, effective_sort_mode);
   const place = placeOf(request, query, 'listing/publications', featuredFirst(effective_sort_mode));
   const { limit, include_descendants = false, visibility } = query;
   const below = include_descendants ? await visibleListingsBelow(version, listing, visibility) : [];
@@ -257,8 +257,9 @@ export async function readListingPublications(deps: ReadDeps, request: ApiReques
     ),
   };
   const source = { version, request, as };
-  // The document of the listing is in the order of the prices in the first currency of the store.
-  const is_in_order = query.currency === undefined || !default_sort_mode.startsWith('price');
+  // The document of the listing is in the order of the prices in the first currency of the store, or of the default titles.
+  const is_by_own = query.currency === undefined || !default_sort_mode.startsWith('price');
+  const is_in_order = is_by_own && query.language === undefined;
   const has_page = is_precomputed && is_in_order && !isFiltered(query);
   const precomputed = has_page ? precomputedPage(listing, query, default_sort_mode) : [];
   const count = list.maintained_total ?? 0;

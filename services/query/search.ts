@@ -16,11 +16,11 @@ import type {
   WordSearchResult,
   WordTerms,
 } from '../../shared/ports/view-store';
-import { withCurrency } from './currencies';
 import { facetsOf, type WhereOf } from './facets';
 import { filterKeys, labelTerms } from './filters';
 import { inflectionsOf } from './inflections';
 import { type ListPlace, pageOf, placeOf } from './list-place';
+import { withVariants } from './list-reader';
 import { sortModeOf } from './lists';
 import { pageAnswer, partsOfPage } from './page-items';
 import { EXPANSIONS } from './present';
@@ -74,17 +74,18 @@ export async function readSearch(deps: ReadDeps, request: ApiRequest): Promise<A
     findFilterListing(opened, parsed, store_id),
   ]);
   const as = presentationOf(settingsOf(stored), request);
-  const { query, version } = withCurrency(as, opened, parsed);
+  const mode = sortModeOfSearch(parsed);
+  const { query, version } = withVariants(as, opened, parsed, mode);
   const source = { version, request, as };
   const tokens = queryTokens(query.q);
-  const place = placeOf(request, query, 'search', query.sort && orderOf(sortModeOfSearch(query)));
+  const place = placeOf(request, query, 'search', query.sort && orderOf(mode));
   if (listing === null || tokens.length === 0) {
     const counts = await facetsOf(source, query, undefined, 0);
     return { data: [], meta: { ...pageMeta({ ...place, total: 0 }), ...counts }, as };
   }
 
   const scope = wordScope(store_id, query.visibility);
-  const context = { version, store_id, mode: sortModeOfSearch(query) };
+  const context = { version, store_id, mode };
   const container = query.listing_id === undefined ? {} : { listing_id: query.listing_id };
   const whereOf: WhereOf = async (filtered, facet) => ({
     ...scope,
@@ -284,7 +285,7 @@ export async function readRelated(deps: ReadDeps, request: ApiRequest): Promise<
     parts: ['words'],
   });
   const as = presentationOf(store, request);
-  const { query, version } = withCurrency(as, opened, parsed);
+  const { query, version } = withVariants(as, opened, parsed, sortModeOf(parsed));
   const sections = firstMatches(await sectionsOf(version, query, publication, store.id));
   const words = query.sort ? undefined : comparedWords(publication.words ?? []);
   const place = placeOf(request, query, 'related', query.sort && orderOf(sortModeOf(query)));

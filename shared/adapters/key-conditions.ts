@@ -13,8 +13,9 @@ export function excludedValue(condition: KeyCondition): Key {
   return condition !== null && typeof condition === 'object' && 'not' in condition ? condition.not : null;
 }
 
-/** The variant of lists that the conditions of a query name. */
+/** A variant of lists that the conditions of a query name. */
 export interface NamedVariant {
+  readonly kind: ListVariants;
   readonly variant: string;
   /** Set if the query is for the documents outside the variant, or with other values than these in it. */
   readonly without?: Readonly<Record<string, Key>>;
@@ -22,14 +23,20 @@ export interface NamedVariant {
   readonly keys: readonly string[];
 }
 
-/** Returns the variant that the conditions name. Undefined if they name none. */
-export function variantIn(
-  variants: ListVariants | undefined,
+/** Returns the variants that the conditions name, in the order of their kinds. */
+export function variantsIn(
+  kinds: readonly ListVariants[] | undefined,
   where: ViewQuery['where'],
-): NamedVariant | undefined {
-  const condition = variants && where[variants.name];
-  if (!variants || condition === undefined) return undefined;
-  if (typeof condition === 'string') return { variant: condition, keys: variants.keys };
-  const { outside, or_without = {} } = condition as OutsideCondition;
-  return { variant: outside, without: or_without, keys: [] };
+): NamedVariant[] {
+  return (kinds ?? []).flatMap((kind): NamedVariant[] => {
+    const condition = where[kind.name];
+    if (condition === undefined) return [];
+    if (typeof condition === 'string') return [{ kind, variant: condition, keys: kind.keys }];
+    const { outside, or_without = {} } = condition as OutsideCondition;
+    return [{ kind, variant: outside, without: or_without, keys: [] }];
+  });
 }
+
+/** Returns the variant that has values of its own for the key, or to whose name the condition belongs. */
+export const variantOf = (named: readonly NamedVariant[], key: string): NamedVariant | undefined =>
+  named.find(({ kind, keys }) => kind.name === key || keys.includes(key));

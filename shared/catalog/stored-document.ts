@@ -143,17 +143,19 @@ export interface ListsSpec<KeyName extends string = string> {
   readonly orders: readonly ListOrder<KeyName>[];
   /** Set if a document is in several lists of one scope key. */
   readonly shared?: SharedLists<KeyName>;
-  /** Set if lists have variants. Only with `shared`. */
-  readonly variants?: ListVariants<KeyName>;
+  /** The kinds of variants that lists have. Only with `shared`. */
+  readonly variants?: readonly ListVariants<KeyName>[];
 }
 
 /**
- * Variants of each list, such as one for each currency. A variant contains only the documents that have own values for it, such
- * as a price in the currency. There, these values replace those of the `keys`.
+ * Variants of each list, such as one for each currency or language. A variant contains only the documents that have own values for
+ * it, such as a price in the currency or a title in the language. There, these values replace those of the `keys`.
  *
  * - A condition on `name` with a text is for the documents in that variant. In the query, `keys` are then their values in it.
  * - A condition of the form `OutsideCondition` is for all other documents.
  * - A query with such a condition must name lists, by a key of `scopes`.
+ * - A query may have a condition on each kind of variants. It may be sorted by the `keys` of the first kind whose variant it is in.
+ * - No two kinds have variants of the same name, or a key in common.
  */
 export interface ListVariants<KeyName extends string = string> {
   readonly name: string;

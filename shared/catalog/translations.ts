@@ -27,6 +27,10 @@ export function canonicalLocale(tag: string): string | undefined {
   }
 }
 
+/** Returns the language of a locale in its canonical spelling, with its script if the locale names one: `de`, `zh-Hant`. */
+export const languageOf = (locale: string): string =>
+  /^[a-z]+(-[A-Z][a-z]{3}(?=-|$))?/.exec(locale)?.[0] ?? locale;
+
 const A_LOCALE = 'a BCP 47 language tag, such as de or pt-BR';
 
 /** A BCP 47 language tag, in its canonical spelling after parsing. */
@@ -114,6 +118,16 @@ export function mergePatch(target: JsonValue | undefined, patch: JsonObject): Js
     ([, value]) => value !== undefined,
   );
   return kept.length === 0 ? undefined : (Object.fromEntries(kept) as JsonObject);
+}
+
+/** Returns the titles of a publication by their language. Of several locales of a language, the shortest one counts. */
+export function titlesOf({ translations }: Translated): [language: string, title: string][] {
+  if (!translations) return [];
+  const titles = Object.entries(translations).flatMap(([locale, texts]): [string, string][] =>
+    typeof texts?.title === 'string' ? [[locale, texts.title]] : [],
+  );
+  titles.sort(([a], [b]) => b.length - a.length || (a < b ? 1 : -1));
+  return [...new Map(titles.map(([locale, title]) => [languageOf(locale), title]))];
 }
 
 /**

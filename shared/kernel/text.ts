@@ -28,7 +28,7 @@ export const foldLatin = (text: string): string =>
   fold(text, (letters) => letters.replace(/(\p{Script=Latin})\p{M}+/gu, '$1'));
 
 /** Folds a text. `withoutAccents` gets the letters with their accents as separate characters. */
-function fold(text: string, withoutAccents: (letters: string) => string): string {
+export function fold(text: string, withoutAccents: (letters: string) => string): string {
   if (ASCII.test(text)) return text.toLowerCase().trim();
   return withoutAccents(text.normalize('NFKD'))
     .toLowerCase()

@@ -36,6 +36,24 @@ class Model {
     return this.locales.length > 1 ? locale : null;
   }
 
+  /** Returns the ids by title in the language: first those that have one, then the others, by their own titles. */
+  byName(locale: string): string[] {
+    const [language, own_language] = [locale, this.locales[0]!].map((tag) => tag.split('-')[0]!);
+    const titleIn = (id: string): string | undefined => {
+      const { translations } = this.products.get(id)!;
+      const tags = Object.keys(translations).filter((tag) => tag.split('-')[0] === language);
+      const titles = tags.sort((a, b) => a.length - b.length).map((tag) => translations[tag]!.title);
+      return language === own_language ? undefined : titles.find((title) => title !== undefined);
+    };
+    const { compare } = new Intl.Collator(language, { sensitivity: 'base' });
+    return [...this.products.keys()].sort((a, b) => {
+      const [left, right] = [titleIn(a), titleIn(b)];
+      const is_last = Number(left === undefined) - Number(right === undefined);
+      const titles = [left ?? this.products.get(a)!.own.title, right ?? this.products.get(b)!.own.title];
+      return is_last || compare(titles[0]!, titles[1]!) || (a < b ? -1 : 1);
+    });
+  }
+
   textsOf(id: string, locale: string): Required<Texts> {
     const { own, translations } = this.products.get(id)!;
     const languages = [locale, locale.split('-')[0]!, this.locales[0]!].filter((tag) =>
@@ -157,6 +175,7 @@ class Run {
     expect(one.body.data).not.toHaveProperty('translations');
     const list = (await this.read('/api/publications?sort=name', asked)).body.data;
     expect(textsIn(list)).toEqual(all);
+    expect(list.map((one: { id: string }) => one.id)).toEqual(this.model.byName(chosen));
     const listing = (await this.read(`/api/listing/${this.listing_id}?expand=publication`, asked)).body.data;
     expect(textsIn(listing.publications.data)).toEqual(all);
     const placed = (await this.read(`/api/listing/${this.listing_id}/publications`, asked)).body.data;

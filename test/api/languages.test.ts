@@ -423,6 +423,65 @@ describe('a read', () => {
     ]);
   });
 
+  test('by name is in the order of the titles that it shows, and then of all others', async () => {
+    await shopWith('es', 'sv', 'sv-FI', 'de');
+    const listing = await create('/api/listing', { name: 'Frutas', default_sort_mode: 'name_asc' });
+    const titles: [es: string, translations: object, featured_position?: number][] = [
+      ['Ajo', { sv: { title: 'Öl te' }, de: { title: 'Bier' } }],
+      ['Higo', {}],
+      ['Coco', { 'sv-FI': { title: 'Zon' }, sv: { description: 'Grön' } }],
+      ['Uva', { sv: { title: 'Åsna' }, 'sv-FI': { title: 'Anka' } }],
+      ['Ñame', {}],
+      ['Limón', {}, 1],
+    ];
+    for (const [title, translations, featured_position] of titles) {
+      const place = { listing_id: listing.id, ...(featured_position && { featured_position }) };
+      await create('/api/publication', { ...TEA, ...place, title, description: 'Té', translations });
+    }
+    const placed = `/api/listing/${listing.id}/publications`;
+    const all = '/api/publications?sort=name';
+    /** Follows the cursors of a list. */
+    const walk = async (path: string, locale: string): Promise<string[]> => {
+      const shown: string[] = [];
+      for (let cursor = ''; ; ) {
+        const { body } = await get(`${path}&limit=2&locale=${locale}${cursor && `&cursor=${cursor}`}`);
+        const items = body.data.others ? [...body.data.featured, ...body.data.others] : body.data;
+        shown.push(...items.map(({ title }: { title: string }) => title));
+        const { next_cursor } = (body.data.meta ?? body.meta).pagination;
+        if (next_cursor === undefined) return shown;
+        cursor = next_cursor;
+      }
+    };
+    const own = ['Ajo', 'Coco', 'Higo', 'Ñame', 'Uva'];
+    expect(await walk(`${placed}?`, 'es')).toEqual(['Limón', ...own]);
+    expect(await walk(`${placed}?`, 'de')).toEqual(['Limón', 'Bier', 'Coco', 'Higo', 'Ñame', 'Uva']);
+    // The locales of a language share one order, whose titles are those of the shortest one.
+    expect(await walk(`${placed}?`, 'sv')).toEqual(['Limón', 'Coco', 'Åsna', 'Öl te', 'Higo', 'Ñame']);
+    expect(await walk(`${placed}?`, 'sv-FI')).toEqual(['Limón', 'Zon', 'Anka', 'Öl te', 'Higo', 'Ñame']);
+    const down = ['Öl te', 'Åsna', 'Coco', 'Ñame', 'Limón', 'Higo'];
+    expect(await walk(`${all}&order=desc`, 'sv')).toEqual(down);
+    expect(await walk(`/api/store/search?q=te&sort=name&order=desc`, 'sv')).toEqual(down);
+    const now = encodeURIComponent(new Date(Date.now() + 1_000).toISOString());
+    const { body } = await get(`${placed}?locale=sv&sort=name&as_of=${now}`, {}, here.shop.secret);
+    expect(body.data.others.map(({ title }: { title: string }) => title)).toEqual([
+      'Coco',
+      'Åsna',
+      'Öl te',
+      'Higo',
+      'Ñame',
+    ]);
+    // A secret key without `locale` sees the texts of the default locale.
+    const edited = (await get(`${all}&limit=2`, {}, here.shop.secret)).body;
+    expect(edited.data.map(({ title }: { title: string }) => title)).toEqual(['Ajo', 'Coco']);
+    const { next_cursor } = edited.meta.pagination;
+    expectError(
+      await get(`${all}&limit=2&locale=sv&cursor=${next_cursor}`),
+      400,
+      'VALIDATION_ERROR',
+      'cursor',
+    );
+  });
+
   test('counts options by their texts in the default locale, and names them in the language', async () => {
     await shopWith('es', 'de', 'de-AT');
     const options = (name: string, values: object) => ({ options: { Color: { name, values } } });

@@ -128,6 +128,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         const lowest = random(400);
         return random(3) === 0 ? [] : [`EUR=${lowest},${lowest + random(2) * 50},${random(2)}`];
       };
+      const randomName = (): string[] => (random(3) === 0 ? [`de:${random(300)}\u00a0${random(2)}`] : []);
       const randomKeys = (): Record<string, Key> => {
         const price = random(20) === 0 ? null : random(400);
         const listing_id = random(3) === 0 ? null : `listing-${random(2)}`;
@@ -137,7 +138,7 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         const places = others.map((one) => `${one}=${random(9) === 0 ? random(9) + 1 : ''}`);
         return {
           store_id: random(10) === 0 ? 'small' : 'large',
-          ...{ listing_id, places: [...places, ...randomPrice()].join(' ') || null },
+          ...{ listing_id, places: [...places, ...randomPrice(), ...randomName()].join(' ') || null },
           visibility: random(4) === 0 ? 'private' : 'public',
           featured_rank: random(50) === 0 ? random(9) + 1 : NOT_FEATURED,
           created_at: new Date(1_700_000_000_000 + random(3_000)).toISOString(),
@@ -169,14 +170,15 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
         const all = [...stored].flatMap(([id, { keys }]) => (keys ? [{ id, keys }] : []));
         const sorted = new Map<string, typeof all>();
         for (const { where, order } of queriesOfLists().filter((_, n) => IS_LONG || n % 3 === third)) {
-          const { listing_id, currency, ...others } = where;
-          const name = JSON.stringify([order, listing_id, currency]);
+          const { listing_id, currency, language, ...others } = where;
+          const name = JSON.stringify([order, listing_id, currency, language]);
           if (!sorted.has(name))
             sorted.set(
               name,
               all
                 .flatMap((item) => seenIn(listing_id, item))
                 .flatMap((item) => pricedIn(currency, item))
+                .flatMap((item) => namedIn(language, item))
                 .sort((a, b) => compareByOrder(order, a, b)),
             );
           const conditions = Object.entries(others);
@@ -194,7 +196,8 @@ export function viewPagesContract(name: string, open: () => Promise<ViewStoreUnd
             );
           // The place may be that of a document that does not match, or not any more.
           const keys_there = stored.get(ids[random(ids.length)]!)?.keys ?? randomKeys();
-          const [place] = pricedIn(currency, { id: ids[random(ids.length)]!, keys: keys_there });
+          const there = { id: ids[random(ids.length)]!, keys: keys_there };
+          const [place] = pricedIn(currency, there).flatMap((item) => namedIn(language, item));
           for (const after of [matchingItems[length >> 1], place]) {
             const keys = after && (sortKeysOf(order, after) as ViewQuery['after']);
             if (!keys) continue;
@@ -331,6 +334,14 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
     { currency: { outside: 'EUR', or_without: { has_discount: 1 } }, id: { not: 'p00008' } },
     { currency: { outside: 'USD' }, price_up: { gte: 100, lte: 300 }, in_stock: 1 },
   ];
+  const in_language: ViewQuery['where'][] = [
+    { language: 'de', visibility: 'public' },
+    { language: { outside: 'de' }, visibility: { in: ['public', 'private'] }, has_media: 1 },
+    { language: 'de', price_up: { gte: 100, lte: 300 }, visibility: 'public' },
+    { language: 'de', currency: 'EUR', price_up: { gte: 0, lte: 300 }, visibility: 'public' },
+    { language: 'de', currency: { outside: 'EUR', or_without: { has_discount: 1 } }, in_stock: 1 },
+    { language: { outside: 'de' }, currency: 'EUR', has_discount: 1 },
+  ];
   const scopes = [
     { store_id: 'large' },
     { listing_id: 'listing-1' },
@@ -338,7 +349,11 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
   ];
   return scopes.flatMap((scope) =>
     listSortModeSchema.options.flatMap((mode) => [
-      ...[...filters, ...ranges, ...in_currency].map((filter) => ({
+      ...[
+        ...[...filters, ...ranges, ...in_currency],
+        // Other orders are those of the prices in the currency, if a query names one.
+        ...(/^(name|created)/.test(mode) ? in_language : []),
+      ].map((filter) => ({
         where: { ...scope, ...filter },
         order: orderOf(mode),
       })),
@@ -349,10 +364,14 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
             order: featuredFirst(mode),
           }))
         : []),
-      ...(['EUR', { outside: 'EUR' }] as const).flatMap((currency) => [
-        { where: { ...scope, visibility: 'public', currency }, order: featuredFirst(mode) },
+      ...[
+        { currency: 'EUR' },
+        { currency: { outside: 'EUR' } },
+        ...(mode.startsWith('name') ? [{ language: 'de' }, { language: { outside: 'de' } }] : []),
+      ].flatMap((inside) => [
+        { where: { ...scope, visibility: 'public', ...inside }, order: featuredFirst(mode) },
         ...[NOT_FEATURED, { lte: NOT_FEATURED - 1 }].map((featured_rank) => ({
-          where: { ...scope, visibility: 'public', currency, featured_rank },
+          where: { ...scope, visibility: 'public', ...inside, featured_rank },
           order: featuredFirst(mode),
         })),
       ]),
@@ -386,6 +405,14 @@ function pricedIn(currency: KeyCondition | undefined, item: { id: string; keys: 
   if (typeof currency === 'string') return place ? [{ ...item, keys: { ...item.keys, ...values } }] : [];
   const isOther = ([key, value]: [string, Key]) => values[key as keyof typeof values] !== value;
   return !place || Object.entries(or_without).some(isOther) ? [item] : [];
+}
+
+/** Returns the item as the publications inside or outside a language show it: none if it is not one of them. */
+function namedIn(language: KeyCondition | undefined, item: { id: string; keys: Record<string, Key> }) {
+  const name = /de:([^ ]*)/.exec(String(item.keys.places))?.[1]?.replace('\u00a0', ' ');
+  if (language === undefined) return [item];
+  if (typeof language !== 'string') return name === undefined ? [item] : [];
+  return name === undefined ? [] : [{ ...item, keys: { ...item.keys, name_fold: name } }];
 }
 
 function isMatch(key: Key, condition: KeyCondition): boolean {

@@ -96,6 +96,21 @@ function byPrice(products: readonly Product[], currency: string, sign: 1 | -1): 
   return [...products].sort(compare).map(({ id }) => id);
 }
 
+/**
+ * Returns the ids of the products in the order of their titles in the language. Products without one come last, in the order of
+ * their own titles.
+ */
+function byName(products: readonly Product[], locale: Locale, sign: 1 | -1): string[] {
+  const compare = (a: Product, b: Product) => {
+    const [left, right] = [a.titles[locale], b.titles[locale]];
+    const is_last = Number(left === undefined) - Number(right === undefined);
+    const titles = [a, b].map((one) => titleIn(one, locale));
+    if (is_last !== 0 || titles[0] === titles[1]) return is_last || sign * (a.id < b.id ? -1 : 1);
+    return sign * (titles[0]! < titles[1]! ? -1 : 1);
+  };
+  return [...products].sort(compare).map(({ id }) => id);
+}
+
 // --- Random writes ---
 
 const amount = fc.integer({ min: 1, max: 30 }).map((n) => 100 * n);
@@ -423,6 +438,11 @@ async function compareAll(locale: Locale, currency: string): Promise<void> {
     const expected = byPrice(all, currency, order === 'asc' ? 1 : -1);
     await compare(`${list}&sort=price&order=${order}`, ids, expected);
     await compare(`${all_items}&sort=price&order=${order}&page=2&limit=3`, ids, expected.slice(3, 6));
+    const named = byName(all, locale, order === 'asc' ? 1 : -1);
+    await compare(`${list}&sort=name&order=${order}`, ids, named);
+    await compare(`${all_items}&sort=name&order=${order}&page=2&limit=3`, ids, named.slice(3, 6));
+    const isOffered = (id: string) => unitsIn(products.get(id)!, currency).length > 0;
+    await compare(`${list}&sort=name&order=${order}&priced=true`, ids, named.filter(isOffered));
   }
   const bounds = `min_price=700&max_price=1600`;
   const isInRange = ({ amount }: { amount: number }) => 700 <= amount && amount <= 1600;

@@ -16,7 +16,7 @@ import {
   type WordScope,
   type WordTerms,
 } from '../../ports/view-store';
-import { excludedValue, namedValues, variantIn } from '../key-conditions';
+import { excludedValue, namedValues, variantOf, variantsIn } from '../key-conditions';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
 import { assertKey, assertUnits, type StoredCollection, wordScope } from '../stored-collections';
 
@@ -57,8 +57,8 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 /** Returns the field of a key or of the id. Throws if the documents do not have the key. */
 function fieldOf(collection: StoredCollection, key: string, where: Where = {}): string {
   assertKey(collection, key);
-  const named = variantIn(collection.spec.lists?.variants, where);
-  if (named?.keys.includes(key)) return `variants.${named.variant}.${key}`;
+  const named = variantOf(variantsIn(collection.spec.lists?.variants, where), key);
+  if (named) return `variants.${named.variant}.${key}`;
   return key === 'id' ? '_id' : `k.${key}`;
 }
 
@@ -95,7 +95,8 @@ function partsOf({ spec }: StoredCollection, keys: Keys, document: ViewDocument)
   );
   const shared = spec.lists?.shared;
   const ranks = [...(shared?.ranksOf(keys) ?? [])];
-  const variants = Object.fromEntries(spec.lists?.variants?.valuesOf(keys) ?? []);
+  const kinds = spec.lists?.variants ?? [];
+  const variants = Object.fromEntries(kinds.flatMap((kind) => [...kind.valuesOf(keys)]));
   return {
     k: keys,
     ...(shared && {
@@ -179,9 +180,9 @@ export function filterOf(collection: StoredCollection, where: Where): Filter<Mon
       filter.ranked = isUnranked(condition, shared) ? { $nin: listed } : { $in: listed };
       continue;
     }
-    const variants = collection.spec.lists?.variants;
-    if (key === variants?.name) {
-      const { variant, without } = variantIn(variants, where)!;
+    const named = variantsIn(collection.spec.lists?.variants, where).find(({ kind }) => kind.name === key);
+    if (named) {
+      const { variant, without } = named;
       const values = Object.entries(without ?? {});
       const field = `variants.${variant}`;
       if (values.length === 0) filter[field] = { $exists: without === undefined };

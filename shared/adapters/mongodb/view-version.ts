@@ -34,7 +34,7 @@ import {
   type WriteBatch,
 } from '../../ports/view-store';
 import { CheckpointWatch } from '../checkpoint-watch';
-import { variantIn } from '../key-conditions';
+import { variantsIn } from '../key-conditions';
 import {
   keysDiffer,
   notStoredError,
@@ -245,14 +245,15 @@ export class MongoViewVersion implements ViewVersion {
   ): Promise<StoredDocument[]> {
     const { variants, ...spec } = this.collection(collection).spec.lists!;
     const shared = spec.shared!;
-    const named = variantIn(variants, where);
+    const named = variantsIn(variants, where);
     const rankOf = (keys: ViewDocument['keys']): number => {
       const ranks = shared.ranksOf(keys);
       return Math.min(...lists.map((list) => ranks.get(list) ?? shared.rank_max));
     };
     const seenKeys = (keys: ViewDocument['keys']): ViewDocument['keys'] => {
-      const in_variant = named && !named.without ? variants?.valuesOf(keys).get(named.variant) : {};
-      return { ...keys, ...in_variant, [shared.rank]: rankOf(keys) };
+      const inside = named.filter(({ without }) => !without);
+      const values = inside.map(({ kind, variant }) => kind.valuesOf(keys).get(variant));
+      return Object.assign({ ...keys }, ...values, { [shared.rank]: rankOf(keys) });
     };
     const projection = { position: 1, k: 1, exact_keys: 1 };
     const in_ranked = { $and: [filter, { ranked: { $in: lists } }] };
@@ -269,7 +270,7 @@ export class MongoViewVersion implements ViewVersion {
       collection,
       { $and: [filter, { ranked: { $nin: lists } }] },
       {
-        where: named ? { [variants!.name]: where[variants!.name]! } : {},
+        where: Object.fromEntries(named.map(({ kind }) => [kind.name, where[kind.name]!])),
         order: order.slice(1),
         skip: Math.max(0, skip - from.length),
         limit: limit - ids.length,

@@ -17,7 +17,7 @@ import {
   type UnitCondition,
   type ViewQuery,
 } from '../../ports/view-store';
-import { excludedValue, namedValues, variantIn } from '../key-conditions';
+import { excludedValue, type NamedVariant, namedValues, variantOf, variantsIn } from '../key-conditions';
 import { withoutRepeated, withRepeated } from '../repeated-fields';
 import { assertUnits } from '../stored-collections';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
@@ -325,14 +325,13 @@ export function pageQuery(table: Table, query: ViewQuery): Query {
  * their own (`entriesIn`), only the entries of these lists are read, as `s`.
  */
 function matchingQuery(table: Table, { where }: Pick<ViewQuery, 'where'>): Query {
-  const { shared, variants, source } = table.lists ?? {};
+  const { shared, source } = table.lists ?? {};
   const entries = entriesIn(table, where);
   if (!shared || !entries) {
     const { sql, parameters } = conditionSql(table, where, 'm');
     return { sql: `FROM ${table.name} AS m WHERE ${sql}`, parameters };
   }
-  const isImplied = (key: string): boolean =>
-    key === shared.scope || (key === variants?.name && typeof where[key] === 'string');
+  const isImplied = (key: string): boolean => key === shared.scope || key === entries.implied;
   const conditions = Object.entries(where).filter(([key]) => !isImplied(key));
   const isOfEntry = ([key]: readonly [string, KeyCondition]): boolean => entries.keys.includes(key);
   const of_document = Object.fromEntries(conditions.filter((one) => !isOfEntry(one)));
@@ -359,18 +358,19 @@ const keyIn = (table: Table, where: Where, key: string): string =>
 interface NamedEntries {
   readonly scopes: readonly string[];
   readonly keys: readonly string[];
+  /** The condition on a variant that all of the entries fulfil. */
+  readonly implied?: string | undefined;
 }
 
 /** Returns the lists whose values a query with these conditions sees. Undefined if it sees those of the documents. */
 export function entriesIn(table: Table, where: Where): NamedEntries | undefined {
   const { shared, variants } = table.lists ?? {};
   if (!shared) return undefined;
-  const named = variantIn(variants, where);
-  const scopes =
-    named && !named.without
-      ? variantScopes(table, where, named.variant)
-      : scopesOfKey(table, where, shared.scope);
-  return scopes && { scopes, keys: [shared.rank, ...(named?.keys ?? [])] };
+  const inside = variantsIn(variants, where).find(({ without }) => !without);
+  const scopes = inside
+    ? variantScopes(table, where, inside.variant)
+    : scopesOfKey(table, where, shared.scope);
+  return scopes && { scopes, keys: [shared.rank, ...(inside?.keys ?? [])], implied: inside?.kind.name };
 }
 
 /** Returns the lists that the conditions name, in this variant. */
@@ -484,15 +484,17 @@ export const allOf = (terms: readonly Query[]): Query => ({
 export function conditionTerms(table: Table, where: Where, alias: string, all: Where): Term[] {
   const { shared, variants } = table.lists ?? {};
   const entries = entriesIn(table, all);
-  const of_variant = [variants?.name, ...(variantIn(variants, all)?.keys ?? [])];
-  const [first] = Object.keys(where).filter((key) => of_variant.includes(key));
+  const named = variantsIn(variants, all);
+  // All conditions on a variant are one term.
+  const firsts = named.map((one) => Object.keys(where).find((key) => variantOf([one], key)));
   return Object.entries(where).flatMap(([key, condition]): Term[] => {
     if (isUnitCondition(condition)) {
       assertUnits(table);
       const row = alias === 'l' || alias === 'e' ? 'row' : 'rowid';
       return [unitTerm(table.name, condition, `${alias}.${row}`)];
     }
-    if (of_variant.includes(key)) return key === first ? [variantTerm(table, all, alias)] : [];
+    const variant = variantOf(named, key);
+    if (variant) return firsts.includes(key) ? [variantTerm(table, variant, all, alias)] : [];
     const scopes = key === shared?.scope && scopesOfKey(table, where, key);
     if (scopes) {
       const { sql, parameters } = entriesOf(table, scopes, alias);
@@ -514,9 +516,13 @@ export function conditionTerms(table: Table, where: Where, alias: string, all: W
   });
 }
 
-/** Returns the term for the documents inside or outside the variant that the conditions name. */
-function variantTerm(table: Table, all: Where, alias: string): Term {
-  const { variant, without, keys } = variantIn(table.lists!.variants, all)!;
+/** Returns the term for the documents inside or outside a variant that the conditions name. */
+function variantTerm(
+  table: Table,
+  { variant, without, keys }: NamedVariant,
+  all: Where,
+  alias: string,
+): Term {
   const values = Object.entries(without ?? all).filter(([key]) => without || keys.includes(key));
   const { sql, parameters } = allOf([
     entriesOf(table, variantScopes(table, all, variant), alias),

@@ -130,7 +130,7 @@ export class ListWriter {
         ranks.size > 1,
       ]);
     });
-    const in_variants = [...(variants?.valuesOf(keys) ?? [])];
+    const in_variants = (variants ?? []).flatMap((kind) => [...kind.valuesOf(keys)]);
     // So that a variant takes no space in the indexes of the orders that it does not change.
     const none = Object.fromEntries(this.lists.keys.map((key) => [key, null]));
     return [

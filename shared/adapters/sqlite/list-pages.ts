@@ -2,7 +2,7 @@ import type { Key } from '../../catalog/documents';
 import { compareByOrder, type SortDirection, type SortOrder } from '../../catalog/sorting';
 import { endLongTurn } from '../../kernel/async';
 import { isUnitCondition, type KeyCondition, type ViewQuery } from '../../ports/view-store';
-import { variantIn } from '../key-conditions';
+import { variantOf, variantsIn } from '../key-conditions';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import {
   afterSql,
@@ -33,6 +33,8 @@ interface Entries extends Bounds {
 
 /** A run of entries of one list, in one direction: a page is made of the segments of its sequence. */
 interface Segment extends Entries {
+  /** The list itself, if the entries are those of a variant. */
+  readonly container: string;
   readonly direction: SortDirection;
   /** Set if the segment has the ranked rows only, in the order of this index. */
   readonly ranked?: RankedIndex;
@@ -426,7 +428,7 @@ function listConditionSql(table: Table, { others: where, names }: Segment): Quer
   const isInSource = ([key, condition]: readonly [string, KeyCondition]): boolean =>
     isUnitCondition(condition) ||
     key === shared?.scope ||
-    key === variants?.name ||
+    variants?.some(({ name }) => name === key) ||
     columns.includes(column(table, key));
   const conditions = Object.entries(where);
   const of_source = Object.fromEntries(conditions.filter(isInSource));
@@ -471,22 +473,23 @@ function segmentOf(table: Table, where: Where, order: SortOrder): Segment | unde
   const scope_key = table.lists?.scopes.find((name) => typeof where[name] === 'string');
   if (key === undefined || scope_key === undefined) return undefined;
   const { [scope_key]: scope, ...conditions } = where;
-  const named = variantIn(table.lists!.variants, where);
-  const variant = named?.keys.includes(key.name) ? named.variant : undefined;
+  const named = variantsIn(table.lists!.variants, where);
+  const sorted = variantOf(named, key.name);
   // Entries of a variant have no values of the other keys.
-  const isOther = (one: string): boolean => where[one] !== undefined && !named?.keys.includes(one);
-  if (variant !== undefined && table.lists!.keys.some(isOther)) return undefined;
+  const isOther = (one: string): boolean => where[one] !== undefined && !variantOf(named, one);
+  if (sorted && table.lists!.keys.some(isOther)) return undefined;
   // All documents of a variant of the list are in the variant.
-  const filters = variant === undefined ? conditions : without(conditions, table.lists!.variants!.name);
+  const filters = sorted ? without(conditions, sorted.kind.name) : conditions;
   const list = table.lists!.all.find((one) => one.key === column(table, key.name));
   if (!list) return undefined;
   const { facets, others } = table.lists!.facets.split(filters);
   const { [key.name]: range, ...rest } = others;
   const bounds = range === undefined ? {} : boundsOf(range);
+  const container = scopeValue(table.lists!, scope_key, String(scope));
   return {
-    ...{ list, scope: scopeValue(table.lists!, scope_key, String(scope), variant), facets },
+    ...{ list, scope: sorted ? inVariant(container, sorted.variant) : container, container, facets },
     ...{ direction: key.direction, ...bounds, others: bounds ? rest : others },
-    names: named && variant === undefined ? where : {},
+    names: named.some((one) => one !== sorted) ? where : {},
   };
 }
 
@@ -540,12 +543,13 @@ function boundsOf(condition: KeyCondition): Pick<Entries, 'from' | 'to'> | undef
 
 /** Returns the entries of a list that is sorted by one of the other conditions of the segment, if one is such a range. */
 function rangeEntries(table: Table, segment: Segment): Segment | undefined {
-  const named = variantIn(table.lists!.variants, segment.names);
+  const named = variantsIn(table.lists!.variants, segment.names);
   for (const list of table.lists!.all) {
     const key = list.key.slice(KEY_COLUMN.length);
     const { [key]: range, ...others } = segment.others;
     const bounds = range !== undefined && boundsOf(range);
-    const scope = named?.keys.includes(key) ? inVariant(String(segment.scope), named.variant) : segment.scope;
+    const variant = variantOf(named, key);
+    const scope = variant ? inVariant(segment.container, variant.variant) : segment.scope;
     if (bounds) return { ...segment, list, scope, from: bounds.from, to: bounds.to, others };
   }
   return undefined;

@@ -62,7 +62,7 @@ export interface TableLists {
   /** The columns of the source. */
   readonly columns: readonly string[];
   readonly shared: SharedLists | undefined;
-  readonly variants: ListVariants | undefined;
+  readonly variants: readonly ListVariants[] | undefined;
   /** The indexes of the ranked rows, in the orders that begin with the rank. */
   readonly ranked: readonly RankedIndex[];
 }

@@ -17,7 +17,7 @@ import {
   type WordSearchResult,
   type WordTerms,
 } from '../../ports/view-store';
-import { excludedValue, namedValues, variantIn } from '../key-conditions';
+import { excludedValue, type NamedVariant, namedValues, variantOf, variantsIn } from '../key-conditions';
 import { wordScope } from '../stored-collections';
 import type { SqlInput, SqliteConnection, SqlRow, SqlValue } from './connection';
 import {
@@ -193,27 +193,27 @@ class WordReader {
   private addConditions(scope: WordScope, where: ViewQuery['where']): void {
     const others: Record<string, KeyCondition> = {};
     const checked: Record<string, KeyCondition> = {};
-    const { variants } = this.table.spec.lists ?? {};
-    const of_variant = [variants?.name, ...(variantIn(variants, where)?.keys ?? [])];
-    for (const [key, condition] of Object.entries(this.addLists(this.addVariant(where)))) {
+    const named = variantsIn(this.table.spec.lists?.variants, where);
+    for (const [key, condition] of Object.entries(this.addLists(this.addVariants(named, where)))) {
       const excluded = excludedValue(condition);
       if (Object.hasOwn(scope, key) && isSame(scope[key], condition)) continue;
       if (isUnitCondition(condition)) this.unit = condition;
       if (key === 'id' && excluded !== null) this.none.push(this.listOfDocument(String(excluded)));
-      else (condition === this.unit || of_variant.includes(key) ? checked : others)[key] = condition;
+      else (condition === this.unit || variantOf(named, key) ? checked : others)[key] = condition;
     }
     if (Object.keys(others).length > 0) this.all.push(this.listWhere(others, where));
     if (Object.keys(checked).length > 0)
       this.checked = allOf(conditionTerms(this.table, checked, 'e', where));
   }
 
-  /** Adds what a condition on a variant of lists demands or excludes: it is a word. Returns the other conditions. */
-  private addVariant(where: ViewQuery['where']): ViewQuery['where'] {
-    const { variants } = this.table.spec.lists ?? {};
-    const named = variantIn(variants, where);
-    if (!variants || !named || Object.keys(named.without ?? {}).length > 0) return where;
-    (named.without ? this.excluded : this.demanded).push(this.inAnyTag(variants.wordOf(named.variant)));
-    const { [variants.name]: _, ...others } = where;
+  /** Adds what conditions on variants of lists demand or exclude: these are words. Returns the other conditions. */
+  private addVariants(named: readonly NamedVariant[], where: ViewQuery['where']): ViewQuery['where'] {
+    const others = { ...where };
+    for (const { kind, variant, without } of named) {
+      if (Object.keys(without ?? {}).length > 0) continue;
+      (without ? this.excluded : this.demanded).push(this.inAnyTag(kind.wordOf(variant)));
+      delete others[kind.name];
+    }
     return others;
   }
 

@@ -1,3 +1,4 @@
+import { nameKey } from '../../kernel/name-key';
 import { foldText } from '../../kernel/text';
 import { PRICE_AMOUNT_MAX } from '../amounts';
 import type { Deleted } from '../events/aggregate';
@@ -5,9 +6,10 @@ import type { JsonObject } from '../events/envelope';
 import type { ListingEmbed, PlaceEmbed } from '../listing/document';
 import type { MediaEmbed } from '../media/document';
 import { dueAt } from '../schedule';
-import { featuredIn, listedIn, pricedIn, variantLabels } from '../search/words';
+import { featuredIn, listedIn, pricedIn, titledIn, variantLabels } from '../search/words';
 import type { CollectionSpec, Document, KeysOf, Unit } from '../stored-document';
-import { type Visibility, visibilitySchema } from '../vocabulary';
+import { titlesOf } from '../translations';
+import { type ListSortMode, type Visibility, visibilitySchema } from '../vocabulary';
 import { publicationFields } from './fields';
 import type { ShownVariant } from './price-history';
 import { hasSale, inEachCurrency, isSale, type Priced, priceChangeAfter, priceIn, pricesAt } from './prices';
@@ -19,8 +21,8 @@ const keys = {
   /** Null if the publication is in no listing. The listing with this id may be deleted. */
   listing_id: 'text',
   /**
-   * The other listings with the positions in them, and the currencies with the prices in them, as `placesText` writes them.
-   * Null if there are none.
+   * The other listings with the positions in them, the currencies with the prices in them, and the languages with the titles in
+   * them, as `placesText` writes them. Null if there are none.
    */
   places: 'text',
   visibility: 'text',
@@ -112,12 +114,20 @@ export const publicationCollection: CollectionSpec<typeof keys> = {
       ranksOf: (keys) => ranksIn(keys as PublicationKeys),
       wordOf: (listing_id, is_featured) => (is_featured ? featuredIn : listedIn)(listing_id),
     },
-    variants: {
-      name: 'currency',
-      keys: ['price_up', 'price_max', 'has_discount'],
-      valuesOf: (keys) => pricesOf(keys as PublicationKeys),
-      wordOf: pricedIn,
-    },
+    variants: [
+      {
+        name: 'language',
+        keys: ['name_fold'],
+        valuesOf: (keys) => namesOf(keys as PublicationKeys),
+        wordOf: titledIn,
+      },
+      {
+        name: 'currency',
+        keys: ['price_up', 'price_max', 'has_discount'],
+        valuesOf: (keys) => pricesOf(keys as PublicationKeys),
+        wordOf: pricedIn,
+      },
+    ],
   },
   indexes: [
     // The keys after `id` are filters. With them in the index, a filtered list reads only the documents of its page, and
@@ -188,9 +198,13 @@ function hasDiscount(publication: Priced, at_ms: number): boolean {
   return is_compared || (isSale(publication, at_ms) && hasSale(publication));
 }
 
+/** Stands for a space in a name of `places`. No folded name has it. */
+const SPACE = '\u00a0';
+
 /**
- * Returns the places as one text: `<listing id>=<position>`, without a position `<listing id>=`, and
- * `<currency>=<lowest price>,<highest price>,<whether there is a discount>`, with spaces between them.
+ * Returns the places as one text: `<listing id>=<position>`, without a position `<listing id>=`,
+ * `<currency>=<lowest price>,<highest price>,<whether there is a discount>`, and `<language>:<title for sorting>`, with spaces
+ * between them.
  */
 function placesText(publication: Publication, units: readonly Unit[], at_ms: number): string | null {
   const { listing_ids, featured_positions } = publication;
@@ -200,7 +214,10 @@ function placesText(publication: Publication, units: readonly Unit[], at_ms: num
     const values = [Math.min(...prices), Math.max(...prices), +hasDiscount(priced, at_ms)];
     return `${priced.price_currency}=${values}`;
   });
-  return [...listings, ...currencies].join(' ') || null;
+  const languages = titlesOf(publication).map(
+    ([language, title]) => `${language}:${nameKey(title, language).replaceAll(' ', SPACE)}`,
+  );
+  return [...listings, ...currencies, ...languages].join(' ') || null;
 }
 
 /** Returns the prices of the units in a currency. `zero`: the number of a price of 0 in it (`priceIn`). */
@@ -209,25 +226,40 @@ const pricesAmong = (units: readonly Unit[], zero: number): number[] =>
     price !== null && zero <= price && price <= zero + PRICE_AMOUNT_MAX ? price - zero : [],
   );
 
-const CURRENCY_PLACE = /^[A-Z]{3}=/;
+/** How a place of each kind begins. */
+const PLACES = { currency: /^[A-Z]{3}=/, language: /^[A-Za-z-]+:/, listing: /^(?![A-Z]{3}=)[^=:]+=/ };
 
-const placesIn = ({ places }: Pick<PublicationKeys, 'places'>, is_currency: boolean) =>
-  (places ?? '')
-    .split(' ')
-    .filter((place) => place !== '' && CURRENCY_PLACE.test(place) === is_currency)
-    .map((place) => place.split('=') as [name: string, value: string]);
+function placesIn(
+  { places }: Pick<PublicationKeys, 'places'>,
+  kind: keyof typeof PLACES,
+): [name: string, value: string][] {
+  if (places === null) return [];
+  return places.split(' ').flatMap((place): [string, string][] => {
+    const [begin] = PLACES[kind].exec(place) ?? [];
+    return begin === undefined ? [] : [[begin.slice(0, -1), place.slice(begin.length)]];
+  });
+}
 
 type PriceKeys = Pick<PublicationKeys, 'price_up' | 'price_max' | 'has_discount'>;
 
 /** Returns the keys of prices in each currency, if the publication has prices in other currencies. `price_down` is `price_up`. */
 function pricesOf(keys: PublicationKeys): Map<string, PriceKeys> {
   return new Map(
-    placesIn(keys, true).map(([currency, values]) => {
+    placesIn(keys, 'currency').map(([currency, values]) => {
       const [lowest = 0, price_max = 0, has_discount = 0] = values.split(',').map(Number);
       return [currency, { price_up: lowest, price_max, has_discount }];
     }),
   );
 }
+
+/** Returns the key of the title in each language that has one. */
+const namesOf = (keys: PublicationKeys): Map<string, Pick<PublicationKeys, 'name_fold'>> =>
+  new Map(
+    placesIn(keys, 'language').map(([language, name]) => [
+      language,
+      { name_fold: name.replaceAll(SPACE, ' ') },
+    ]),
+  );
 
 /** Larger than `INACTIVE_PRICE_UP`. */
 const UNPRICED_STEP = 10_000_000_000_000;
@@ -247,10 +279,27 @@ export function keysInCurrency(keys: PublicationKeys, currency: string): Publica
   return { ...keys, price_up, price_down: keys.price_down! + unpricedStep('price_down') };
 }
 
+/**
+ * Returns what is before each name in an order by the names in a language, so that publications without a title in it are behind
+ * those of all others.
+ */
+export const namePrefix = (is_named: boolean, mode: ListSortMode): string =>
+  is_named === (mode === 'name_asc') ? '0' : '1';
+
+/** Returns the keys with the title in a language, otherwise with the own title, as an order by the names in it has them. */
+export function keysInLanguage(keys: PublicationKeys, language: string, mode: ListSortMode): PublicationKeys {
+  const named = namesOf(keys).get(language);
+  const { name_fold } = named ?? keys;
+  return { ...keys, name_fold: `${namePrefix(named !== undefined, mode)}${name_fold}` };
+}
+
 /** Returns the position in each of the other listings, in their order; `NOT_FEATURED` without one. */
 export function placesOf(keys: Pick<PublicationKeys, 'places'>): Map<string, number> {
   return new Map(
-    placesIn(keys, false).map(([id, position]) => [id, position === '' ? NOT_FEATURED : Number(position)]),
+    placesIn(keys, 'listing').map(([id, position]) => [
+      id,
+      position === '' ? NOT_FEATURED : Number(position),
+    ]),
   );
 }
 

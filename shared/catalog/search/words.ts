@@ -3,7 +3,7 @@ import { foldText } from '../../kernel/text';
 import type { JsonObject, JsonValue } from '../events/envelope';
 import { type PriceRules, textOfRules } from '../publication/derived-prices';
 import { publicationTexts } from '../publication/fields';
-import { partOf, type Translated, untranslatedIn } from '../translations';
+import { partOf, type Translated, titlesOf, untranslatedIn } from '../translations';
 
 /**
  * Tokenises publications and queries (docs/interface/search.md). Tokens are folded (lower case, without accents). There
@@ -112,6 +112,8 @@ const LISTED_IN = 'listed_in';
 const FORMERLY_IN = 'formerly_in';
 /** Label of the currencies in which a publication has a price, if it has prices in other currencies. No filter has this name. */
 const PRICED_IN = 'priced_in';
+/** Label of the languages in which a publication has a translated title. No filter has this name. */
+const TITLED_IN = 'titled_in';
 /** Label of the currencies in which variants may have different prices, or none. No filter has this name. */
 const VARIES_IN = 'varies_in';
 /** The label with the rules by which prices of a publication follow from its price. No filter has this name. */
@@ -124,6 +126,7 @@ const WORDS_IN = 'in';
 export const wordsIn = (locale: string): string => labelTerm(WORDS_IN, locale);
 
 export const translatedIn = (locale: string): string => labelTerm(TRANSLATED_IN, locale);
+export const titledIn = (language: string): string => labelTerm(TITLED_IN, language);
 export const pricedIn = (currency: string): string => labelTerm(PRICED_IN, currency);
 export const variesIn = (currency: string): string => labelTerm(VARIES_IN, currency);
 export const featuredIn = (listing_id: string): string => labelTerm(FEATURED_IN, listing_id);
@@ -196,6 +199,7 @@ function labelsOf(publication: Labelled): [name: string, value: string][] {
     ...placesOf(publication),
     [FORMERLY_IN]: publication.former_listings,
     [TRANSLATED_IN]: translatedLocales(publication),
+    [TITLED_IN]: titlesOf(publication).map(([language]) => language),
     ...pricesOf(publication),
     [PRICED_BY]: publication.price_rules && textOfRules(publication.price_rules),
     ...translatedOptions(publication),

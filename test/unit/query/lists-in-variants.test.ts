@@ -10,9 +10,13 @@ import { NOW_MS } from './catalog-documents';
 import { ReadWorld } from './read-world';
 import { minute, sampleListing, samplePublication, sampleStore } from './sample';
 
-const store = sampleStore('store', { currencies: ['PEN', 'EUR', 'USD'] });
+const store = sampleStore('store', {
+  currencies: ['PEN', 'EUR', 'USD'],
+  locales: ['es', 'sv', 'sv-FI', 'es-PE'],
+});
 const parent = sampleListing(store, 'Parent', { default_sort_mode: 'price_asc' });
 const child = sampleListing(store, 'Child', { parent_id: parent.id, default_sort_mode: 'price_desc' });
+const named = sampleListing(store, 'Named', { default_sort_mode: 'name_desc' });
 const LISTINGS = [parent.id, child.id];
 
 const [PAST, FUTURE] = [new Date(NOW_MS).toISOString(), new Date(NOW_MS + 1).toISOString()];
@@ -37,13 +41,22 @@ const publications = fc.sample(
   fc.record({
     visibility: fc.constantFrom<Visibility>('public', 'public', 'private'),
     place: fc.constantFrom(
-      ...[[], [parent.id], [child.id], [parent.id, child.id], [child.id, parent.id]].map((ids) => ids),
+      ...[
+        [],
+        [parent.id],
+        [child.id],
+        [parent.id, child.id, named.id],
+        [child.id, parent.id],
+        [named.id],
+      ].map((ids) => ids),
     ),
     ...{ price_amount: amount, price_active: fc.constantFrom(true, true, true, false) },
     price_currency: fc.constantFrom('PEN', 'PEN', 'PEN', 'EUR'),
     prices: fc.option(pricesOf(true), { nil: undefined }),
     variants: fc.uniqueArray(sold, { selector: ({ size }) => size, maxLength: 3 }),
     title: fc.constantFrom('Red tea', 'Green tea', 'Tea'),
+    sv: fc.constantFrom(undefined, 'Ängen', 'Åsna', 'Öl', 'zon', 'älv Äng', 'ALV'),
+    fi: fc.constantFrom(undefined, undefined, 'Ä', 'Yxa'),
     ...{ free_shipping: fc.constantFrom(true, false), quantity_available: stock },
     ...{
       featured_position: fc.constantFrom(1, 2, null, null, null),
@@ -59,7 +72,7 @@ function others<Price>(prices: Record<string, Price> | undefined, own: string) {
   const found = Object.entries(prices ?? {}).filter(([currency]) => currency !== own);
   return found.length === 0 ? {} : { prices: Object.fromEntries(found) };
 }
-const items: Publication[] = publications.map(({ place, position, variants: all, ...fields }, n) => {
+const items: Publication[] = publications.map(({ place, position, sv, fi, variants: all, ...fields }, n) => {
   const own = fields.price_currency;
   const variants = all.map(({ size, prices, ...one }, index) => ({
     ...(initialValues(variantFields) as unknown as Omit<Variant, 'id'>),
@@ -80,6 +93,9 @@ const items: Publication[] = publications.map(({ place, position, variants: all,
       options: [{ name: 'Size', values: all.map(({ size }) => size) }],
     }),
     ...(all_prices && { prices: all_prices }),
+    ...((sv ?? fi) && {
+      translations: { ...(fi && { 'sv-FI': { title: fi } }), sv: sv ? { title: sv } : { description: 'te' } },
+    }),
   });
 });
 
@@ -202,16 +218,30 @@ function byPrice(currency: string, direction: 'asc' | 'desc') {
   };
 }
 
+const collator = new Intl.Collator('sv', { sensitivity: 'base' });
+
+/** Sorts by the title in Swedish. Publications without one come last, sorted by their own title. */
+function byName(direction: 'asc' | 'desc') {
+  const sign = direction === 'asc' ? 1 : -1;
+  const nameOf = ({ translations }: Publication) => translations?.sv?.title ?? translations?.['sv-FI']?.title;
+  return (a: Publication, b: Publication): number => {
+    const [left, right] = [nameOf(a), nameOf(b)];
+    const compared = collator.compare(String(left ?? a.title), String(right ?? b.title));
+    const is_last = Number(left === undefined) - Number(right === undefined);
+    return is_last || sign * (compared || (a.id < b.id ? -1 : Number(a.id > b.id)));
+  };
+}
+
 const parametersOf = ({ size, ...more }: Filters): [string, string][] =>
   Object.entries({ ...more, ...(size && { 'option.Size': size }) }).flatMap(
     ([name, value]): [string, string][] => (value === undefined ? [] : [[name, String(value)]]),
   );
 
-describe('lists in a currency', () => {
+describe('lists in a currency and a language', () => {
   let world: ReadWorld;
   beforeAll(async () => {
     world = await ReadWorld.open([store.id]);
-    await world.fill({ store, listings: [parent, child], publications: items });
+    await world.fill({ store, listings: [parent, child, named], publications: items });
   });
   afterAll(() => world.close());
 
@@ -250,7 +280,7 @@ describe('lists in a currency', () => {
           filtersOf,
           currency,
           direction,
-          fc.constantFrom('price', 'created_at'),
+          fc.constantFrom('price', 'created_at', 'name'),
           fc.constantFrom(3, 17, 50),
         ],
         async (filters, one, order, sort, limit) => {
@@ -258,9 +288,9 @@ describe('lists in a currency', () => {
             (order === 'asc' ? 1 : -1) * (`${a.created_at} ${a.id}` < `${b.created_at} ${b.id}` ? -1 : 1);
           const expected = items
             .filter((item) => matches(item, filters, one))
-            .sort(sort === 'price' ? byPrice(one, order) : byTime)
+            .sort(sort === 'price' ? byPrice(one, order) : sort === 'name' ? byName(order) : byTime)
             .map(({ id }) => id as string);
-          const parameters = Object.entries({ currency: one, sort, order });
+          const parameters = Object.entries({ currency: one, sort, order, locale: 'sv' });
           const asked = [...parametersOf(filters), ...parameters];
           expect(await walk('/api/publications', asked, limit)).toEqual(expected);
           const found = await world.ask('/api/store/search', {
@@ -272,7 +302,7 @@ describe('lists in a currency', () => {
           ]);
         },
       ),
-      cases(60),
+      cases(80),
     );
   });
 
@@ -283,29 +313,45 @@ describe('lists in a currency', () => {
           filtersOf,
           currency,
           direction,
+          fc.constantFrom('price', 'name'),
           fc.constantFrom(...LISTINGS),
           fc.boolean(),
           fc.constantFrom(3, 17),
         ],
-        async ({ listing_id: _, ...filters }, one, order, listing, is_tree, limit) => {
+        async ({ listing_id: _, ...filters }, one, order, sort, listing, is_tree, limit) => {
           const within = is_tree && listing === parent.id ? LISTINGS : [listing];
           const rankOf = (item: Publication) =>
             Math.min(...within.map((id) => placesOf(item).get(id) ?? 1e6));
           const { featured, ...rest } = filters;
-          const compare = byPrice(one, order);
+          const compare = sort === 'price' ? byPrice(one, order) : byName(order);
           const expected = items
             .filter((item) => within.some((id) => placesOf(item).has(id)) && matches(item, rest, one))
             .filter((item) => featured === undefined || featured === rankOf(item) < 1e6)
             .sort((a, b) => rankOf(a) - rankOf(b) || compare(a, b))
             .map(({ id }) => id as string);
-          const asked = Object.entries({ currency: one, sort: 'price', order });
+          const asked = Object.entries({ currency: one, sort, order, locale: 'sv-FI' });
           if (is_tree) asked.push(['include_descendants', 'true']);
           const path = '/api/listing/:id/publications';
           expect(await walk(path, [...parametersOf(filters), ...asked], limit, listing)).toEqual(expected);
         },
       ),
-      cases(60),
+      cases(80),
     );
+  });
+
+  test('of a listing that is sorted by name are so in every language', async () => {
+    const path = '/api/listing/:id/publications';
+    const inOrder = (compare: (a: Publication, b: Publication) => number) =>
+      items
+        .filter((item) => placesOf(item).has(named.id) && item.visibility === 'public')
+        .sort((a, b) => rankIn(a, named.id) - rankIn(b, named.id) || compare(a, b))
+        .map(({ id }) => id as string);
+    expect(await walk(path, [['locale', 'sv']], 10, named.id)).toEqual(inOrder(byName('desc')));
+    // Spanish of Peru is no other language than Spanish.
+    const byOwn = (a: Publication, b: Publication) =>
+      collator.compare(b.title, a.title) || (a.id < b.id ? 1 : -1);
+    for (const locale of ['es', 'es-PE'])
+      expect(await walk(path, [['locale', locale]], 10, named.id)).toEqual(inOrder(byOwn));
   });
 
   test('of a listing that is sorted by price are so in every currency', async () => {
