@@ -3,6 +3,7 @@ import { reads } from '../../shared/api/operations/reads';
 import type { JsonObject } from '../../shared/catalog/events/envelope';
 import type { Presentable } from '../../shared/catalog/json-text';
 import { type ListPriceBody, listPriceIdOf } from '../../shared/catalog/list-price/list-price';
+import { cheapestOf, type Variant } from '../../shared/catalog/publication/variants';
 import type { SortOrder } from '../../shared/catalog/sorting';
 import type { ActiveStore } from '../../shared/catalog/store/document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
@@ -80,11 +81,20 @@ export async function listPrices(
   );
   if (valid.length === 0) return undefined;
   const prices = new Map(valid.map((body) => [body.publication_id, body]));
+  const priced_by_variant = valid.flatMap(({ publication_id, variants }) => (variants ? publication_id : []));
+  const owners = await version.getMany('publications', priced_by_variant, ['state']);
+  const variantsOf = new Map(
+    owners.map(({ id, document }) => {
+      const { publication, deleted } = document?.state ?? {};
+      return [id, (publication ?? deleted?.resource)?.variants];
+    }),
+  );
   return {
     currency,
     priceOf: (resource) => {
-      const prices_of_one = prices.get(publicationIdOf(resource) ?? '');
-      return prices_of_one && shownPrice(prices_of_one, resource);
+      const id = publicationIdOf(resource) ?? '';
+      const prices_of_one = prices.get(id);
+      return prices_of_one && shownPrice(prices_of_one, resource, variantsOf.get(id));
     },
   };
 }
@@ -102,13 +112,19 @@ function publicationIdOf({ object, id, publication_id }: JsonObject): string | u
   return object === 'variant' ? String(publication_id) : undefined;
 }
 
-/** Returns the price of a variant, or the lowest price of a publication, in the list. */
+/**
+ * Returns the price of a variant, or the lowest price of what can be bought of a publication, in the list. `existing`: the variants
+ * of the publication, if some have prices of their own.
+ */
 function shownPrice(
   { price, variants = {} }: ListPriceBody,
   { object, id, price_range }: JsonObject,
+  existing: readonly Variant[] = [],
 ): JsonObject {
-  if (object === 'variant') return variants[String(id)] ?? price!;
-  const all = [price!, ...Object.values(variants)].sort((a, b) => a.price_amount - b.price_amount);
-  const range = { min: all[0]!.price_amount, max: all.at(-1)!.price_amount };
-  return { ...all[0]!, ...(price_range !== undefined && { price_range: range }) };
+  const priceOfVariant = (variant_id: string) => variants[variant_id] ?? price!;
+  if (object === 'variant') return priceOfVariant(String(id));
+  const all = existing.length > 0 ? existing.map((variant) => priceOfVariant(variant.id)) : [price!];
+  const lowest = cheapestOf(all);
+  const range = { min: lowest.price_amount, max: Math.max(...all.map(({ price_amount }) => price_amount)) };
+  return { ...lowest, ...(price_range !== undefined && { price_range: range }) };
 }

@@ -114,6 +114,10 @@ test('a variant has its own price in a list or that of its publication, which ha
   expect(await read(reseller, `variant/${small}`)).toMatchObject({ price_amount: S });
   const [in_pen] = await read(reseller, `publication/${tea.id}/variants?currency=PEN`);
   expect(in_pen).toMatchObject({ price_active: false });
+  // A variant that is deleted does not count any more.
+  await send('DELETE', `/api/variant/${medium}`);
+  const lowest = { price_amount: L, price_range: { min: L, max: S } };
+  expect(await read(reseller, `publication/${tea.id}`)).toMatchObject(lowest);
 });
 
 test('prices of a list are set together, or refused together', async () => {
