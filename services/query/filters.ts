@@ -79,9 +79,16 @@ export async function filterKeys(
   const by_key = FILTERS.filter((name) => name !== 'has_price').filter(isSetIn(query));
   const conditions = by_key.map((name) => conditionOf(name, query[name]!));
   const do_prices_vary = filtersByPrice(query) && (await doPricesVary(version, store_id, query));
-  const unit = unitOf(query, do_prices_vary, except);
+  const labels = termsOf(labelsIn(query).filter(([name]) => name !== except && isOfVariant(name)));
+  // An option may have a value that no variant has. So a price is a condition if labels of variants are in question.
+  const has_price = do_prices_vary || (filtersByPrice(query) && (of_units || labels.length > 0));
+  const unit: UnitCondition['unit'] = {
+    labels,
+    ...(has_price && { price: activePrices(query) }),
+    ...(query.in_stock === true && { in_stock: true }),
+  };
   // A condition for units is needed if two conditions must hold for one variant: two filters, or both bounds of a price.
-  const count = unit.labels.length + Number(unit.in_stock === true) + Number(unit.price !== undefined);
+  const count = labels.length + Number(unit.in_stock === true) + Number(unit.price !== undefined);
   const { min_price, max_price } = query;
   const is_interval = unit.price !== undefined && min_price !== undefined && max_price !== undefined;
   const is_needed = count > 1 || is_interval || (of_units && count > 0);
@@ -153,15 +160,6 @@ async function doPricesVary(
     limit: 1,
   });
   return found.length > 0;
-}
-
-/** Returns what one variant must fulfil. A price is a condition only if variants have different ones. */
-function unitOf(query: FilterQuery, do_prices_vary: boolean, except?: string): UnitCondition['unit'] {
-  return {
-    labels: termsOf(labelsIn(query).filter(([name]) => name !== except && isOfVariant(name))),
-    ...(do_prices_vary && { price: activePrices(query) }),
-    ...(query.in_stock === true && { in_stock: true }),
-  };
 }
 
 function filtersByPrice({ min_price, max_price }: PriceBounds): boolean {

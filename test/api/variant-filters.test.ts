@@ -118,6 +118,15 @@ test('filters of price, stock, options and codes hold together for one variant',
       expect([query, (await titles(`${query}&sort=${sort}`, id)).toSorted()]).toEqual([query, expected]);
 });
 
+test('an option has a value that no variant has', async () => {
+  const id = await listing();
+  const options = [{ name: 'Size', values: ['S', 'M'] }];
+  await make(id, 'mug', { options, variants: [{ option_values: { Size: 'S' }, price_amount: 1_000 }] });
+  expect(await titles('option.Size=M', id)).toEqual(['mug']);
+  expect(await titles('option.Size=M&max_price=2000', id)).toEqual([]);
+  expect(await facet('option.Size', 'max_price=2000', id)).toEqual({ S: 1 });
+});
+
 test('facets count what their values find together with the other filters', async () => {
   const id = await listing();
   await make(id, 'shirt', SHIRT);
