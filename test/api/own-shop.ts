@@ -1,3 +1,4 @@
+import type { CatalogClient } from '../../shared/client';
 import {
   type Harness,
   type HarnessOptions,
@@ -12,6 +13,8 @@ import { waitFor } from '../support/wait-for';
 export class OwnShop {
   harness!: Harness;
   shop!: Shop;
+  /** Has the shop's secret key, and reads what it has written. */
+  client!: CatalogClient;
 
   /** Sends a request with the shop's secret key. */
   readonly send = (method: string, path: string, options: RequestOptions = {}): Promise<Reply> =>
@@ -36,6 +39,7 @@ export function ownShop(options?: HarnessOptions): OwnShop {
   });
   beforeEach(async () => {
     own.shop = await own.harness.newShop();
+    own.client = own.harness.client(own.shop.secret, { consistent: true });
   });
   afterAll(() => own.harness?.close());
   return own;

@@ -1,31 +1,25 @@
-import type { CatalogClient } from '../../shared/client';
-import { useBrowser } from '../support/browser';
-import { openConsole } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
 import { describeWithProgram } from '../support/programs';
+import { useConsoleShop } from './console-shop';
 
 describeWithProgram('chromium', 'the channels of a merchant', () => {
-  const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  let client: CatalogClient;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { CONSOLE: 'on' } });
-    shop = await harness.newShop();
-    client = harness.client(shop.secret, { consistent: true });
-  });
-  afterAll(() => harness?.close());
+  const own = useConsoleShop();
+  const { browser, open } = own;
 
   test('show the address of each feed, and what a channel would refuse, with links to the products', async () => {
     const price = { price_currency: 'PEN', price_amount: 4_200 };
     const vendor = 'Taller Amancay';
     const variants = ['S', 'M'].map((Talla) => ({ option_values: { Talla } }));
-    await client.publications.create({ ...price, vendor, title: 'Taza Amancay', description: 'De gres.' });
-    await client.publications.create({ ...price, vendor, title: 'Polo', variants });
-    const page = await openConsole(browser(), harness.url, shop.secret.key);
+    await own.client.publications.create({
+      ...price,
+      vendor,
+      title: 'Taza Amancay',
+      description: 'De gres.',
+    });
+    await own.client.publications.create({ ...price, vendor, title: 'Polo', variants });
+    const page = await open();
     await page.getByRole('link', { name: 'Channels' }).click();
 
-    await page.getByText(`${harness.url}/feeds/google.xml`).waitFor();
+    await page.getByText(`${own.harness.url}/feeds/google.xml`).waitFor();
     const problems = page.getByRole('grid', { name: 'What the channel would refuse' });
     const productsOf = async (problem: string) => {
       const row = problems.getByRole('row', { name: problem });
@@ -47,22 +41,21 @@ describeWithProgram('chromium', 'the channels of a merchant', () => {
     await missing.getByRole('row', { name: 'Polo' }).waitFor();
     expect(await missing.getByRole('row', { name: 'Taza Amancay' }).count()).toBe(0);
     await page.getByRole('tab', { name: 'Meta' }).click();
-    await page.getByText(`${harness.url}/feeds/meta.csv`).waitFor();
+    await page.getByText(`${own.harness.url}/feeds/meta.csv`).waitFor();
     await problems.getByRole('row', { name: 'description is missing' }).click();
     await missing.getByRole('row', { name: 'Polo' }).click();
 
     await page.getByRole('heading', { name: 'Polo', level: 1 }).waitFor();
-    const { data } = await client.publications.list().page();
+    const { data } = await own.client.publications.list().page();
     const polo = data.find(({ title }) => title === 'Polo')!;
-    await client.publications.update(polo.id, { description: 'De algodón.' });
+    await own.client.publications.update(polo.id, { description: 'De algodón.' });
     await page.goBack();
     await page.getByRole('tab', { name: 'Meta', selected: true }).waitFor();
     await missing.waitFor({ state: 'detached' });
   });
 
   test('accept all products of an empty store', async () => {
-    const empty = await harness.newShop();
-    const page = await openConsole(browser(), harness.url, empty.secret.key, '/channels?channel=acp');
+    const page = await open('/channels?channel=acp');
     await page.getByText('The channel accepts all products').waitFor();
     expect(await browser().look(page, 'channels-empty', false)).toEqual([]);
   });

@@ -1,12 +1,9 @@
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
-import type { CatalogClient } from '../../shared/client';
-import { useBrowser } from '../support/browser';
-import { openConsole } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
 import { describeWithProgram } from '../support/programs';
 import { waitFor } from '../support/wait-for';
+import { useConsoleShop } from './console-shop';
 
 const LONG = 'x'.repeat(200);
 const CATALOG = `Handle,Title,Body (HTML),Vendor,Type,Option1 Name,Option1 Value,Variant SKU,Variant Price,Variant Inventory Qty,Variant Inventory Tracker,Image Src,${LONG}
@@ -20,24 +17,14 @@ ${LONG},${LONG},,,Tea,,,,1.00,,,,
 `;
 
 describeWithProgram('chromium', 'the imports of a merchant', () => {
-  const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  let client: CatalogClient;
-  beforeAll(async () => {
-    harness = await startHarness({ is_own: true, environment: { CONSOLE: 'on' } });
-  });
-  afterAll(() => harness?.close());
-  beforeEach(async () => {
-    shop = await harness.newShop();
-    client = harness.client(shop.secret, { consistent: true });
-  });
+  const own = useConsoleShop({ is_own: true });
+  const { browser } = own;
 
-  const open = () => openConsole(browser(), harness.url, shop.secret.key, '/imports');
+  const open = () => own.open('/imports');
   const titlesBecome = (expected: readonly string[]) =>
     waitFor(
       async () => {
-        const all = await client.publications.list({ visibility: 'all' }).all();
+        const all = await own.client.publications.list({ visibility: 'all' }).all();
         return JSON.stringify(all.map(({ title }) => title).sort()) === JSON.stringify([...expected].sort());
       },
       { what: `the products ${expected.join(', ')}` },
@@ -78,7 +65,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     await page.getByText('2 rows with a value').waitFor();
     await page.getByText(`Not read: ${LONG}`).waitFor();
     expect(await browser().look(page, 'import-preview')).toEqual([]);
-    expect(await client.publications.list({ visibility: 'all' }).all()).toEqual([]);
+    expect(await own.client.publications.list({ visibility: 'all' }).all()).toEqual([]);
 
     await page.getByRole('tab', { name: 'Problems 2' }).click();
     await row(page, 'Linen shirt').waitFor({ state: 'hidden' });
@@ -95,8 +82,8 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     await page.getByText('The file is imported: 4 new products').waitFor();
     await titlesBecome(['Linen shirt', 'マテ茶', 'شاي أخضر بالنعناع', LONG]);
     expect(await browser().look(page, 'import-done')).toEqual([]);
-    const all = await client.publications.list({ visibility: 'all' }).all();
-    await client.publications.update(all.find(({ handle }) => handle === 'mate')!.id, { title: 'Mate' });
+    const all = await own.client.publications.list({ visibility: 'all' }).all();
+    await own.client.publications.update(all.find(({ handle }) => handle === 'mate')!.id, { title: 'Mate' });
     await button(page, 'Undo the import').click();
     await page.getByText('4 new ones deleted').waitFor();
     await page.getByRole('link', { name: 'Mate' }).waitFor();
@@ -114,7 +101,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     await page.getByRole('dialog', { name: 'Delete products.csv?' }).waitFor();
     await button(page, 'Delete').click();
     await page.getByText('Nothing has been imported yet').waitFor();
-    expect(await client.imports.list().all()).toEqual([]);
+    expect(await own.client.imports.list().all()).toEqual([]);
   });
 
   test('map columns that have other names by hand, and read the same file as a price list', async () => {
@@ -153,7 +140,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     expect(await browser().look(page, 'import-prices')).toEqual([]);
     await button(page, 'Import').click();
     await page.getByText('The file is imported: 1 changed product').waitFor();
-    const [tea] = (await client.publications.list({ visibility: 'all' }).all()).filter(
+    const [tea] = (await own.client.publications.list({ visibility: 'all' }).all()).filter(
       ({ title }) => title === 'Té verde',
     );
     expect(tea).toMatchObject({ price_amount: 1_350, quantity_available: 7 });
@@ -165,7 +152,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
     await button(page, 'Import').waitFor();
     const other = await page.context().newPage();
     await other.goto(page.url());
-    const { live } = harness.service.runtime.events;
+    const { live } = own.harness.service.runtime.events;
     const append = live.append.bind(live);
     let goOn = (): void => {};
     const held = new Promise<void>((resolve) => {
@@ -194,7 +181,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
   test('say at once why a file cannot be imported', async () => {
     const page = await open();
     const zone = (await page.getByText('Drop a file with products, prices or reviews here').boundingBox())!;
-    const large = join(harness.data_dir, 'large.csv');
+    const large = join(own.harness.data_dir, 'large.csv');
     writeFileSync(large, '');
     truncateSync(large, 50_000_001);
     const data = { items: [], files: [large], dragOperationsMask: 1 };
@@ -211,7 +198,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
       await alert.getByText(reason).waitFor();
     }
     expect(await browser().look(page, 'imports-refused')).toEqual([]);
-    expect(await client.imports.list().all()).toEqual([]);
+    expect(await own.client.imports.list().all()).toEqual([]);
     await choose(page, `${LONG}.csv`, `Handle,Title,Variant Price,${LONG}\n`);
     await alert.getByText('has no rows after the header').waitFor();
     expect(await browser().look(page, 'import-failed')).toEqual([]);
@@ -232,7 +219,7 @@ describeWithProgram('chromium', 'the imports of a merchant', () => {
   });
 
   test('go back out as JSON Lines, and as CSV for Excel', async () => {
-    await client.publications.create({ title: '=Té', price_currency: 'PEN', price_amount: 1_250 });
+    await own.client.publications.create({ title: '=Té', price_currency: 'PEN', price_amount: 1_250 });
     const page = await open();
     const dialog = page.getByRole('dialog', { name: 'Export the catalog' });
     await button(page, 'Export').click();

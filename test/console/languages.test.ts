@@ -1,25 +1,12 @@
 import type { Page } from 'playwright-core';
-import type { CatalogClient } from '../../shared/client';
-import { FRAMES, useBrowser } from '../support/browser';
-import { openConsole } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
+import { FRAMES } from '../support/browser';
 import { describeWithProgram } from '../support/programs';
+import { useConsoleShop } from './console-shop';
 
 describeWithProgram('chromium', 'languages and currencies in the console', () => {
-  const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  let client: CatalogClient;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { CONSOLE: 'on' } });
-  });
-  beforeEach(async () => {
-    shop = await harness.newShop();
-    client = harness.client(shop.secret, { consistent: true });
-  });
-  afterAll(() => harness?.close());
+  const own = useConsoleShop();
+  const { browser, open } = own;
 
-  const open = (path: string): Promise<Page> => openConsole(browser(), harness.url, shop.secret.key, path);
   const save = async (page: Page) => {
     await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByRole('region', { name: 'Unsaved changes' }).waitFor({ state: 'detached' });
@@ -33,7 +20,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     await page.getByRole('option', { name, exact: true }).click();
   };
   const newShirt = (more: object = {}) =>
-    client.publications.create({
+    own.client.publications.create({
       title: 'Camisa',
       description: 'De algodón',
       price_currency: 'PEN',
@@ -42,7 +29,8 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
       variants: [{ option_values: { Color: 'Rojo' } }, { option_values: { Color: 'Azul' } }],
       ...more,
     });
-  const readAgain = (id: string) => client.publications.get(id, { visibility: 'all', expand: ['variants'] });
+  const readAgain = (id: string) =>
+    own.client.publications.get(id, { visibility: 'all', expand: ['variants'] });
 
   test('a store begins to speak German, and a product is translated', async () => {
     const { id } = await newShirt();
@@ -60,7 +48,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     await page.getByText(/^Your translations are kept/).waitFor();
     expect(await browser().look(page, 'store-languages')).toEqual([]);
     await page.getByRole('button', { name: 'Discard' }).click();
-    expect((await client.store.get()).locales).toEqual(['es', 'de', 'de-CH']);
+    expect((await own.client.store.get()).locales).toEqual(['es', 'de', 'de-CH']);
 
     await page.goto(`/console/products/${id}`);
     await page.getByRole('tab', { name: 'German 5 missing' }).click();
@@ -71,7 +59,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     await page.getByText('3 of 5 texts translated').waitFor();
     expect(await browser().look(page, 'product-german')).toEqual([]);
     // Somebody else translates another text, and the same one.
-    await client.publications.update(id, {
+    await own.client.publications.update(id, {
       translations: { de: { title: 'Bluse', seo: { title: 'Blusen' } } },
     });
     await page.getByRole('listitem', { name: 'Title (German)' }).getByText('Theirs: Bluse').waitFor();
@@ -104,25 +92,25 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
   });
 
   test('listings, pictures and the store are translated in the same way', async () => {
-    await client.store.update({ locales: ['es', 'ar'], description: 'Ropa' });
-    const { id } = await client.listings.create({ name: 'Camisas' });
+    await own.client.store.update({ locales: ['es', 'ar'], description: 'Ropa' });
+    const { id } = await own.client.listings.create({ name: 'Camisas' });
     const page = await open(`/listings/${id}`);
     await page.getByRole('tab', { name: 'Arabic 1 missing' }).click();
     await page.getByLabel('Name', { exact: true }).fill('قمصان');
     expect(await browser().look(page, 'listing-arabic')).toEqual([]);
     await save(page);
-    expect((await client.listings.get(id)).translations).toEqual({ ar: { name: 'قمصان' } });
+    expect((await own.client.listings.get(id)).translations).toEqual({ ar: { name: 'قمصان' } });
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByRole('tab', { name: 'Arabic 1 missing' }).waitFor();
     await page.goto('/console/store');
     await page.getByRole('tab', { name: 'Arabic' }).click();
     await page.getByLabel('Description').fill('ملابس');
     await save(page);
-    expect((await client.store.get()).translations).toEqual({ ar: { description: 'ملابس' } });
+    expect((await own.client.store.get()).translations).toEqual({ ar: { description: 'ملابس' } });
   });
 
   test('a market for the euro derives its prices from those in soles', async () => {
-    await client.store.update({ currency: 'PEN', locales: ['es', 'de'] });
+    await own.client.store.update({ currency: 'PEN', locales: ['es', 'de'] });
     const page = await open('/store');
     const choose = (...choice: readonly [field: string, typed: string, name: string]) =>
       chooseIn(page, ...choice);
@@ -144,7 +132,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
     browser().expectProblem('400');
     await page.getByRole('textbox', { name: 'Ends in' }).fill('99');
     await save(page);
-    const { currencies, markets } = await client.store.get();
+    const { currencies, markets } = await own.client.store.get();
     expect(currencies).toEqual(['PEN', 'EUR']);
     expect(markets).toEqual([
       { handle: 'eu', currency: 'EUR', countries: ['DE', 'AT'], derived: { percent: 26.000001, ending: 99 } },
@@ -152,7 +140,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
   });
 
   test('a derived price is shown as one, and a price that is set replaces it', async () => {
-    await client.store.update({
+    await own.client.store.update({
       currencies: ['PEN', 'EUR'],
       markets: [{ handle: 'eu', currency: 'EUR', countries: [], derived: { percent: 25.5, ending: 99 } }],
     });
@@ -182,7 +170,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
   });
 
   test('prices are set in other currencies, for a product and its variants', async () => {
-    await client.store.update({ currencies: ['PEN', 'USD', 'JPY'] });
+    await own.client.store.update({ currencies: ['PEN', 'USD', 'JPY'] });
     const { id } = await newShirt({ options: undefined, variants: undefined });
     const page = await open(`/products/${id}`);
     await page.getByRole('textbox', { name: 'Price (USD)', exact: true }).fill('25.99');
@@ -221,7 +209,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
   });
 
   test('the products that lack German texts are listed, and open in German', async () => {
-    await client.store.update({ locales: ['es', 'de'] });
+    await own.client.store.update({ locales: ['es', 'de'] });
     await newShirt();
     const { id } = await newShirt({
       title: 'Pantalón',
@@ -229,7 +217,7 @@ describeWithProgram('chromium', 'languages and currencies in the console', () =>
       variants: undefined,
       description: '',
     });
-    await client.publications.update(id, { translations: { de: { title: 'Hose' } } });
+    await own.client.publications.update(id, { translations: { de: { title: 'Hose' } } });
     const page = await open('/');
     await page.getByRole('link', { name: 'Products with texts missing in German 1' }).click();
     await page.getByText('Texts missing in: German').waitFor();

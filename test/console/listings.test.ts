@@ -1,43 +1,33 @@
 import type { Page } from 'playwright-core';
-import type { CatalogClient, Listing } from '../../shared/client';
-import { useBrowser } from '../support/browser';
-import { openConsole } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
+import type { Listing } from '../../shared/client';
 import { flatPicture } from '../support/pictures';
 import { describeWithProgram } from '../support/programs';
 import { waitFor } from '../support/wait-for';
+import { useConsoleShop } from './console-shop';
 
 const LONG = 'Wort'.repeat(30);
 
 describeWithProgram('chromium', 'the listings of a merchant', () => {
-  const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  let client: CatalogClient;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { CONSOLE: 'on' } });
-    shop = await harness.newShop();
-    client = harness.client(shop.secret, { consistent: true });
-  });
-  afterAll(() => harness?.close());
+  const own = useConsoleShop();
+  const { browser, open } = own;
 
   const find = async (name: string): Promise<Listing | undefined> =>
-    (await client.listings.list({ visibility: 'all' }).all()).find((each) => each.name === name);
+    (await own.client.listings.list({ visibility: 'all' }).all()).find((each) => each.name === name);
   const row = (page: Page, name: string) => page.getByRole('row', { name, exact: true });
 
   test('are 45 in a tree: found, moved by keyboard and by drag, renamed, deleted and restored', async () => {
-    const { id: drinks } = await client.listings.create({ name: 'Drinks' });
+    const { id: drinks } = await own.client.listings.create({ name: 'Drinks' });
     for (const name of ['قهوة عربية', '日本茶', LONG])
-      await client.listings.create({ name, parent_id: drinks });
+      await own.client.listings.create({ name, parent_id: drinks });
     for (let n = 1; n <= 41; n++)
-      await client.listings.create({ name: `Shelf ${n}`, ...(n % 9 === 0 && { visibility: 'private' }) });
-    await client.publications.create({
+      await own.client.listings.create({ name: `Shelf ${n}`, ...(n % 9 === 0 && { visibility: 'private' }) });
+    await own.client.publications.create({
       title: 'Cup',
       price_currency: 'PEN',
       price_amount: 900,
       listing_id: (await find('Shelf 3'))!.id,
     });
-    const page = await openConsole(browser(), harness.url, shop.secret.key, '/listings');
+    const page = await open('/listings');
     await page.getByText('45 listings').waitFor();
     await row(page, 'Drinks').getByRole('button', { name: 'Show what is below Drinks' }).click();
     await row(page, '日本茶').waitFor();
@@ -109,18 +99,23 @@ describeWithProgram('chromium', 'the listings of a merchant', () => {
   });
 
   test('show their products, of which three are featured, ordered, and taken back', async () => {
-    const { id } = await client.listings.create({ name: 'Tea' });
+    const { id } = await own.client.listings.create({ name: 'Tea' });
     const titles = ['Assam', 'Bancha', 'شاي أخضر', 'Darjeeling', '抹茶', LONG];
     for (const title of titles)
-      await client.publications.create({ title, price_currency: 'PEN', price_amount: 900, listing_id: id });
-    await client.publications.create({ title: 'Earl Grey', price_currency: 'PEN', price_amount: 700 });
+      await own.client.publications.create({
+        title,
+        price_currency: 'PEN',
+        price_amount: 900,
+        listing_id: id,
+      });
+    await own.client.publications.create({ title: 'Earl Grey', price_currency: 'PEN', price_amount: 700 });
     const featured = async () =>
-      (await client.listings.publications(id, { featured: true }).all()).map(({ title }) => title);
+      (await own.client.listings.publications(id, { featured: true }).all()).map(({ title }) => title);
     const featuredAre = (...expected: string[]) =>
       waitFor(async () => JSON.stringify(await featured()) === JSON.stringify(expected), {
         what: `${expected.join()} to be featured`,
       });
-    const page = await openConsole(browser(), harness.url, shop.secret.key, `/listings/${id}`);
+    const page = await open(`/listings/${id}`);
     for (const title of ['Assam', '抹茶', 'شاي أخضر'])
       await page.getByRole('button', { name: `Feature ${title}` }).click();
     const list = page.getByRole('grid', { name: 'Featured products' });
@@ -148,8 +143,8 @@ describeWithProgram('chromium', 'the listings of a merchant', () => {
   });
 
   test('are made and changed in an editor that keeps what was typed, and shows what others save', async () => {
-    const { id: parent } = await client.listings.create({ name: 'Kitchen' });
-    const page = await openConsole(browser(), harness.url, shop.secret.key, `/listings/new?parent=${parent}`);
+    const { id: parent } = await own.client.listings.create({ name: 'Kitchen' });
+    const page = await open(`/listings/new?parent=${parent}`);
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('台所用品');
     await page.getByRole('textbox', { name: 'Description', exact: true }).fill('Pots and pans');
     await page.reload();
@@ -176,7 +171,7 @@ describeWithProgram('chromium', 'the listings of a merchant', () => {
 
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Cookware');
     await page.getByRole('textbox', { name: 'Title of the result' }).fill('All for your kitchen');
-    await client.listings.update(made.id, { name: 'Pots', description: 'For cooks' });
+    await own.client.listings.update(made.id, { name: 'Pots', description: 'For cooks' });
     const conflict = page.getByRole('listitem', { name: 'Name', exact: true });
     await conflict.getByRole('button', { name: 'Theirs: Pots' }).waitFor();
     expect(await browser().look(page, 'listing-conflict')).toEqual([]);

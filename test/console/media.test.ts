@@ -1,14 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import type { CatalogClient, Media } from '../../shared/client';
-import { useBrowser } from '../support/browser';
-import { openConsole } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
+import type { Media } from '../../shared/client';
 import { cornersPicture, flatPicture } from '../support/pictures';
 import { describeWithProgram } from '../support/programs';
 import { makeTempDir } from '../support/temp-dir';
 import { waitFor } from '../support/wait-for';
+import { useConsoleShop } from './console-shop';
 
 /** Drops files into the page, as somebody does who drags them from a folder. */
 async function drop(page: Page, files: readonly string[]): Promise<void> {
@@ -19,24 +17,14 @@ async function drop(page: Page, files: readonly string[]): Promise<void> {
 }
 
 describeWithProgram('chromium', 'the media of a merchant', () => {
-  const browser = useBrowser();
+  const own = useConsoleShop();
+  const { browser, open } = own;
   const folder = makeTempDir();
-  let harness: Harness;
-  let shop: Shop;
-  let client: CatalogClient;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { CONSOLE: 'on' } });
-    shop = await harness.newShop();
-    client = harness.client(shop.secret, { consistent: true });
-  });
-  afterAll(async () => {
-    await harness?.close();
-    folder.remove();
-  });
+  afterAll(() => folder.remove());
 
   const upload = async (bytes: Buffer, fields = {}): Promise<Media> => {
-    const { id } = await client.media.upload(new Blob([new Uint8Array(bytes)]), fields);
-    return client.media.processed(id);
+    const { id } = await own.client.media.upload(new Blob([new Uint8Array(bytes)]), fields);
+    return own.client.media.processed(id);
   };
   const file = (name: string, bytes: Buffer): string => {
     const path = join(folder.path, name);
@@ -46,7 +34,7 @@ describeWithProgram('chromium', 'the media of a merchant', () => {
 
   test('is uploaded by a drop, described, focused, and deleted with its uses in sight', async () => {
     const sold = { price_currency: 'PEN', price_amount: 1_250, visibility: 'private' } as const;
-    const { id: tea } = await client.publications.create({ title: 'شاي أخضر', ...sold });
+    const { id: tea } = await own.client.publications.create({ title: 'شاي أخضر', ...sold });
     const corners = {
       top_left: '#c0392b',
       top_right: '#2980b9',
@@ -57,7 +45,7 @@ describeWithProgram('chromium', 'the media of a merchant', () => {
       await cornersPicture('png', { width: 600, height: 400 }, corners).toBuffer(),
       { publication_id: tea },
     );
-    const page = await openConsole(browser(), harness.url, shop.secret.key, '/media');
+    const page = await open('/media');
     await page.getByRole('tab', { name: 'All 1' }).waitFor();
     await drop(page, [
       file('green.png', await flatPicture('png', { width: 300, height: 300 })),
@@ -91,7 +79,7 @@ describeWithProgram('chromium', 'the media of a merchant', () => {
     const downloading = page.waitForEvent('download');
     await page.getByRole('link', { name: 'Download' }).click();
     expect((await downloading).url()).toBe(address);
-    await client.media.update(used, { alt: 'Leaves' });
+    await own.client.media.update(used, { alt: 'Leaves' });
     await page.getByRole('button', { name: 'Theirs: Leaves' }).waitFor();
     await page.getByRole('button', { name: 'Mine: 緑茶の葉' }).click();
     // The field keeps the text that the person types during the save.
@@ -104,7 +92,7 @@ describeWithProgram('chromium', 'the media of a merchant', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Saved', { exact: true }).waitFor();
     await expect(page.getByRole('textbox', { name: 'Alternative text' }).inputValue()).resolves.toBe('お茶');
-    expect(await client.media.get(used)).toMatchObject({
+    expect(await own.client.media.get(used)).toMatchObject({
       alt: '緑茶の葉',
       focal_point: { x: 0.26, y: 0.25 },
     });
@@ -115,7 +103,7 @@ describeWithProgram('chromium', 'the media of a merchant', () => {
     await question.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No picture is used').waitFor();
     await waitFor(
-      async () => (await client.publications.get(tea, { visibility: 'all' })).media_ids.length === 0,
+      async () => (await own.client.publications.get(tea, { visibility: 'all' })).media_ids.length === 0,
       {
         what: 'the product without its picture',
       },

@@ -1,47 +1,33 @@
-import type { Page } from 'playwright-core';
 import { permissionsOf } from '../../shared/catalog/vocabulary';
-import type { CatalogClient } from '../../shared/client';
-import { useBrowser } from '../support/browser';
-import { openConsole } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
 import { describeWithProgram } from '../support/programs';
 import { isSignedWith, Receiver } from '../support/receiver';
 import { waitFor } from '../support/wait-for';
+import { useConsoleShop } from './console-shop';
 
 /** A page of the history has 50 changes. */
 const MORE_THAN_TWO_PAGES = 110;
 
 describeWithProgram('chromium', 'the office of a merchant', () => {
-  const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  let merchant: CatalogClient;
+  const own = useConsoleShop({ environment: { WEBHOOKS: 'private' } });
+  const { browser, open } = own;
   let receiver: Receiver;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { CONSOLE: 'on', WEBHOOKS: 'private' } });
-  });
   beforeEach(async () => {
-    shop = await harness.newShop();
-    merchant = harness.client(shop.secret, { consistent: true });
     receiver = await Receiver.start();
   });
   afterEach(() => receiver.close());
-  afterAll(() => harness?.close());
-
-  const open = (path: string): Promise<Page> => openConsole(browser(), harness.url, shop.secret.key, path);
 
   test('history: a change of a price in words and money, and the return to the price before', async () => {
-    await merchant.keys.update(shop.secret.id, { name: 'Ana' });
-    await merchant.keys.create({ name: 'Berta', type: 'secret' });
+    await own.client.keys.update(own.shop.secret.id, { name: 'Ana' });
+    await own.client.keys.create({ name: 'Berta', type: 'secret' });
     const plate = { title: 'Plato', price_currency: 'USD', price_amount: 500 };
-    for (let n = 0; n < MORE_THAN_TWO_PAGES; n++) await merchant.publications.create(plate);
-    const listing = await merchant.listings.create({ name: 'Vajilla' });
-    const cup = await merchant.publications.create({
+    for (let n = 0; n < MORE_THAN_TWO_PAGES; n++) await own.client.publications.create(plate);
+    const listing = await own.client.listings.create({ name: 'Vajilla' });
+    const cup = await own.client.publications.create({
       ...{ title: 'Taza', price_currency: 'USD', price_amount: 2_990, listing_id: listing.id },
     });
-    await merchant.publications.update(cup.id, { price_amount: 1_990 });
-    await merchant.publications.update(cup.id, { visibility: 'private', vendor: 'Tres Soles' });
-    await merchant.listings.update(listing.id, { visibility: 'private' });
+    await own.client.publications.update(cup.id, { price_amount: 1_990 });
+    await own.client.publications.update(cup.id, { visibility: 'private', vendor: 'Tres Soles' });
+    await own.client.listings.update(listing.id, { visibility: 'private' });
     const page = await open('/history');
     const priced = page.getByText('Ana changed the price of Taza from $29.90 to $19.90');
     await priced.waitFor();
@@ -52,12 +38,12 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     await page.getByRole('listitem').filter({ has: priced }).getByRole('button').click();
     await page.getByRole('menuitem', { name: 'Return to how it was before this change' }).click();
     await page.getByText('Ana changed 3 fields of Taza').waitFor();
-    expect(await merchant.publications.get(cup.id, { visibility: 'all' })).toMatchObject({
+    expect(await own.client.publications.get(cup.id, { visibility: 'all' })).toMatchObject({
       ...{ price_amount: 2_990, visibility: 'public' },
     });
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('set the vendor to “Tres Soles”').nth(1).waitFor();
-    expect(await merchant.publications.get(cup.id, { visibility: 'all' })).toMatchObject({
+    expect(await own.client.publications.get(cup.id, { visibility: 'all' })).toMatchObject({
       ...{ price_amount: 1_990, visibility: 'private', vendor: 'Tres Soles' },
     });
 
@@ -104,7 +90,7 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     await page.getByRole('row', { name: 'Test message' }).getByText('204', { exact: true }).waitFor();
     expect(isSignedWith(secret!, receiver.received[0]!)).toBe(true);
     receiver.answer = () => ({ status: 500 });
-    const { id } = await merchant.publications.create({
+    const { id } = await own.client.publications.create({
       ...{ title: 'Taza', price_currency: 'USD', price_amount: 2_990 },
     });
     await page.getByText('1 message is tried again').waitFor();
@@ -137,7 +123,7 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('Tell another program what changes').waitFor();
-    await waitFor(async () => (await merchant.webhooks.list().all()).length === 0);
+    await waitFor(async () => (await own.client.webhooks.list().all()).length === 0);
   });
 
   test('keys: one is made for a person, seen as used with what it did, and revoked', async () => {
@@ -156,13 +142,13 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     const row = page.getByRole('row', { name: 'Ana' });
     await row.getByText('Not yet').waitFor();
 
-    const ana = harness.client({ id: '', token: '', key });
+    const ana = own.harness.client({ id: '', token: '', key });
     await ana.publications.create({ title: 'Taza', price_currency: 'USD', price_amount: 2_990 });
     await row.getByText(/now|ago/).waitFor();
     expect(await browser().look(page, 'keys')).toEqual([]);
     await row.click();
     await dialog.getByText('Ana created the product “Taza”').waitFor();
-    const [created] = (await merchant.keys.list().page()).data;
+    const [created] = (await own.client.keys.list().page()).data;
     expect(created!.permissions).toHaveLength(11);
     expect(created!.permissions).not.toContain('write:webhooks');
     expect(await browser().look(page, 'key')).toEqual([]);
@@ -177,14 +163,14 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
 
   test('keys: a key that may not manage keys says what it lacks', async () => {
     const permissions = permissionsOf('secret').filter((each) => each !== 'write:webhooks');
-    const { key } = await harness.newKey('secret', [shop.store_id], permissions);
-    const page = await openConsole(browser(), harness.url, key, '/keys');
+    const { key } = await own.harness.newKey('secret', [own.shop.store_id], permissions);
+    const page = await open('/keys', key);
     await page.getByText('Yours lacks: write:webhooks').waitFor();
   });
 
   test('store: opening hours by day, beside a change of somebody else', async () => {
     const holidays = { day: 'Feriados', hours: 'Con cita' };
-    await merchant.store.update({
+    await own.client.store.update({
       businessHours: [
         { day: 'lunes a viernes', hours: '10:00–19:00' },
         { day: 'domingo', hours: 'Cerrado' },
@@ -209,14 +195,14 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('button', { name: 'PEN · Peruvian Sol Currency' }).waitFor();
     expect(await browser().look(page, 'store')).toEqual([]);
-    await merchant.store.update({ contact: { phone: '+51 1 555 0199' } });
+    await own.client.store.update({ contact: { phone: '+51 1 555 0199' } });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText(/mail/i).nth(1).waitFor();
     browser().expectProblem('/api/store');
     await page.getByLabel('E-mail').fill('hola@shop.pe');
     await page.keyboard.press('Control+s');
     await page.getByText('Saved', { exact: true }).waitFor();
-    expect(await merchant.store.get()).toMatchObject({
+    expect(await own.client.store.get()).toMatchObject({
       currency: 'PEN',
       contact: { phone: '+51 1 555 0199', email: 'hola@shop.pe' },
       businessHours: [
@@ -236,24 +222,24 @@ describeWithProgram('chromium', 'the office of a merchant', () => {
     expect(await browser().look(page, 'overview-empty')).toEqual([]);
     const tea = { price_currency: 'USD', price_amount: 1_250, price_active: true };
     const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
-    const { id } = await merchant.publications.create({ ...tea, title: 'Black', quantity_available: 0 });
-    await merchant.publications.create({
+    const { id } = await own.client.publications.create({ ...tea, title: 'Black', quantity_available: 0 });
+    await own.client.publications.create({
       ...tea,
       title: 'Green',
       visibility: 'private',
       publish_at: tomorrow,
     });
-    await merchant.publications.create({
+    await own.client.publications.create({
       title: 'Herbal',
       price_currency: 'USD',
       price_amount: 1,
       price_active: false,
     });
-    await merchant.reviews.create(id, { rating: 5, author_name: 'Ana', body: 'Good', status: 'pending' });
+    await own.client.reviews.create(id, { rating: 5, author_name: 'Ana', body: 'Good', status: 'pending' });
     receiver.answer = () => ({ status: 410 });
-    await merchant.webhooks.create({ url: receiver.url });
-    await merchant.publications.update(id, { vendor: 'Puna' });
-    await waitFor(async () => (await merchant.webhooks.list().all())[0]?.status === 'disabled');
+    await own.client.webhooks.create({ url: receiver.url });
+    await own.client.publications.update(id, { vendor: 'Puna' });
+    await waitFor(async () => (await own.client.webhooks.list().all())[0]?.status === 'disabled');
     await page.reload();
     const matters = page.getByRole('list', { name: 'Needs attention' });
     for (const [label, count, address] of [

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { dropUnused } from '../../projections/maintenance/rebuild';
 import { streamName } from '../../shared/catalog/events/envelope';
+import { ownShop } from '../api/own-shop';
 import { useBrowser } from '../support/browser';
 import { damage, withBody } from '../support/damage';
 import { addDeadLetter, appendUnreadable } from '../support/dead-letters';
-import { type Harness, type Shop, startHarness } from '../support/harness';
 import { describeWithProgram } from '../support/programs';
 import { waitFor } from '../support/wait-for';
 
@@ -14,20 +14,14 @@ const TOKEN = 'an operator token of 32 characters';
 
 describeWithProgram('chromium', 'the console of operators', () => {
   const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  beforeAll(async () => {
-    harness = await startHarness({ is_own: true, environment: { CONSOLE_OPERATOR_TOKEN: TOKEN } });
-    shop = await harness.newShop();
-  });
-  afterAll(() => harness?.close());
+  const own = ownShop({ is_own: true, environment: { CONSOLE_OPERATOR_TOKEN: TOKEN } });
 
   const signIn = async (page: Page, token = TOKEN): Promise<void> => {
     await page.getByLabel('Token').fill(token);
     await page.getByRole('button', { name: 'Sign in' }).click();
   };
   const openPage = async (path: string): Promise<Page> => {
-    const page = await browser().newPage(harness.url, { locale: 'en-US', timezoneId: 'America/Lima' });
+    const page = await browser().newPage(own.harness.url, { locale: 'en-US', timezoneId: 'America/Lima' });
     await page.goto(`/console/operator${path}`);
     await signIn(page);
     await page.getByRole('navigation', { name: 'Console' }).waitFor();
@@ -38,9 +32,9 @@ describeWithProgram('chromium', 'the console of operators', () => {
   const look = async (page: Page, name: string) => expect(await browser().look(page, name)).toEqual([]);
 
   test('takes the token only, and ends with the sign-out', async () => {
-    const page = await browser().newPage(harness.url, { locale: 'en-US' });
+    const page = await browser().newPage(own.harness.url, { locale: 'en-US' });
     await page.goto('/console/operator');
-    await signIn(page, shop.secret.key);
+    await signIn(page, own.shop.secret.key);
     await page.getByText('This is not the token').waitFor();
     await signIn(page);
     await page.getByRole('heading', { name: 'Health', level: 1 }).waitFor();
@@ -58,7 +52,7 @@ describeWithProgram('chromium', 'the console of operators', () => {
     await live.getByRole('img', { name: /^Log positions of live .* 0 appended, 0 projected/ }).waitFor();
     await look(page, 'operator-health');
 
-    const { live: views } = harness.service.runtime.viewStores;
+    const { live: views } = own.harness.service.runtime.viewStores;
     await views.setPaused(true);
     await page.getByText('An operator has paused the projections of live.').waitFor();
     await page.getByRole('heading', { name: 'Needs attention' }).waitFor();
@@ -74,9 +68,9 @@ describeWithProgram('chromium', 'the console of operators', () => {
   });
 
   test('rebuilds, verifies and repairs the documents of a realm', async () => {
-    const { publications } = harness.client(shop.secret);
+    const { publications } = own.client;
     const { id } = await publications.create({ title: 'Cup', price_currency: 'USD', price_amount: 900 });
-    await harness.settled();
+    await own.harness.settled();
     const page = await openPage('/projections');
     const start = async (task: string) => {
       await page.getByRole('button', { name: `${task}…` }).click();
@@ -90,8 +84,8 @@ describeWithProgram('chromium', 'the console of operators', () => {
     await page.getByText('Version v2 is active').waitFor();
     await page.getByRole('row', { name: /^v1/ }).getByText('Retired').waitFor();
 
-    const { live } = harness.service.runtime.viewStores;
-    await damage(live, shop.store_id, 'publications', id, withBody({ title: 'Changed by hand' }));
+    const { live } = own.harness.service.runtime.viewStores;
+    await damage(live, own.shop.store_id, 'publications', id, withBody({ title: 'Changed by hand' }));
     await start('Verify');
     await page.getByText('Verify live: 1 difference').waitFor();
     const differences = page.getByRole('grid', { name: 'Differences' });
@@ -122,10 +116,10 @@ describeWithProgram('chromium', 'the console of operators', () => {
   });
 
   test('retries and skips dead letters, and shows the list again if it has changed', async () => {
-    const { publications } = harness.client(shop.secret);
+    const { publications } = own.client;
     const { id } = await publications.create({ title: 'Tea', price_currency: 'USD', price_amount: 1_250 });
-    await addDeadLetter(harness, shop.store_id, streamName('live', 'publication', id), 'It broke');
-    for (const n of [1, 2]) await appendUnreadable(harness, shop.store_id, n);
+    await addDeadLetter(own.harness, own.shop.store_id, streamName('live', 'publication', id), 'It broke');
+    for (const n of [1, 2]) await appendUnreadable(own.harness, own.shop.store_id, n);
     const page = await openPage('');
     await page.getByRole('link', { name: '3 dead letters' }).click();
     const broken = page.getByRole('region', { name: 'It broke' });
@@ -144,7 +138,7 @@ describeWithProgram('chromium', 'the console of operators', () => {
     await page.getByText('2 of 2 failed again.').waitFor();
 
     await unreadable.getByRole('button', { name: 'Skip all' }).click();
-    const third = await appendUnreadable(harness, shop.store_id, 3);
+    const third = await appendUnreadable(own.harness, own.shop.store_id, 3);
     await unreadable.getByText('3 dead letters').waitFor();
     await dialog.getByRole('button', { name: 'Skip' }).click();
     await dialog.getByText('The list has changed meanwhile.').waitFor();
@@ -164,8 +158,8 @@ describeWithProgram('chromium', 'the console of operators', () => {
   });
 
   test('shows the events of a store, also the older ones, and a stream with its data', async () => {
-    const other = await harness.newShop();
-    const { publications } = harness.client(other.secret);
+    const other = await own.harness.newShop();
+    const { publications } = own.harness.client(other.secret);
     for (let n = 0; n < 51; n++)
       await publications.create({ title: `T${n}`, price_currency: 'USD', price_amount: n });
     const page = await openPage('/events');
@@ -186,7 +180,7 @@ describeWithProgram('chromium', 'the console of operators', () => {
 
   test('creates an account, a store and a key whose secret works until it is revoked', async () => {
     const works = async (key: string) =>
-      (await harness.request('POST', '/auth/token', { headers: { 'x-api-key': key } })).status === 200;
+      (await own.harness.request('POST', '/auth/token', { headers: { 'x-api-key': key } })).status === 200;
     const page = await openPage('/stores');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'New account' }).click();
@@ -219,7 +213,7 @@ describeWithProgram('chromium', 'the console of operators', () => {
     const secret = String(await page.evaluate('navigator.clipboard.readText()'));
     await look(page, 'operator-secret');
     await dialog.getByRole('button', { name: 'I have stored it' }).click();
-    await harness.settled();
+    await own.harness.settled();
     expect([secret.slice(0, 8), await works(secret)]).toEqual(['sk_live_', true]);
 
     const act = async (action: string) => {
@@ -230,7 +224,7 @@ describeWithProgram('chromium', 'the console of operators', () => {
     await act('Rotate');
     const next = (await dialog.getByText(/^sk_live_/).textContent())!;
     await dialog.getByRole('button', { name: 'I have stored it' }).click();
-    await harness.settled();
+    await own.harness.settled();
     expect([await works(secret), await works(next)]).toEqual([true, true]);
     await look(page, 'operator-keys');
     await act('Revoke');
@@ -254,10 +248,10 @@ describeWithProgram('chromium', 'the console of operators', () => {
   });
 
   test('lists the webhooks that do not send', async () => {
-    const { webhooks } = harness.client(shop.secret);
+    const { webhooks } = own.client;
     const { id } = await webhooks.create({ url: 'https://example.com/sends' });
     await webhooks.update(id, { status: 'paused' });
-    await harness.settled();
+    await own.harness.settled();
     const page = await openPage('/stores');
     await page.getByRole('tab', { name: 'Webhooks that do not send 1' }).click();
     const row = page.getByRole('row', { name: 'https://example.com/sends' });
@@ -274,7 +268,7 @@ describeWithProgram('chromium', 'the console of operators', () => {
     const page = await openPage('/stores');
     await page.getByRole('button', { name: 'New account' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Late');
-    const sessions = join(harness.data_dir, 'sessions');
+    const sessions = join(own.harness.data_dir, 'sessions');
     for (const file of readdirSync(sessions)) rmSync(join(sessions, file));
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();

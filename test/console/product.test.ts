@@ -2,14 +2,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page, Route } from 'playwright-core';
 import { revokeApiKey } from '../../services/command/api-key';
-import type { CatalogClient } from '../../shared/client';
 import type { ApiKeyId } from '../../shared/kernel/ids';
-import { FRAMES, useBrowser } from '../support/browser';
-import { openConsole, signIn } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
+import { FRAMES } from '../support/browser';
 import { flatPicture } from '../support/pictures';
 import { describeWithProgram } from '../support/programs';
 import { makeTempDir } from '../support/temp-dir';
+import { signIn, useConsoleShop } from './console-shop';
 
 /** The CPU time in which a key is drawn. A limit for the elapsed time would be one for the other programs of the machine. */
 const KEY_MS_MAX = 250;
@@ -20,20 +18,11 @@ const SIZES = {
 };
 
 describeWithProgram('chromium', 'the editor of a product', () => {
-  const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  let client: CatalogClient;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { CONSOLE: 'on' } });
-    shop = await harness.newShop();
-    client = harness.client(shop.secret, { consistent: true });
-  });
-  afterAll(() => harness?.close());
+  const own = useConsoleShop();
+  const { browser, open } = own;
 
-  const open = (path: string): Promise<Page> => openConsole(browser(), harness.url, shop.secret.key, path);
   const newTea = (more: object = {}) =>
-    client.publications.create({ title: 'Tea', price_currency: 'USD', price_amount: 2990, ...more });
+    own.client.publications.create({ title: 'Tea', price_currency: 'USD', price_amount: 2990, ...more });
   const save = async (page: Page) => {
     await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByText('Saved', { exact: true }).first().waitFor();
@@ -41,7 +30,7 @@ describeWithProgram('chromium', 'the editor of a product', () => {
   };
   const idOf = (page: Page): string => new URL(page.url()).pathname.split('/').pop()!;
   const readAgain = (id: string) =>
-    client.publications.get(id, { visibility: 'all', expand: ['media', 'variants'] });
+    own.client.publications.get(id, { visibility: 'all', expand: ['media', 'variants'] });
 
   test('a shirt in 3 × 4 × 5 options with pictures is made from nothing', async () => {
     const page = await open('/products/new');
@@ -122,7 +111,7 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     await page.unroute(/\/publication\/[^/?]+\?/, refuse);
     await page.goto('/console/products/new');
     expect(await page.getByLabel('Title', { exact: true }).inputValue()).toBe('');
-    const { data } = await client.publications.list({ visibility: 'all' }).page();
+    const { data } = await own.client.publications.list({ visibility: 'all' }).page();
     const created = data.filter(({ title }) => title === 'Once');
     expect(created.map(({ attributes }) => attributes)).toEqual([{ fabric: 'wool', lining: 'silk' }]);
   });
@@ -170,17 +159,17 @@ describeWithProgram('chromium', 'the editor of a product', () => {
 
   test('a session that ends while typing loses nothing', async () => {
     const { id } = await newTea();
-    const key = await harness.newKey('secret', [shop.store_id]);
-    const page = await openConsole(browser(), harness.url, key.key, `/products/${id}`);
+    const key = await own.harness.newKey('secret', [own.shop.store_id]);
+    const page = await open(`/products/${id}`, key.key);
     await page.getByRole('textbox', { name: 'Description', exact: true }).fill('Long text');
-    await revokeApiKey(harness.deps, { source: 'cli', request_id: 'revoke' }, key.id as ApiKeyId);
-    await harness.settled();
+    await revokeApiKey(own.harness.deps, { source: 'cli', request_id: 'revoke' }, key.id as ApiKeyId);
+    await own.harness.settled();
     await page.getByLabel('Title', { exact: true }).fill('Green tea');
     await page.getByRole('button', { name: /^Save/ }).click();
     await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
     // With another key, the page is loaded again.
     const loaded = page.waitForEvent('load');
-    await signIn(page, shop.secret.key);
+    await signIn(page, own.shop.secret.key);
     await loaded;
     await save(page);
     expect(await readAgain(id)).toMatchObject({ title: 'Green tea', description: 'Long text' });
@@ -287,7 +276,7 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     }, numbers.join('\n'));
     await page.getByText('2,048 rows pasted.').waitFor();
     await save(page);
-    const variants = await client.publications.variants(id).all();
+    const variants = await own.client.publications.variants(id).all();
     expect(variants.map(({ quantity_available }) => quantity_available)).toEqual(numbers);
     expect(variants.at(-1)?.price_amount).toBe(123_450);
   });
@@ -353,11 +342,11 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     const media = await Promise.all(
       ['#aa2200', '#00aa22'].map(async (colour) => {
         const picture = await flatPicture('png', { width: 300, height: 200 }, colour);
-        return client.media.upload(new Blob([new Uint8Array(picture)]));
+        return own.client.media.upload(new Blob([new Uint8Array(picture)]));
       }),
     );
     const [first, second] = media.map((each) => each.id);
-    await client.publications.update(id, { media_ids: [first!, second!] });
+    await own.client.publications.update(id, { media_ids: [first!, second!] });
     const page = await open(`/products/${id}`);
     const actions = (place: number) => page.getByRole('button', { name: `Actions of picture ${place}` });
     await actions(2).click();
@@ -383,12 +372,12 @@ describeWithProgram('chromium', 'the editor of a product', () => {
     const { media_ids, variants } = await readAgain(id);
     expect(media_ids).toEqual([second, first, expect.any(String)]);
     expect(variants?.data[1]?.media_id).toBe(second);
-    expect((await client.media.get(second!)).alt).toBe('A green box');
+    expect((await own.client.media.get(second!)).alt).toBe('A green box');
   });
 
   test('history is told in words, any state comes back, and a deletion and a copy are undone', async () => {
     const { id } = await newTea({ visibility: 'public' });
-    await client.publications.update(id, { price_amount: 1990 });
+    await own.client.publications.update(id, { price_amount: 1990 });
     const page = await open(`/products/${id}`);
     await page.getByRole('button', { name: 'History' }).click();
     await page.getByText('secret changed the price from $29.90 to $19.90').waitFor();

@@ -1,30 +1,17 @@
 import type { Page, Route } from 'playwright-core';
 import { permissionsOf } from '../../shared/catalog/vocabulary';
-import type { CatalogClient } from '../../shared/client';
-import { useBrowser } from '../support/browser';
-import { openConsole } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
 import { describeWithProgram } from '../support/programs';
 import { waitFor } from '../support/wait-for';
+import { useConsoleShop } from './console-shop';
 
 const MUG = { price_currency: 'USD', price_amount: 2_500 };
 const NONE = { visibility: 'all', limit: 1 } as const;
 
 describeWithProgram('chromium', 'the products page of the console', () => {
-  const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  let client: CatalogClient;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { CONSOLE: 'on' } });
-  });
-  afterAll(() => harness?.close());
-  beforeEach(async () => {
-    shop = await harness.newShop();
-    client = harness.client(shop.secret);
-  });
+  const own = useConsoleShop();
+  const { browser } = own;
 
-  const open = (path = '/products') => openConsole(browser(), harness.url, shop.secret.key, path);
+  const open = (path = '/products') => own.open(path);
   /** Creates products that are called `Mug 001` and so on, and returns their ids in this order. */
   const create = async (count: number, bodyOf: (n: number) => object = () => ({})): Promise<string[]> => {
     const items = Array.from({ length: count }, (_, n) => ({
@@ -33,12 +20,12 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     }));
     const ids: string[] = [];
     for (let start = 0; start < count; start += 50) {
-      const created = await client.publications.batch({ items: items.slice(start, start + 50) });
+      const created = await own.client.publications.batch({ items: items.slice(start, start + 50) });
       ids.push(...created.items.map(({ id }) => id!));
     }
     return ids;
   };
-  const read = (id: string) => client.publications.get(id, { visibility: 'all', expand: ['variants'] });
+  const read = (id: string) => own.client.publications.get(id, { visibility: 'all', expand: ['variants'] });
   const row = (page: Page, name: string) => page.getByRole('row', { name });
   const choose = async (page: Page, label: string, option: string) => {
     await page.getByRole('button', { name: new RegExp(`${label}$`) }).click();
@@ -70,7 +57,7 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     await row(page, 'Mug 011').getByText('$40.00').waitFor();
     await page.getByRole('gridcell', { name: /^15 Below the sale price/ }).waitFor();
     const saved = async () =>
-      (await client.publications.list({ sort: 'name' }).all()).map(({ price_amount }) => price_amount);
+      (await own.client.publications.list({ sort: 'name' }).all()).map(({ price_amount }) => price_amount);
     const others = [3_100, 3_200, 3_300, 3_450, 3_510, 3_600, 3_700, 3_800, 103_900];
     expect(await saved()).toEqual([2_500, ...others, 4_000]);
     expect(await browser().look(page, 'products-refused')).toEqual([]);
@@ -120,7 +107,7 @@ describeWithProgram('chromium', 'the products page of the console', () => {
 
   test('products are found by SKU, by a link with filters, by one of 45 listings and by a saved view', async () => {
     const listings = await Promise.all(
-      Array.from({ length: 45 }, (_, n) => client.listings.create({ name: `Shelf ${n + 1}` })),
+      Array.from({ length: 45 }, (_, n) => own.client.listings.create({ name: `Shelf ${n + 1}` })),
     );
     await create(12, (n) => ({
       vendor: n % 2 ? 'Alfarería Ñ & Co' : 'Barro',
@@ -193,8 +180,8 @@ describeWithProgram('chromium', 'the products page of the console', () => {
       option_values: { Size },
       price_amount: Size === 'S' ? 1_000 : 2_000,
     }));
-    await client.publications.update(ids[1]!, { ...size, variants: sizes });
-    await client.publications.update(ids[2]!, { sale_price_amount: 2_450 });
+    await own.client.publications.update(ids[1]!, { ...size, variants: sizes });
+    await own.client.publications.update(ids[2]!, { sale_price_amount: 2_450 });
     const page = await open('/products?vendor=Barro&sort=name');
     await page.getByRole('checkbox', { name: 'Select all products that match' }).check();
     await page.getByRole('checkbox', { name: 'Select Mug 001' }).uncheck();
@@ -215,7 +202,7 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     expect((await read(ids[0]!)).price_amount).toBe(2_500);
     expect((await read(ids[55]!)).price_amount).toBe(2_500);
 
-    await client.publications.update(ids[45]!, { price_amount: 7_700 });
+    await own.client.publications.update(ids[45]!, { price_amount: 7_700 });
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText('47 products are as before.').waitFor();
     await page
@@ -233,7 +220,7 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     await change(page, 'Delete products');
     await page.getByRole('button', { name: 'Delete 50 products' }).click();
     await page.getByText('Done for 50 products.').waitFor();
-    expect((await client.publications.list(NONE).page()).meta.item_count).toBe(10);
+    expect((await own.client.publications.list(NONE).page()).meta.item_count).toBe(10);
     await page.getByRole('link', { name: 'Deleted' }).click();
     await page.getByText('50 products', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Restore' }).first().click();
@@ -241,7 +228,7 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     await page.getByText('49 products', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Undo' }).first().click();
     await page.getByText('50 products are as before.').waitFor();
-    expect((await client.publications.list(NONE).page()).meta.item_count).toBe(60);
+    expect((await own.client.publications.list(NONE).page()).meta.item_count).toBe(60);
   });
 
   test('a change of many stops when the merchant says so', async () => {
@@ -261,13 +248,13 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     await page.getByRole('button', { name: 'Stop' }).click();
     await first.continue();
     await page.getByText('Done for 200 products. It stopped before the end.').waitFor();
-    expect((await client.publications.list({ visibility: 'public', limit: 1 }).page()).meta.item_count).toBe(
-      10,
-    );
+    expect(
+      (await own.client.publications.list({ visibility: 'public', limit: 1 }).page()).meta.item_count,
+    ).toBe(10);
   });
 
   test('stock, tags, listings and the schedule of several products change', async () => {
-    const listing = await client.listings.create({ name: 'Kitchen' });
+    const listing = await own.client.listings.create({ name: 'Kitchen' });
     const ids = await create(2, (n) => ({ tags: ['old', `own-${n}`], quantity_available: n }));
     const page = await open();
     const apply = async (action: string, fill: () => Promise<unknown>) => {
@@ -354,7 +341,7 @@ describeWithProgram('chromium', 'the products page of the console', () => {
     expect(await browser().look(page, 'products-sheet')).toEqual([]);
     await page.setViewportSize({ width: 1280, height: 900 });
 
-    await client.publications.update(ids[4]!, { variants: [{ option_values: {}, price_amount: 1_111 }] });
+    await own.client.publications.update(ids[4]!, { variants: [{ option_values: {}, price_amount: 1_111 }] });
     await page.reload();
     await page.getByRole('button', { name: 'Go on' }).click();
     await cell('Mug 003', 'free').waitFor();
@@ -410,8 +397,8 @@ describeWithProgram('chromium', 'the products page of the console', () => {
 
   test('a key that may only read offers no change', async () => {
     await create(1);
-    const reader = await harness.newKey('secret', [shop.store_id], permissionsOf('public'));
-    const page = await openConsole(browser(), harness.url, reader.key, '/products');
+    const reader = await own.harness.newKey('secret', [own.shop.store_id], permissionsOf('public'));
+    const page = await own.open('/products', reader.key);
     await row(page, 'Mug 001').getByText('$25.00').dblclick();
     const offers = [
       page.getByLabel('Price, Mug 001'),

@@ -1,35 +1,20 @@
-import type { Page } from 'playwright-core';
-import { type CatalogClient, CatalogProposedError, type Proposal } from '../../shared/client';
-import { useBrowser } from '../support/browser';
-import { openConsole } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
+import { CatalogProposedError, type Proposal } from '../../shared/client';
 import { latch } from '../support/latch';
 import { describeWithProgram } from '../support/programs';
 import { waitFor } from '../support/wait-for';
+import { useConsoleShop } from './console-shop';
 
 const RUN = 'claude-code-0195d4a2-8f00-7c3e-9a41-5a7d2f1c0b9e';
 const TEA = { price_currency: 'USD', price_amount: 1_000 };
 
 describeWithProgram('chromium', 'a merchant and an assistant', () => {
-  const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  let merchant: CatalogClient;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { CONSOLE: 'on' } });
-  });
-  beforeEach(async () => {
-    shop = await harness.newShop();
-    merchant = harness.client(shop.secret, { consistent: true });
-  });
-  afterAll(() => harness?.close());
+  const own = useConsoleShop();
+  const { browser, open } = own;
 
-  const open = (path: string, key = shop.secret.key): Promise<Page> =>
-    openConsole(browser(), harness.url, key, path);
   const newAssistant = async () => {
-    const made = await merchant.keys.create({ name: 'Claude', type: 'secret', needs_confirmation: true });
+    const made = await own.client.keys.create({ name: 'Claude', type: 'secret', needs_confirmation: true });
     const key = { id: made.id, token: '', key: made.secret! };
-    return { ...key, client: harness.client(key, { run: RUN }) };
+    return { ...key, client: own.harness.client(key, { run: RUN }) };
   };
   const proposalOf = async (write: Promise<unknown>): Promise<Proposal> => {
     const error = await write.then(
@@ -39,12 +24,12 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
     expect(error).toBeInstanceOf(CatalogProposedError);
     return (error as CatalogProposedError).proposal;
   };
-  const priceOf = async (id: string) => (await merchant.publications.get(id)).price_amount;
+  const priceOf = async (id: string) => (await own.client.publications.get(id)).price_amount;
 
   test('an assistant proposes a price and a batch: one is confirmed, the other is rejected', async () => {
     const { client: assistant } = await newAssistant();
-    const green = await merchant.publications.create({ ...TEA, title: 'Green tea' });
-    const black = await merchant.publications.create({ ...TEA, title: 'Black tea' });
+    const green = await own.client.publications.create({ ...TEA, title: 'Green tea' });
+    const black = await own.client.publications.create({ ...TEA, title: 'Black tea' });
     const price = await proposalOf(assistant.publications.update(green.id, { price_amount: 900 }));
     const batch = await proposalOf(
       assistant.publications.batch({
@@ -102,7 +87,7 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
 
   test('a proposal that somebody else decides meanwhile shows its new state, and one that fails says why', async () => {
     const { client: assistant } = await newAssistant();
-    const { id } = await merchant.publications.create({ ...TEA, title: 'Green tea' });
+    const { id } = await own.client.publications.create({ ...TEA, title: 'Green tea' });
     const price = await proposalOf(assistant.publications.update(id, { price_amount: 900 }));
     const page = await open(`/proposals/${price.id}`);
     await page.getByRole('button', { name: 'Reject' }).click();
@@ -112,7 +97,7 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
       await pressed.opened;
       await route.continue();
     });
-    await merchant.proposals.confirm(price.id);
+    await own.client.proposals.confirm(price.id);
     await page.getByRole('dialog').getByRole('button', { name: 'Reject' }).click();
     pressed.open();
     await page.getByText('This was decided meanwhile').waitFor();
@@ -120,7 +105,7 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
     browser().expectProblem('/reject');
 
     const title = await proposalOf(assistant.publications.update(id, { title: 'Sencha' }));
-    await merchant.publications.delete(id);
+    await own.client.publications.delete(id);
     await page.goto(`/console/proposals/${title.id}`);
     await page.getByRole('button', { name: 'Confirm' }).click();
     await page.getByText('This does not exist any more').waitFor();
@@ -128,13 +113,13 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
 
   test('what is proposed is told in words, whatever it concerns', async () => {
     const { client: assistant } = await newAssistant();
-    const listing = await merchant.listings.create({ name: 'Drinks' });
-    const tea = await merchant.publications.create({
+    const listing = await own.client.listings.create({ name: 'Drinks' });
+    const tea = await own.client.publications.create({
       ...{ title: 'Green tea', price_currency: 'USD', price_amount: 1_000, options: [{ name: 'Size' }] },
       variants: ['Small', 'Large'].map((Size) => ({ option_values: { Size }, price_amount: 1_000 })),
     });
-    const [, large] = await merchant.publications.variants(tea.id).all();
-    await merchant.publications.update(tea.id, { vendor: 'Puna' }, { run: RUN });
+    const [, large] = await own.client.publications.variants(tea.id).all();
+    await own.client.publications.update(tea.id, { vendor: 'Puna' }, { run: RUN });
     const words: readonly (readonly [() => Promise<unknown>, string])[] = [
       [
         () => assistant.publications.update(tea.id, { listing_id: listing.id }),
@@ -162,7 +147,7 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
 
   test('the assistant’s own key decides nothing, and what it types in the console is proposed', async () => {
     const { client: assistant, key } = await newAssistant();
-    const { id } = await merchant.publications.create({ ...TEA, title: 'Green tea' });
+    const { id } = await own.client.publications.create({ ...TEA, title: 'Green tea' });
     const price = await proposalOf(assistant.publications.update(id, { price_amount: 900 }));
     const page = await open(`/proposals/${price.id}`, key);
     await page.getByText('somebody else has to decide this').waitFor();
@@ -173,7 +158,7 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Proposed: a person has to confirm it').waitFor();
     expect(await page.getByLabel('Title').first().inputValue()).toBe('Sencha');
-    expect((await merchant.publications.get(id)).title).toBe('Green tea');
+    expect((await own.client.publications.get(id)).title).toBe('Green tea');
     await page.reload();
     await page.getByRole('navigation').getByRole('link', { name: 'Proposals 2' }).waitFor();
     await page.getByText('Unsaved changes').first().waitFor();
@@ -181,15 +166,15 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
   });
 
   test('a run of 40 prices is undone, except two that were changed since; and the undo is undone', async () => {
-    const made = await merchant.publications.batch({
+    const made = await own.client.publications.batch({
       items: Array.from({ length: 40 }, (_, n) => ({
         ...{ action: 'create' as const, body: { ...TEA, title: `Tea ${n + 1}` } },
       })),
     });
     const ids = made.items.map(({ id }) => id!);
     const items = ids.map((id) => ({ action: 'update' as const, id, body: { price_amount: 500 } }));
-    await merchant.publications.batch({ items }, { run: RUN });
-    for (const id of ids.slice(0, 2)) await merchant.publications.update(id, { price_amount: 700 });
+    await own.client.publications.batch({ items }, { run: RUN });
+    for (const id of ids.slice(0, 2)) await own.client.publications.update(id, { price_amount: 700 });
 
     const page = await open('/history');
     await page
@@ -212,7 +197,7 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
     await dialog.getByRole('button', { name: 'Undo this run' }).click();
     await page.getByText('38 are as before 2 stay as they are.').waitFor();
     const prices = async () =>
-      (await merchant.publications.list({ visibility: 'all', limit: 50 }).all()).map(
+      (await own.client.publications.list({ visibility: 'all', limit: 50 }).all()).map(
         (each) => each.price_amount,
       );
     expect((await prices()).toSorted()).toEqual(
@@ -232,7 +217,7 @@ describeWithProgram('chromium', 'a merchant and an assistant', () => {
     expect(await browser().look(page, 'key-new-confirmation')).toEqual([]);
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await dialog.getByText('Connect an assistant').click();
-    await dialog.getByText(`${harness.url}/mcp`).waitFor();
+    await dialog.getByText(`${own.harness.url}/mcp`).waitFor();
     expect(await browser().look(page, 'key-assistant')).toEqual([]);
     await dialog.getByRole('button', { name: 'I have stored it' }).click();
     const row = page.getByRole('row', { name: 'Claude' });

@@ -1,28 +1,18 @@
 import type { Route } from 'playwright-core';
-import type { CatalogClient, Review } from '../../shared/client';
-import { useBrowser } from '../support/browser';
-import { openConsole } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
+import type { Review } from '../../shared/client';
 import { flatPicture } from '../support/pictures';
 import { describeWithProgram } from '../support/programs';
 import { waitFor } from '../support/wait-for';
+import { useConsoleShop } from './console-shop';
 
 describeWithProgram('chromium', 'the reviews of a merchant', () => {
-  const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  let client: CatalogClient;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { CONSOLE: 'on' } });
-    shop = await harness.newShop();
-    client = harness.client(shop.secret, { consistent: true });
-  });
-  afterAll(() => harness?.close());
+  const own = useConsoleShop();
+  const { browser, open } = own;
 
   const statusesBecome = (expected: Record<string, string>) =>
     waitFor(
       async () => {
-        const all: Review[] = await client.reviews.list({ status: 'all' }).all();
+        const all: Review[] = await own.client.reviews.list({ status: 'all' }).all();
         const statuses = Object.fromEntries(all.map(({ author_name, status }) => [author_name, status]));
         return JSON.stringify(statuses) === JSON.stringify({ ...statuses, ...expected });
       },
@@ -30,23 +20,23 @@ describeWithProgram('chromium', 'the reviews of a merchant', () => {
     );
 
   test('are moderated beside their products, by keys and in bulk, with an undo', async () => {
-    await client.store.update({ new_review_status: 'pending' });
-    const { id } = await client.publications.create({
+    await own.client.store.update({ new_review_status: 'pending' });
+    const { id } = await own.client.publications.create({
       title: 'Green tea',
       price_currency: 'PEN',
       price_amount: 1_250,
     });
     const picture = await flatPicture('png', { width: 300, height: 200 });
-    await client.media.processed(
-      (await client.media.upload(new Blob([new Uint8Array(picture)]), { publication_id: id })).id,
+    await own.client.media.processed(
+      (await own.client.media.upload(new Blob([new Uint8Array(picture)]), { publication_id: id })).id,
     );
     const review = (author_name: string, rating: number, body: string, more = {}) =>
-      client.reviews.create(id, { author_name, rating, body, verified_purchase: true, ...more });
+      own.client.reviews.create(id, { author_name, rating, body, verified_purchase: true, ...more });
     await review('Ana', 5, 'The best tea that I have had in years. '.repeat(20), { title: 'Wonderful' });
     await review('ليلى', 4, 'شاي رائع، سأطلبه مرة أخرى');
     await review('花子', 2, 'x'.repeat(200));
     for (const name of ['Bot', 'Bot 2']) await review(name, 1, 'Buy now');
-    const page = await openConsole(browser(), harness.url, shop.secret.key, '/reviews');
+    const page = await open('/reviews');
     const item = (name: string) => page.getByRole('listitem', { name: `Review by ${name}`, exact: true });
     const undo = page.getByRole('button', { name: 'Undo' });
     await page.getByRole('tab', { name: 'To moderate 5' }).waitFor();
@@ -86,7 +76,7 @@ describeWithProgram('chromium', 'the reviews of a merchant', () => {
 
     const refuse = (route: Route) => route.fulfill({ status: 403, json: {} });
     const idOf = async (name: string) =>
-      (await client.reviews.list({ status: 'all' }).all()).find(({ author_name }) => author_name === name)
+      (await own.client.reviews.list({ status: 'all' }).all()).find(({ author_name }) => author_name === name)
         ?.id;
     for (const name of ['Bot 2', 'Bot']) await item(name).getByRole('checkbox').press('Space');
     // The second deletion fails, and then the first attempt to undo the first one.
@@ -102,7 +92,7 @@ describeWithProgram('chromium', 'the reviews of a merchant', () => {
     await statusesBecome({ 'Bot 2': 'rejected' });
     browser().expectProblem('403');
 
-    await client.publications.delete(id);
+    await own.client.publications.delete(id);
     await page.reload();
     await item('Ana').getByText('Deleted product').waitFor();
     await item('Ana').getByRole('button', { name: 'Actions for the review by Ana' }).click();

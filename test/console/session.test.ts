@@ -1,35 +1,27 @@
-import { useBrowser } from '../support/browser';
-import { signIn } from '../support/console';
-import { type Harness, type Shop, startHarness } from '../support/harness';
 import { describeWithProgram } from '../support/programs';
+import { signIn, useConsoleShop } from './console-shop';
 
 /** Script of the first page as it is sent, compressed. */
 const SCRIPT_BYTES_MAX = 250_000;
 
 describeWithProgram('chromium', 'the session of a merchant', () => {
-  const browser = useBrowser();
-  let harness: Harness;
-  let shop: Shop;
-  beforeAll(async () => {
-    harness = await startHarness({ environment: { CONSOLE: 'on' } });
-    shop = await harness.newShop();
-  });
-  afterAll(() => harness?.close());
+  const own = useConsoleShop();
+  const { browser } = own;
 
   test('begins with a secret key, and ends in all windows with the sign-out', async () => {
-    const page = await browser().newPage(harness.url, { locale: 'en-US' });
+    const page = await browser().newPage(own.harness.url, { locale: 'en-US' });
     await page.goto('/console');
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await browser().look(page, 'sign-in')).toEqual([]);
     for (const [key, reason] of [
-      [shop.public.key, 'This is not a secret key'],
+      [own.shop.public.key, 'This is not a secret key'],
       ['sk_live_unknown', 'This key is unknown'],
     ] as const) {
       await page.getByLabel('Secret key').fill(key);
       await page.getByRole('button', { name: 'Sign in' }).click();
       await page.getByText(reason).waitFor();
     }
-    await signIn(page, shop.secret.key);
+    await signIn(page, own.shop.secret.key);
     browser().expectProblem('/console/session');
     const sizes = (await page.evaluate(`performance.getEntriesByType('resource')
       .filter(({ name }) => name.endsWith('.js')).map(({ encodedBodySize }) => encodedBodySize)`)) as number[];
