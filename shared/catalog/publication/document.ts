@@ -233,7 +233,7 @@ function placesIn(
   { places }: Pick<PublicationKeys, 'places'>,
   kind: keyof typeof PLACES,
 ): [name: string, value: string][] {
-  if (places === null) return [];
+  if (!places) return [];
   return places.split(' ').flatMap((place): [string, string][] => {
     const [begin] = PLACES[kind].exec(place) ?? [];
     return begin === undefined ? [] : [[begin.slice(0, -1), place.slice(begin.length)]];
