@@ -135,7 +135,8 @@ describe('access', () => {
     await expect(processWith(TOKEN).admit(request)).resolves.toHaveProperty('Set-Cookie');
     await expect(processWith(`another ${TOKEN}`).admit(request)).rejects.toThrow('Send the token');
     utimesSync(file, hoursAgo(13), hoursAgo(13));
-    expect((await call('GET /accounts', { headers: browser })).status).toBe(401);
+    const { status } = await call('GET /accounts', { headers: browser });
+    expect([status, statSync(file).mtimeMs < hoursAgo(12).getTime()]).toEqual([401, true]);
 
     const { cookie, origin } = await signIn();
     await call('DELETE /session', { headers: { cookie, origin } });
