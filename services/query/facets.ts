@@ -12,7 +12,7 @@ import { orderOf, type SortDirection, type SortOrder } from '../../shared/catalo
 import { visibilitySchema } from '../../shared/catalog/vocabulary';
 import type { DocumentReader } from '../../shared/ports/document-reader';
 import type { ViewQuery, WordCountsQuery, WordTerms } from '../../shared/ports/view-store';
-import { type FacetFilter, type FilterQuery, labelsIn, labelTerms } from './filters';
+import { doPricesVary, type FacetFilter, type FilterQuery, labelsIn, labelTerms } from './filters';
 import type { PageSource } from './page-items';
 
 /** The most values of one facet in an answer: those that most publications have. */
@@ -229,7 +229,8 @@ async function countPrices(counting: Counting): Promise<JsonObject[]> {
   const { version, query, scope, whereOf, terms: members, assertAwaited } = counting;
   const terms = [...members, ...labelTerms(query)];
   const is_search = terms.length > 0;
-  const unpriced = await whereOf({ ...query, min_price: undefined, max_price: undefined });
+  const unbounded = { ...query, min_price: undefined, max_price: undefined };
+  const unpriced = await whereOf(unbounded);
   const search = (asked: Pick<ViewQuery, 'where' | 'order'>) =>
     version.search('publications', { ...asked, scope, limit: 1, tiers: [terms], is_exhaustive: true });
   /** Returns the first active price of the key in the direction, among the publications with these further conditions. */
@@ -246,11 +247,13 @@ async function countPrices(counting: Counting): Promise<JsonObject[]> {
   };
   const lowest = await firstOf('price_up', 'asc');
   if (lowest === undefined) return [];
-  // Only publications whose prices vary have a highest price that is not their lowest one, too.
-  const highest = Math.max(
-    (await firstOf('price_down', 'desc')) ?? lowest,
-    (await firstOf('price_max', 'desc', { varies_in: String(scope.store_id) })) ?? lowest,
-  );
+  // Only publications whose prices vary have a highest price that is not their lowest one, too. To look for them among the
+  // matches of words reads the keys of all publications.
+  const store_id = String(scope.store_id);
+  const varied = (await doPricesVary(version, store_id, unbounded))
+    ? await firstOf('price_max', 'desc', { varies_in: store_id })
+    : undefined;
+  const highest = Math.max((await firstOf('price_down', 'desc')) ?? lowest, varied ?? lowest);
   const width = roundWidth((highest - lowest) / INTERVALS);
   const values: JsonObject[] = [];
   for (let from = Math.floor(lowest / width) * width; from <= highest; from += width) {

@@ -140,7 +140,7 @@ function priceState({ has_price, ...query }: FilterQuery): ViewQuery['where'] {
  * Returns whether the store has a publication that has variants with different prices, some of which may be in the range.
  * Without one, the lowest price of a publication shows whether all of its variants are in the range.
  */
-async function doPricesVary(
+export async function doPricesVary(
   version: DocumentReader,
   store_id: string,
   { currency, ...query }: FilterQuery,
