@@ -42,7 +42,7 @@ function formatFor(language: string, amount: number, currency: string): Intl.Num
   return new Intl.NumberFormat(language, { style: 'currency', currency, minimumFractionDigits: 2 });
 }
 
-/** How a price follows from that in the base currency. */
+/** How a price follows from the price in the base currency (docs/interface/markets.md#derived-prices). */
 export interface PriceRule {
   readonly percent: number;
   readonly ending: number | null;
@@ -53,7 +53,7 @@ const PERCENT_UNITS = 10 ** PERCENT_DECIMALS;
 
 /**
  * Returns the amount in a currency, in hundredths: the percentage, rounded half up to the smallest unit of the currency, then up
- * to the next amount with the ending in that unit. What costs something does not become free.
+ * to the next amount with the ending in that unit. A price above 0 stays above 0.
  */
 export function derivedAmount(amount: number, { percent, ending }: PriceRule, currency: string): number {
   if (amount === 0) return 0;

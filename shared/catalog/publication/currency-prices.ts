@@ -61,8 +61,8 @@ const shownVariantPrice = z.strictObject({ ...storedVariantPrice.shape, lowest_p
 const shownPrice = shownVariantPrice.extend({ ...optionalOf(shownDates), price_range });
 
 /**
- * `derived`: set if the price follows from that in the base currency (`derived-prices.ts`). Events have no such price. False
- * for a publication whose cheapest variant has a price that is set, while the rest follows.
+ * `derived`: true if the price follows from the price in the base currency (`derived-prices.ts`). False for a publication whose
+ * lowest price is set and whose other prices follow. Undefined if the price is set, as all prices in events are.
  */
 export type CurrencyPrice = Readonly<z.output<typeof storedPrice>> & { readonly derived?: boolean };
 export type Prices = Readonly<Record<string, CurrencyPrice>>;

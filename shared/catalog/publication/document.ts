@@ -21,8 +21,8 @@ const keys = {
   /** Null if the publication is in no listing. The listing with this id may be deleted. */
   listing_id: 'text',
   /**
-   * The other listings with the positions in them, the currencies with the prices in them, and the languages with the titles in
-   * them, as `placesText` writes them. Null if there are none.
+   * What the publication has in lists besides its own keys: the position in each other listing, the prices in each currency, and
+   * the title in each language, as `placesText` writes them. Null if there is nothing.
    */
   places: 'text',
   visibility: 'text',
@@ -198,7 +198,7 @@ function hasDiscount(publication: Priced, at_ms: number): boolean {
   return is_compared || (isSale(publication, at_ms) && hasSale(publication));
 }
 
-/** Stands for a space in a name of `places`. No folded name has it. */
+/** Replaces a space in a title in `places`. `nameKey` never returns this character. */
 const SPACE = '\u00a0';
 
 /**
@@ -226,17 +226,22 @@ const pricesAmong = (units: readonly Unit[], zero: number): number[] =>
     price !== null && zero <= price && price <= zero + PRICE_AMOUNT_MAX ? price - zero : [],
   );
 
-/** How a place of each kind begins. */
-const PLACES = { currency: /^[A-Z]{3}=/, language: /^[A-Za-z-]+:/, listing: /^(?![A-Z]{3}=)[^=:]+=/ };
+/** A place of each kind: its name and its value. */
+const PLACES = {
+  listing: /^(?![A-Z]{3}=)([^=:]+)=(.*)$/s,
+  currency: /^([A-Z]{3})=(.*)$/s,
+  language: /^([A-Za-z-]+):(.*)$/s,
+};
 
+/** Returns the places of one kind. */
 function placesIn(
   { places }: Pick<PublicationKeys, 'places'>,
   kind: keyof typeof PLACES,
 ): [name: string, value: string][] {
   if (!places) return [];
   return places.split(' ').flatMap((place): [string, string][] => {
-    const [begin] = PLACES[kind].exec(place) ?? [];
-    return begin === undefined ? [] : [[begin.slice(0, -1), place.slice(begin.length)]];
+    const [, name, value] = PLACES[kind].exec(place) ?? [];
+    return name === undefined || value === undefined ? [] : [[name, value]];
   });
 }
 
@@ -252,7 +257,7 @@ function pricesOf(keys: PublicationKeys): Map<string, PriceKeys> {
   );
 }
 
-/** Returns the key of the title in each language that has one. */
+/** Returns the sort key of the title in each language that has one. */
 const namesOf = (keys: PublicationKeys): Map<string, Pick<PublicationKeys, 'name_fold'>> =>
   new Map(
     placesIn(keys, 'language').map(([language, name]) => [
@@ -279,21 +284,18 @@ export function keysInCurrency(keys: PublicationKeys, currency: string): Publica
   return { ...keys, price_up, price_down: keys.price_down! + unpricedStep('price_down') };
 }
 
-/**
- * Returns what is before each name in an order by the names in a language, so that publications without a title in it are behind
- * those of all others.
- */
-export const namePrefix = (is_named: boolean, mode: ListSortMode): string =>
-  is_named === (mode === 'name_asc') ? '0' : '1';
+/** Returns the prefix of sort keys in a language. It puts publications without a title in the language behind all others. */
+export const namePrefix = (is_translated: boolean, mode: ListSortMode): string =>
+  is_translated === (mode === 'name_asc') ? '0' : '1';
 
-/** Returns the keys with the title in a language, otherwise with the own title, as an order by the names in it has them. */
+/** Returns the keys for an order by the titles in a language. A publication without such a title has the key of its own title. */
 export function keysInLanguage(keys: PublicationKeys, language: string, mode: ListSortMode): PublicationKeys {
-  const named = namesOf(keys).get(language);
-  const { name_fold } = named ?? keys;
-  return { ...keys, name_fold: `${namePrefix(named !== undefined, mode)}${name_fold}` };
+  const translated = namesOf(keys).get(language);
+  const { name_fold } = translated ?? keys;
+  return { ...keys, name_fold: `${namePrefix(translated !== undefined, mode)}${name_fold}` };
 }
 
-/** Returns the position in each of the other listings, in their order; `NOT_FEATURED` without one. */
+/** Returns the position in each of the other listings, in the order of the listings. `NOT_FEATURED` stands for no position. */
 export function placesOf(keys: Pick<PublicationKeys, 'places'>): Map<string, number> {
   return new Map(
     placesIn(keys, 'listing').map(([id, position]) => [
