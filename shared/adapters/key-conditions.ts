@@ -13,13 +13,13 @@ export function excludedValue(condition: KeyCondition): Key {
   return condition !== null && typeof condition === 'object' && 'not' in condition ? condition.not : null;
 }
 
-/** A variant of lists that the conditions of a query name. */
+/** A variant of lists (`ListVariants`) that the conditions of a query name. */
 export interface NamedVariant {
   readonly kind: ListVariants;
   readonly variant: string;
-  /** Set if the query is for the documents outside the variant, or with other values than these in it. */
+  /** Set if the query is for the documents that are not in the variant, or are not in it with these values. */
   readonly without?: Readonly<Record<string, Key>>;
-  /** The keys whose values in the variant the query sees. */
+  /** The keys whose values the query takes from the variant. Empty if `without` is set. */
   readonly keys: readonly string[];
 }
 
@@ -37,6 +37,6 @@ export function variantsIn(
   });
 }
 
-/** Returns the variant that has values of its own for the key, or to whose name the condition belongs. */
+/** Returns the variant that a condition on the key is about: the key is the name of its kind, or one of its keys. */
 export const variantOf = (named: readonly NamedVariant[], key: string): NamedVariant | undefined =>
   named.find(({ kind, keys }) => kind.name === key || keys.includes(key));

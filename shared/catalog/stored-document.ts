@@ -148,12 +148,13 @@ export interface ListsSpec<KeyName extends string = string> {
 }
 
 /**
- * Variants of each list, such as one for each currency or language. A variant contains only the documents that have own values for
- * it, such as a price in the currency or a title in the language. There, these values replace those of the `keys`.
+ * A kind of variants of each list, with one variant for each currency or language. A variant contains only the documents that have
+ * values of their own for it, such as a price in the currency or a title in the language. In the variant, these values replace the
+ * values of `keys`.
  *
- * - A condition on `name` with a text is for the documents in that variant. In the query, `keys` are then their values in it.
+ * - A condition on `name` with a text is for the documents in that variant. The query then sees their values in the variant.
  * - A condition of the form `OutsideCondition` is for all other documents.
- * - A query with such a condition must name lists, by a key of `scopes`.
+ * - A query with either condition must name lists, by a key of `scopes`.
  * - A query may have a condition on each kind of variants. It may be sorted by the `keys` of the first kind whose variant it is in.
  * - No two kinds have variants of the same name, or a key in common.
  */

@@ -117,8 +117,8 @@ export type KeyCondition =
   | OutsideCondition;
 
 /**
- * Whether the document is outside a variant of its lists (`ListVariants`), or has other values than these in it. The condition of
- * the name of the variants.
+ * Whether the document is not in a variant of its lists (`ListVariants`), or is not in it with the values of `or_without`. The
+ * condition belongs to the name of a kind of variants.
  */
 export interface OutsideCondition {
   readonly outside: string;

@@ -358,7 +358,7 @@ const keyIn = (table: Table, where: Where, key: string): string =>
 interface NamedEntries {
   readonly scopes: readonly string[];
   readonly keys: readonly string[];
-  /** The condition on a variant that all of the entries fulfil. */
+  /** The key whose condition all entries fulfil, because they are those of a variant. */
   readonly implied?: string | undefined;
 }
 
@@ -485,7 +485,7 @@ export function conditionTerms(table: Table, where: Where, alias: string, all: W
   const { shared, variants } = table.lists ?? {};
   const entries = entriesIn(table, all);
   const named = variantsIn(variants, all);
-  // All conditions on a variant are one term.
+  // All conditions on a variant make one term, in the place of the first one.
   const firsts = named.map((one) => Object.keys(where).find((key) => variantOf([one], key)));
   return Object.entries(where).flatMap(([key, condition]): Term[] => {
     if (isUnitCondition(condition)) {

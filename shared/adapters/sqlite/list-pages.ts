@@ -33,7 +33,7 @@ interface Entries extends Bounds {
 
 /** A run of entries of one list, in one direction: a page is made of the segments of its sequence. */
 interface Segment extends Entries {
-  /** The list itself, if the entries are those of a variant. */
+  /** The scope of the list whose variant has the entries. `scope` itself if they are those of the list. */
   readonly container: string;
   readonly direction: SortDirection;
   /** Set if the segment has the ranked rows only, in the order of this index. */
@@ -474,12 +474,12 @@ function segmentOf(table: Table, where: Where, order: SortOrder): Segment | unde
   if (key === undefined || scope_key === undefined) return undefined;
   const { [scope_key]: scope, ...conditions } = where;
   const named = variantsIn(table.lists!.variants, where);
-  const sorted = variantOf(named, key.name);
+  const order_variant = variantOf(named, key.name);
   // Entries of a variant have no values of the other keys.
   const isOther = (one: string): boolean => where[one] !== undefined && !variantOf(named, one);
-  if (sorted && table.lists!.keys.some(isOther)) return undefined;
-  // All documents of a variant of the list are in the variant.
-  const filters = sorted ? without(conditions, sorted.kind.name) : conditions;
+  if (order_variant && table.lists!.keys.some(isOther)) return undefined;
+  // All entries of the variant fulfil its condition.
+  const filters = order_variant ? without(conditions, order_variant.kind.name) : conditions;
   const list = table.lists!.all.find((one) => one.key === column(table, key.name));
   if (!list) return undefined;
   const { facets, others } = table.lists!.facets.split(filters);
@@ -487,9 +487,10 @@ function segmentOf(table: Table, where: Where, order: SortOrder): Segment | unde
   const bounds = range === undefined ? {} : boundsOf(range);
   const container = scopeValue(table.lists!, scope_key, String(scope));
   return {
-    ...{ list, scope: sorted ? inVariant(container, sorted.variant) : container, container, facets },
+    ...{ list, container, facets },
+    scope: order_variant ? inVariant(container, order_variant.variant) : container,
     ...{ direction: key.direction, ...bounds, others: bounds ? rest : others },
-    names: named.some((one) => one !== sorted) ? where : {},
+    names: named.some((one) => one !== order_variant) ? where : {},
   };
 }
 
