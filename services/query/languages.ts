@@ -100,11 +100,11 @@ export function fallbacksOf(locales: readonly string[], locale: string): string[
 export function textsOf(
   resource: JsonObject,
   owner: JsonObject | undefined,
-  { store, locales = [], is_checked }: Presentation,
+  { store, locales = [], shows_untranslated }: Presentation,
 ): JsonObject {
   const translations = resource.object === 'variant' ? owner?.translations : resource.translations;
   const texts = isObject(translations) ? textsIn(translations, locales) : {};
-  const names = is_checked && locales.length > 0 ? (TEXTS[String(resource.object)] ?? []) : [];
+  const names = shows_untranslated && locales.length > 0 ? (TEXTS[String(resource.object)] ?? []) : [];
   const untranslated = untranslatedIn(names, resource, texts);
   const handles = handlesIn(resource, store.locales ?? []);
   return {

@@ -9,6 +9,7 @@ import type { ActiveStore } from '../../shared/catalog/store/document';
 import type { Answer, ApiRequest } from '../../shared/http/route';
 import { parseQuery } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
+import type { DocumentReader } from '../../shared/ports/document-reader';
 import { bodiesAnswer, pageOf, placeOf } from './list-place';
 import { openStore, type ReadDeps, requestedStore, requireStore } from './read';
 
@@ -47,18 +48,18 @@ export function refuseByPrice(schema: z.ZodType, request: ApiRequest): void {
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 
-/** The prices that the publications of an answer have in a price list. */
+/** The prices that publications have in a price list. */
 export interface ListPrices {
   readonly currency: string;
-  /** Returns the price of a publication or a variant. Undefined if it has none in the list, and for any other value. */
+  /** Returns the price of a publication or a variant. Undefined if it has none in the list, and for other resources. */
   priceOf(resource: JsonObject): JsonObject | undefined;
 }
 
 /**
- * Returns the prices in the list of the key, wherever a publication or a variant is in the answer
- * (docs/interface/price-lists.md#reads). Reads only the prices of that list. Undefined if there are none, and in the past.
+ * Reads the prices of all publications in an answer, in the price list of the key (docs/interface/price-lists.md#reads). Returns
+ * undefined if the key has no list or none of them has a price in it, and for an answer about the past.
  */
-export async function listPrices(
+export async function pricesInList(
   deps: ReadDeps,
   request: ApiRequest,
   { id: store_id, price_lists }: ActiveStore,
@@ -75,28 +76,33 @@ export async function listPrices(
     'list_prices',
     [...ids].map((id) => listPriceIdOf(store_id, price_list, id)),
   );
-  // Otherwise the list had another currency when the price was set.
+  // A price does not count if the list has got another currency since.
   const valid = found.flatMap(({ document }) =>
     document?.body.price && document.body.currency === currency ? document.body : [],
   );
   if (valid.length === 0) return undefined;
   const prices = new Map(valid.map((body) => [body.publication_id, body]));
-  const priced_by_variant = valid.flatMap(({ publication_id, variants }) => (variants ? publication_id : []));
-  const owners = await version.getMany('publications', priced_by_variant, ['state']);
-  const variantsOf = new Map(
+  const with_variants = valid.filter((body) => body.variants).map((body) => body.publication_id);
+  const variants = await variantsOf(version, with_variants);
+  return {
+    currency,
+    priceOf: (resource) => {
+      const id = publicationIdOf(resource) ?? '';
+      const set = prices.get(id);
+      return set && shownPrice(set, resource, variants.get(id));
+    },
+  };
+}
+
+/** Returns the variants of publications by the id of the publication, also of deleted ones. */
+async function variantsOf(version: DocumentReader, ids: readonly string[]) {
+  const owners = await version.getMany('publications', ids, ['state']);
+  return new Map(
     owners.map(({ id, document }) => {
       const { publication, deleted } = document?.state ?? {};
       return [id, (publication ?? deleted?.resource)?.variants];
     }),
   );
-  return {
-    currency,
-    priceOf: (resource) => {
-      const id = publicationIdOf(resource) ?? '';
-      const prices_of_one = prices.get(id);
-      return prices_of_one && shownPrice(prices_of_one, resource, variantsOf.get(id));
-    },
-  };
 }
 
 function publicationIdsIn(value: Presentable): string[] {
@@ -113,8 +119,8 @@ function publicationIdOf({ object, id, publication_id }: JsonObject): string | u
 }
 
 /**
- * Returns the price of a variant, or the lowest price of what can be bought of a publication, in the list. `existing`: the variants
- * of the publication, if some have prices of their own.
+ * Returns the price of a variant in the list, or the lowest price of a publication. `existing`: the variants of the publication,
+ * needed only if the list has prices of single variants.
  */
 function shownPrice(
   { price, variants = {} }: ListPriceBody,

@@ -5,7 +5,7 @@ import type { ActiveStore } from '../../shared/catalog/store/document';
 import type { Presentation } from '../../shared/http/route';
 import { inCurrency, marketOf, withPrice } from './currencies';
 import { type Asked, fallbacksOf, localeOf, textsOf } from './languages';
-import { type ListPrices, listPrices, refuseByPrice } from './list-prices';
+import { type ListPrices, pricesInList, refuseByPrice } from './list-prices';
 import type { ReadHandler } from './read';
 
 /*
@@ -14,15 +14,15 @@ import type { ReadHandler } from './read';
  * best language that has it, and each price in one currency, wherever the resource is in the answer.
  */
 
-/** How resources are shown. `listed`: the prices of the key's price list. */
+/** A presentation with the prices of the key's price list. */
 type Shown = Presentation & { readonly listed?: ListPrices | undefined };
 
-/** The fields of an answer in which resources are. */
+/** The fields of an answer that contain resources. */
 const CONTAINERS = new Set(
   'data featured others listing listings publications media variants path'.split(' '),
 );
 
-/** Returns the read with its texts and prices as the request asks for them, and as its key sees them. */
+/** Wraps a read: its answer has the texts and prices that the request asks for, and the prices of the key's price list. */
 export const presented =
   ({ query }: ApiOperation, read: ReadHandler): ReadHandler =>
   async (deps, request) => {
@@ -30,10 +30,11 @@ export const presented =
     if (price_list !== undefined) refuseByPrice(query!, request);
     const answer = await read(deps, request);
     const { as, owner } = answer;
-    // A file or a redirection.
+    // The answer is a file or a redirection.
     if (!as) return answer;
+    // Publications whose JSON is stored as text are parsed, because `pricesInList` looks for their ids.
     const made = price_list === undefined ? answer.data : (JSON.parse(writeJson(answer.data)) as JsonValue);
-    const listed = await listPrices(deps, request, as.store, made);
+    const listed = await pricesInList(deps, request, as.store, made);
     const data = shown(made, { ...as, listed }, owner);
     const { locale } = as;
     if (locale === undefined) return { ...answer, data };
@@ -42,21 +43,19 @@ export const presented =
     return { ...answer, data, headers };
   };
 
-/** Throws `invalid_query` for a market that the store does not have. */
+/** Returns how to answer the request. Throws `invalid_query` for a market that the store does not have. */
 export function presentationOf(store: ActiveStore, request: Asked): Presentation {
   const { query, principal } = request;
   const market = marketOf(store, query);
-  const is_checked = principal.key_type === 'secret';
-  const as = { store, currency: query.currency?.[0] ?? market?.currency, is_checked };
+  const is_secret = principal.key_type === 'secret';
+  const currency = query.currency?.[0] ?? market?.currency;
+  const as = { store, currency, shows_untranslated: is_secret };
   const { locales } = store;
-  if (!locales || (is_checked && query.locale === undefined && !market)) return as;
+  if (!locales || (is_secret && query.locale === undefined && !market)) return as;
   const choices = (query.locale === undefined && market?.locales) || locales;
   const locale = localeOf(choices, request);
-  return {
-    ...as,
-    locales: fallbacksOf(locales, locale),
-    locale: locales.length > 1 ? locale : undefined,
-  };
+  const shown_locale = locales.length > 1 ? locale : undefined;
+  return { ...as, locales: fallbacksOf(locales, locale), locale: shown_locale };
 }
 
 /**
@@ -87,8 +86,8 @@ export function shown(value: Presentable, as: Shown, owner?: JsonObject): Presen
 }
 
 /**
- * Returns a publication or a variant with the price to show, and any other value as it is. What has a price in the list is
- * shown with no other price.
+ * Returns a publication or a variant with the price to show, and any other value as it is. If it has a price in the list, and the
+ * request asks for another currency than that of the list, it has no price.
  */
 function pricedAs(
   { currency, listed }: Shown,
@@ -101,9 +100,10 @@ function pricedAs(
   return withPrice(listed.currency, resource, is_asked ? price : undefined);
 }
 
-/** Returns whether the value is shown as it is. */
-function isAsStored(value: object, { store, locales, is_checked, currency, listed }: Shown): boolean {
+/** Returns whether the presentation changes nothing of the value. To know it, no JSON text is parsed. */
+function isAsStored(value: object, as: Shown): boolean {
+  const { store, locales, currency, listed, shows_untranslated } = as;
   if (currency !== undefined || listed) return false;
   if (!(value instanceof JsonText)) return !store.locales;
-  return !locales || (!is_checked && !value.text.includes('"translations":'));
+  return !locales || (!shows_untranslated && !value.text.includes('"translations":'));
 }

@@ -87,7 +87,7 @@ export interface Answer {
   readonly secrets?: JsonObject;
   /** Of a PATCH: whether it changed the resource. */
   readonly changed?: boolean;
-  /** For a read of what has a language or a currency. */
+  /** For a read whose answer has texts or prices: how to show them. */
   readonly as?: Presentation;
   /** For a read of variants: their publication. */
   readonly owner?: JsonObject;
@@ -99,20 +99,20 @@ export interface Answer {
   readonly file?: FileAnswer;
 }
 
-/** The language and the currency of an answer: what the request chooses among the settings of a store. */
+/** The language and the currency of an answer, which the request chooses among the settings of a store. */
 export interface Presentation {
   readonly store: ActiveStore;
-  /** The locale of the texts. Undefined if the store has one. */
+  /** The value of `Content-Language`. Undefined if the store has a single locale, or the answer all translations. */
   readonly locale?: string | undefined;
   /**
-   * Where to look for a translation, the best locale first. None: the texts are those of the resource itself. Undefined: these
-   * texts, with all translations.
+   * The locales in which a text is looked up, the best one first. If none has it, or the array is empty, the default text is shown.
+   * Undefined: the answer has the default texts and all translations.
    */
   readonly locales?: readonly string[] | undefined;
-  /** Undefined: the `price_currency` of each publication, with the prices in all others. */
+  /** Undefined: each publication has its `price_currency`, and the prices in all other currencies. */
   readonly currency: string | undefined;
-  /** Whether resources name their texts that are not translated. */
-  readonly is_checked: boolean;
+  /** Whether a resource in a language names its texts that are not translated. */
+  readonly shows_untranslated: boolean;
 }
 
 /**

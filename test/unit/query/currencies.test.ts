@@ -13,7 +13,7 @@ test.each([
   ['in the base currency', { ...plain, currencies: ['PEN', 'USD'] }, { currency: 'PEN' }],
   ['of a store with currencies', { ...plain, currencies: ['PEN', 'USD'] }, {}],
 ])('a list %s has the query that it has without a currency', (_, store, asked: { currency?: string }) => {
-  const as = { store, currency: asked.currency, is_checked: false };
+  const as = { store, currency: asked.currency, shows_untranslated: false };
   const found = withCurrency(as, version, { has_price: false, ...asked });
   expect(found.query).toStrictEqual({ has_price: false });
   expect(found.version).toBe(version);
