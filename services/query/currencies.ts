@@ -2,11 +2,8 @@ import type { JsonObject, JsonValue } from '../../shared/catalog/events/envelope
 import { handleSpelling } from '../../shared/catalog/input-rules';
 import type { ActiveStore } from '../../shared/catalog/store/document';
 import type { Market } from '../../shared/catalog/store/markets';
-import type { Presentation } from '../../shared/http/route';
 import type { QueryParameters } from '../../shared/http/validation';
 import { CatalogError } from '../../shared/kernel/errors';
-import type { DocumentReader } from '../../shared/ports/document-reader';
-import { pricedReader } from './variant-reader';
 
 /** The fields of a publication or a variant that have amounts, besides `price_amount`, or belong to one. */
 const OF_PRICE = new Set([
@@ -52,27 +49,4 @@ export function marketOf({ markets = [] }: ActiveStore, query: QueryParameters):
   if (found) return found;
   const constraint = markets.length === 0 ? 'a store with markets' : 'the handle of a market of the store';
   throw CatalogError.ofFaults([{ condition: 'invalid_query', field: 'market', constraint }]);
-}
-
-export interface PriceQuery {
-  readonly currency?: string | undefined;
-  readonly priced?: true | undefined;
-  readonly has_price?: boolean | undefined;
-}
-
-/**
- * Returns the query of a list as its filters understand it, with the currency of the answer, and the reader for it. `priced`
- * means `has_price`. The documents have their keys in the base currency of the store, so in another currency a reader of its
- * own finds them by price (`pricedReader`). A store without currencies has those of its publications.
- */
-export function withCurrency<Query extends PriceQuery>(
-  { store, currency }: Presentation,
-  version: DocumentReader,
-  { priced, currency: _, ...others }: Query,
-): { query: Query; version: DocumentReader } {
-  const query = { ...others, ...(priced && { has_price: true }) } as Query;
-  const [base = currency] = store.currencies ?? [];
-  // Without the name of the currency, a cursor of the list is that of a store without currencies.
-  if (currency === undefined || currency === base) return { query, version };
-  return { query: { ...query, currency }, version: pricedReader(version, store.id, currency) };
 }

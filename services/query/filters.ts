@@ -80,7 +80,7 @@ export async function filterKeys(
   const conditions = by_key.map((name) => conditionOf(name, query[name]!));
   const do_prices_vary = filtersByPrice(query) && (await doPricesVary(version, store_id, query));
   const labels = termsOf(labelsIn(query).filter(([name]) => name !== except && isOfVariant(name)));
-  // An option may have a value that no variant has. So a price is a condition if labels of variants are in question.
+  // An option may have a value that no variant has, so a price and a label are two conditions even if all variants cost the same.
   const has_price = do_prices_vary || (filtersByPrice(query) && (of_units || labels.length > 0));
   const unit: UnitCondition['unit'] = {
     labels,

@@ -2,30 +2,46 @@ import { languageOf } from '../../shared/catalog/translations';
 import type { ListSortMode } from '../../shared/catalog/vocabulary';
 import type { Presentation } from '../../shared/http/route';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import { type PriceQuery, withCurrency } from './currencies';
-import { namedReader } from './variant-reader';
+import { namedReader, pricedReader } from './variant-reader';
 
-/**
- * Returns the query of a list of publications as its filters understand it, and the reader that finds them by the prices and, in a
- * list by name, by the titles that the answer shows.
- */
-export function withVariants<Query extends PriceQuery>(
-  as: Presentation,
-  version: DocumentReader,
-  asked: Query,
-  mode: ListSortMode,
-): { query: Query & { readonly language?: string }; version: DocumentReader } {
-  const priced = withCurrency(as, version, asked);
-  const language = languageOfNames(as, mode);
-  if (language === undefined) return priced;
-  // With the language, a cursor of the list is none of the list in another language.
-  return {
-    query: { ...priced.query, language },
-    version: namedReader(priced.version, as.store.id, language, mode),
-  };
+interface ListQuery {
+  readonly currency?: string | undefined;
+  readonly priced?: true | undefined;
+  readonly has_price?: boolean | undefined;
 }
 
-/** Returns the language by whose titles a list is sorted. Undefined for the titles in the default locale, and other orders. */
+/**
+ * Returns the query of a list of publications for its filters, in which `priced` is `has_price`, and a reader that finds publications
+ * by the prices and titles of the answer. The keys of documents have the base currency and the default locale, which the query
+ * therefore does not name: its cursors are those of a store with one currency and one language.
+ */
+export function withVariants<Query extends ListQuery>(
+  as: Presentation,
+  version: DocumentReader,
+  { priced, currency: _, ...others }: Query,
+  mode: ListSortMode,
+): { query: Query & { readonly language?: string }; version: DocumentReader } {
+  const currency = currencyOfPrices(as);
+  const language = languageOfNames(as, mode);
+  const query = {
+    ...others,
+    ...(priced && { has_price: true }),
+    ...(currency !== undefined && { currency }),
+    ...(language !== undefined && { language }),
+  } as Query;
+  const { id } = as.store;
+  const priced_version = currency === undefined ? version : pricedReader(version, id, currency);
+  if (language === undefined) return { query, version: priced_version };
+  return { query, version: namedReader(priced_version, id, language, mode) };
+}
+
+/** Returns the currency of the prices in a list. Undefined for the base currency, and for a store without currencies. */
+export function currencyOfPrices({ store, currency }: Presentation): string | undefined {
+  const [base = currency] = store.currencies ?? [];
+  return currency === base ? undefined : currency;
+}
+
+/** Returns the language whose titles sort a list. Undefined for the language of the default locale, and in other orders. */
 export function languageOfNames({ store, locales }: Presentation, mode: ListSortMode): string | undefined {
   const locale = locales?.[0];
   if (locale === undefined || !mode.startsWith('name')) return undefined;

@@ -15,11 +15,10 @@ import type { Answer, ApiRequest } from '../../shared/http/route';
 import { CatalogError } from '../../shared/kernel/errors';
 import type { PublicationId } from '../../shared/kernel/ids';
 import type { DocumentReader } from '../../shared/ports/document-reader';
-import { withCurrency } from './currencies';
 import { DELETED_LAST_FIRST } from './deleted';
 import { listingsAt, openStream, presentAsOf, stateAt } from './history';
 import { endOf, pageOf, placeOf } from './list-place';
-import { languageOfNames } from './list-reader';
+import { currencyOfPrices, languageOfNames } from './list-reader';
 import { listedData, sortModeOf } from './lists';
 import { EXPANSIONS } from './present';
 import { presentationOf } from './presentation';
@@ -75,7 +74,7 @@ async function readAsOf(deps: ReadDeps, request: ApiRequest): Promise<Answer> {
   const place = placeOf(request, query, 'listing/publications', order);
   const version = await openStore(deps, request, store_id);
   const as = presentationOf(store, request);
-  const { currency } = withCurrency(as, version, query).query;
+  const currency = currencyOfPrices(as);
   const language = languageOfNames(as, effective_sort_mode);
   const candidates = await candidatesOf(version, store_id, id, until_ms);
   // Each stream is read as for a request of its own. One with 2,048 variants takes 20 ms of CPU.

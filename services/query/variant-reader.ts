@@ -30,38 +30,40 @@ import {
 import { wordScope } from './read';
 
 /*
- * Lists of publications by their prices in another currency than the first one of the store, or by their titles in another language
- * (docs/decisions/0038-prices-by-currency.md). Publications that have a price in the currency are in a variant of each of their
- * lists, with this price. In a list by price, all others come behind them, in the order of the prices in their own currency. The
- * same holds for the titles in a language.
+ * Lists of publications by prices in another currency than the base currency of the store, or by titles in another language than
+ * that of its default locale (docs/decisions/0038-prices-by-currency.md, 0037-translations.md). A publication that has a price in
+ * the currency, or a title in the language, is in a variant of each of its lists. A list by price or by name has two runs: the
+ * publications in the variant, and then all others in the order of their own prices or titles.
  */
 
 type Where = ViewQuery['where'];
 type Found = StoredDocument<PublicationDocument>;
-/** The publications inside or outside a variant of the list. A list is a sequence of at most these two. */
+/** The conditions for the publications of a list that are in its variant, or that are not, or for all of them. */
 type Run = Where;
 
-/** A variant of lists (`ListVariants`), as a reader shows it. */
-interface Shown {
-  /** The condition for the publications in the variant. */
-  readonly inside: Readonly<Record<string, string>>;
-  /** The terms of a query with the condition `varies_in`. */
+/** How a reader reads a variant of lists (`ListVariants`). */
+interface VariantRules {
+  /** The name of the kind of variants. */
+  readonly kind: 'currency' | 'language';
+  readonly variant: string;
+  /** The terms that replace the condition `varies_in` of a query. */
   readonly varied?: WordTerms | undefined;
-  /** Returns the parts of a list. */
+  /** Returns the runs of a list, in their order. */
   runsOf(where: Where, order: SortOrder): Run[];
-  /** Returns the keys by which the publications are sorted. */
+  /** Returns the keys that put publications of both runs into the order of the list. */
   keysOf(keys: PublicationKeys): PublicationKeys;
-  /** Returns the place of a value of these keys among the values that the publications inside or outside the variant have. */
-  placeOf(key: string, value: Key, is_outside: boolean): Key;
+  /** Returns the stored value after which a run continues, for a value of `keysOf` in a cursor. */
+  storedValueOf(key: string, value: Key, is_outside: boolean): Key;
 }
 
-/** Returns a reader whose queries, and the keys of the publications that it finds, are about the prices in the currency. */
+/** Returns a reader that finds publications by their prices in the currency, and gives them keys with these prices. */
 export const pricedReader = (version: DocumentReader, store_id: string, currency: string): DocumentReader =>
   variantReader(version, store_id, {
-    inside: { currency },
+    kind: 'currency',
+    variant: currency,
     varied: [[{ word: variesIn(currency) }]],
     keysOf: (keys) => keysInCurrency(keys, currency),
-    placeOf: (key, value, is_outside) =>
+    storedValueOf: (key, value, is_outside) =>
       typeof value === 'number' && is_outside ? value - unpricedStep(key) : value,
     runsOf: (where, order) => {
       const { price_up, price_down, price_max, has_discount, ...others } = where;
@@ -83,7 +85,7 @@ export const pricedReader = (version: DocumentReader, store_id: string, currency
 /** Sorts after all names. */
 const LAST_NAME = '\u{10ffff}'.repeat(2);
 
-/** Returns a reader whose lists by name are about the titles in the language. */
+/** Returns a reader whose lists by name are in the order of the titles in the language. */
 export const namedReader = (
   version: DocumentReader,
   store_id: string,
@@ -91,13 +93,15 @@ export const namedReader = (
   mode: ListSortMode,
 ): DocumentReader =>
   variantReader(version, store_id, {
-    inside: { language },
+    kind: 'language',
+    variant: language,
     keysOf: (keys) => keysInLanguage(keys, language, mode),
-    placeOf: (key, value, is_outside) => {
+    storedValueOf: (key, value, is_outside) => {
       if (key !== 'name_fold') return value;
-      const [prefix = '', own] = [String(value)[0], namePrefix(!is_outside, mode)];
-      if (prefix === own) return String(value).slice(1);
-      return prefix < own ? '' : LAST_NAME;
+      const name = String(value);
+      const prefix = namePrefix(!is_outside, mode);
+      if (name.startsWith(prefix)) return name.slice(prefix.length);
+      return name < prefix ? '' : LAST_NAME;
     },
     runsOf: (where, order) => {
       if (!order.some(([key]) => key === 'name_fold')) return [where];
@@ -108,19 +112,18 @@ export const namedReader = (
     },
   });
 
-function variantReader(version: DocumentReader, store_id: string, shown: Shown): DocumentReader {
-  const { inside, varied, runsOf } = shown;
-  const [[name, variant]] = Object.entries(inside) as [[string, string]];
-  const isOutside = (run: Run): boolean => typeof run[name] === 'object';
+function variantReader(version: DocumentReader, store_id: string, rules: VariantRules): DocumentReader {
+  const { kind, variant, varied, runsOf } = rules;
+  const isOutside = (run: Run): boolean => typeof run[kind] === 'object';
 
   /** Counts the publications outside the variant as the difference of two numbers, because buckets of lists have both. */
   async function countRun(run: Run): Promise<number> {
-    const { [name]: condition, ...others } = run;
+    const { [kind]: condition, ...others } = run;
     if (!isOutside(run)) return version.count('publications', run);
     const { or_without } = condition as OutsideCondition;
     const [all, without] = await Promise.all([
       version.count('publications', others),
-      version.count('publications', { ...others, ...or_without, ...inside }),
+      version.count('publications', { ...others, ...or_without, [kind]: variant }),
     ]);
     return all - without;
   }
@@ -132,7 +135,7 @@ function variantReader(version: DocumentReader, store_id: string, shown: Shown):
     if (varies_in !== undefined && varied)
       return (await search({ ...query, scope, where, tiers: [varied], is_exhaustive: true })).documents;
     return pageOf(query, runsOf(query.where, query.order), countRun, async (asked) => {
-      // Lists of several listings cannot be merged with a condition that no list contains.
+      // Lists of several listings are not merged with a condition for what is outside a variant, so a search finds these.
       if (!isOfSeveral(asked.where) || !isOutside(asked.where)) return version.find('publications', asked);
       const found = await version.search('publications', {
         ...asked,
@@ -183,19 +186,18 @@ function variantReader(version: DocumentReader, store_id: string, shown: Shown):
     const { order, limit } = query;
     const readRun = async (where: Run, skip: number, limit: number): Promise<Found[]> => {
       const is_outside = isOutside(where);
-      // To find none outside the variant, a list would be read to its end.
+      // If nothing is outside the variant, a read would pass over the whole list to find that out.
       if (is_outside && (await count(where)) === 0) return [];
-      const shifted = query.after?.map((value, n) => shown.placeOf(order[n]![0], value, is_outside)!);
-      // All of them have the same rank, so that a list in the order of its index has them.
+      const shifted = query.after?.map((value, n) => rules.storedValueOf(order[n]![0], value, is_outside)!);
+      // Publications that are not featured have one rank. Without it, the order is one that an index has.
       const has_one_rank = order[0]?.[0] === 'featured_rank' && where.featured_rank === NOT_FEATURED;
-      const after = has_one_rank && shifted && shifted[0] !== NOT_FEATURED ? undefined : shifted;
+      const first = has_one_rank ? 1 : 0;
+      // After a cursor at a featured publication, a run of others begins at its start.
+      const after = has_one_rank && shifted?.[0] !== NOT_FEATURED ? undefined : shifted?.slice(first);
       const { after: _, ...others } = query;
-      // In the variant, `price_down` is `price_up`.
-      const there = where[name] === variant ? order.map(inVariant) : order;
-      const asked = { ...others, order: there, ...(after && { after }), where, skip, limit };
-      const in_index = { order: there.slice(1), ...(after && { after: after.slice(1) }) };
-      const found = await read(has_one_rank ? { ...asked, ...in_index } : asked);
-      return found.map((one) => seen(one, shown));
+      const run_order = (where[kind] === variant ? order.map(keyInVariant) : order).slice(first);
+      const found = await read({ ...others, order: run_order, ...(after && { after }), where, skip, limit });
+      return found.map((one) => withKeysOf(rules, one));
     };
     const listing_ids = listingsIn(query.where);
     const inLists = (keys: PublicationKeys) => (listing_ids ? keysInListings(keys, listing_ids) : keys);
@@ -239,7 +241,8 @@ function variantReader(version: DocumentReader, store_id: string, shown: Shown):
   });
 }
 
-const inVariant = ([key, direction]: SortOrder[number]): SortOrder[number] => [
+/** A variant has no `price_down`: its prices are active, so `price_down` is `price_up`. */
+const keyInVariant = ([key, direction]: SortOrder[number]): SortOrder[number] => [
   key === 'price_down' ? 'price_up' : key,
   direction,
 ];
@@ -253,8 +256,8 @@ function listingsIn({ listing_id }: Where): readonly string[] | undefined {
 }
 
 /**
- * Returns the parts of a list, one after the other. The runs of one part are merged. Featured publications precede all others, so
- * both runs are divided at the last featured one.
+ * Divides the runs of a list into parts that are read one after the other. The runs of one part are merged. Featured publications
+ * of both runs precede all others, so they are a part of their own.
  */
 function partsOf({ where, order }: ViewQuery, runs: readonly Run[]): (readonly Run[])[] {
   if (runs.length < 2 || order[0]?.[0] !== 'featured_rank') return runs.map((run) => [run]);
@@ -270,7 +273,7 @@ function partsOf({ where, order }: ViewQuery, runs: readonly Run[]): (readonly R
   ];
 }
 
-/** Returns the conditions with a range of prices of one unit in the currency. */
+/** Returns the conditions with the range of prices of one unit in the currency (`priceIn`). */
 function inUnits({ units, ...where }: Where, currency: string): Where {
   if (!isUnitCondition(units)) return where;
   const { price } = units.unit;
@@ -279,11 +282,11 @@ function inUnits({ units, ...where }: Where, currency: string): Where {
   return { ...where, units: { unit: { ...units.unit, price: range } } };
 }
 
-function seen({ document, ...stored }: Found, { keysOf }: Shown): Found {
+function withKeysOf({ keysOf }: VariantRules, { document, ...stored }: Found): Found {
   if (!document) return { ...stored, document };
-  const seen = { ...document, keys: keysOf(document.keys) };
+  const changed = { ...document, keys: keysOf(document.keys) };
   const { json } = document;
-  // A document with the text of its answer is used without its body.
-  const as_text = json && new TextDocument(seen as unknown as ViewDocument, json);
-  return { ...stored, document: (as_text as unknown as PublicationDocument | undefined) ?? seen };
+  // A document that has the text of its answer is used without its body.
+  const as_text = json && new TextDocument(changed as unknown as ViewDocument, json);
+  return { ...stored, document: (as_text as unknown as PublicationDocument | undefined) ?? changed };
 }

@@ -1,4 +1,4 @@
-import { withCurrency } from '../../../services/query/currencies';
+import { withVariants } from '../../../services/query/list-reader';
 import type { ActiveStore } from '../../../shared/catalog/store/document';
 import type { StoreId } from '../../../shared/kernel/ids';
 import type { DocumentReader } from '../../../shared/ports/document-reader';
@@ -14,7 +14,7 @@ test.each([
   ['of a store with currencies', { ...plain, currencies: ['PEN', 'USD'] }, {}],
 ])('a list %s has the query that it has without a currency', (_, store, asked: { currency?: string }) => {
   const as = { store, currency: asked.currency, shows_untranslated: false };
-  const found = withCurrency(as, version, { has_price: false, ...asked });
+  const found = withVariants(as, version, { has_price: false, ...asked }, 'created_at_desc');
   expect(found.query).toStrictEqual({ has_price: false });
   expect(found.version).toBe(version);
 });
