@@ -20,23 +20,23 @@ interface Parts extends StoreDeps {
   readonly views: Readonly<Record<Environment, ActiveView>>;
 }
 
-/** Does the work, and logs a failure. */
+/** Runs the work. Logs a failure and does not throw it. */
 type Attempt = (what: string, work: () => Promise<void>) => Promise<void>;
 
 const STORES_PAGE = 100;
 /** Concurrent writes, which share commits of the log. */
 const PAGE_SIZE = 100;
-/** Longer than a write may go on with the rules from before a change. */
+/** Longer than a write that began before a change of the rules can last. */
 const SETTLING_MS = 10_000;
-/** Time between two looks at a store without open work. They find the writes of a process that was stopped for a long time. */
+/** Time between two looks at a settled store. A process that was paused for minutes may have written with old rules. */
 const AGAIN_MS = 60_000;
-/** How long to wait before documents that do not show their last events yet are read again. */
+/** Time until documents are read again that do not show their last events yet. */
 const RETRY_MS = 2_000;
 
-/** The next look at a store: now, without the first publications, which could not be changed, or at a time. */
+/** When to look at a store next: at once, without the first `skip` publications, which could not be changed, or at a time. */
 type Next = { readonly skip: number } | { readonly at_ms: number };
 
-/** A version of a store with price rules. Until `settled_ms`, writes may go on with the rules of the version before. */
+/** What this process knows of a version of a store. Until `settled_ms`, writes may still use the rules of the version before. */
 interface Known {
   readonly version: number | null;
   readonly settled_ms: number;
