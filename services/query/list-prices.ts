@@ -48,7 +48,6 @@ export function refuseByPrice(schema: z.ZodType, request: ApiRequest): void {
   if (faults.length > 0) throw CatalogError.ofFaults(faults);
 }
 
-/** The prices that publications have in a price list. */
 export interface ListPrices {
   readonly currency: string;
   /** Returns the price of a publication or a variant. Undefined if it has none in the list, and for other resources. */

@@ -29,10 +29,9 @@ export function withVariants<Query extends ListQuery>(
     ...(currency !== undefined && { currency }),
     ...(language !== undefined && { language }),
   } as Query;
-  const { id } = as.store;
-  const priced_version = currency === undefined ? version : pricedReader(version, id, currency);
+  const priced_version = currency === undefined ? version : pricedReader(version, as.store.id, currency);
   if (language === undefined) return { query, version: priced_version };
-  return { query, version: namedReader(priced_version, id, language, mode) };
+  return { query, version: namedReader(priced_version, as.store.id, language, mode) };
 }
 
 /** Returns the currency of the prices in a list. Undefined for the base currency, and for a store without currencies. */

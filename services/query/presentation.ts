@@ -102,8 +102,7 @@ function pricedAs(
 
 /** Returns whether the presentation changes nothing of the value. To know it, no JSON text is parsed. */
 function isAsStored(value: object, as: Shown): boolean {
-  const { store, locales, currency, listed, shows_untranslated } = as;
-  if (currency !== undefined || listed) return false;
-  if (!(value instanceof JsonText)) return !store.locales;
-  return !locales || (!shows_untranslated && !value.text.includes('"translations":'));
+  if (as.currency !== undefined || as.listed) return false;
+  if (!(value instanceof JsonText)) return !as.store.locales;
+  return !as.locales || (!as.shows_untranslated && !value.text.includes('"translations":'));
 }

@@ -43,7 +43,6 @@ type Run = Where;
 
 /** How a reader reads a variant of lists (`ListVariants`). */
 interface VariantRules {
-  /** The name of the kind of variants. */
   readonly kind: 'currency' | 'language';
   readonly variant: string;
   /** The terms that replace the condition `varies_in` of a query. */

@@ -25,7 +25,6 @@ interface Rules {
   readonly compare: Intl.Collator['compare'];
   /** The keys of single letters, and of pairs that are one letter in the language, such as `ch` in Czech. */
   readonly keys: ReadonlyMap<string, string>;
-  /** Matches what has a key in `keys`. */
   readonly keyed: RegExp;
 }
 

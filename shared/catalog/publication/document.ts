@@ -233,7 +233,6 @@ const PLACES = {
   language: /^([A-Za-z-]+):(.*)$/s,
 };
 
-/** Returns the places of one kind. */
 function placesIn(
   { places }: Pick<PublicationKeys, 'places'>,
   kind: keyof typeof PLACES,
