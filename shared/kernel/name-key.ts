@@ -13,7 +13,7 @@ const PLAIN = [...'abcdefghijklmnopqrstuvwxyz'];
 const PAIRS = PLAIN.flatMap((first) => PLAIN.map((second) => first + second));
 /** The code points of Latin letters with accents, and of letters that only some languages have. */
 const BLOCKS = [
-  [0xdf, 0x24f],
+  [0xdf, 0x2af],
   [0x1e00, 0x1eff],
 ] as const;
 /** A character with its accents. The group is the character alone. */
@@ -55,9 +55,10 @@ function rulesOf(language: string): Rules {
     const base = foldText(letter);
     return base === letter || compare(letter, base) !== 0;
   };
-  // A pair is one letter if it is after all other pairs with its first letter.
+  // A pair is one letter if it is after all other pairs with its first letter, or before that letter, as `ng` in Welsh.
   const isOneLetter = ([first, second]: readonly string[]): boolean =>
-    second !== plain.at(-1) && compare(`${first}${second}`, `${first}${plain.at(-1)}`) > 0;
+    (second !== plain.at(-1) && compare(`${first}${second}`, `${first}${plain.at(-1)}`) > 0) ||
+    compare(`${first}${second}`, first!) < 0;
   const apart = [
     ...sorted.filter(isMoved),
     ...latinLetters().filter(isApart),
