@@ -3,6 +3,7 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { type HeldLease, leaseOwner, takeLease } from '../../projections/engine/lease';
 import { describeRejection } from '../../shared/api/error-catalogue';
@@ -45,6 +46,9 @@ const IMPORT_ROWS_MAX = 50_000;
 const PROGRESS_EVERY_MS = 1_000;
 /** How long a step is protected from a second one after its process was killed. An embedded store notices that at once. */
 const LEASE_MS = 20_000;
+/** How often, and how many times, a preview tries again to get the lease of a step that has just ended. */
+const LEASE_POLL_MS = 50;
+const LEASE_TRIES = 20;
 /** How long a step waits until the documents show what was written before it. */
 const CATCH_UP_MS = 30_000;
 /** The most unread parts of the file, and publications that an undo kept, that the state of an import has. */
@@ -221,7 +225,8 @@ export class ImportJobs {
   ): Promise<ImportJob> {
     if (this.closing.signal.aborted) throw new CatalogError('unavailable');
     const { store_id } = owner;
-    const lease = await this.takeLease(owner);
+    // A second preview does no harm, and the console sends one for each change.
+    const lease = await this.takeLease(owner, step === 'preview' ? LEASE_TRIES : 0);
     try {
       const before = await this.get(store_id, run);
       if (!before) throw new CatalogError('import_not_found');
@@ -259,10 +264,16 @@ export class ImportJobs {
     }
   }
 
-  private async takeLease({ environment, store_id }: ImportOwner): Promise<HeldLease> {
+  private async takeLease({ environment, store_id }: ImportOwner, tries = 0): Promise<HeldLease> {
     const { viewStores, log } = this.deps;
     const name = `import:${store_id}`;
-    const lease = await takeLease(viewStores[environment], name, leaseOwner(), LEASE_MS, log);
+    const take = () => takeLease(viewStores[environment], name, leaseOwner(), LEASE_MS, log);
+    let lease = await take();
+    // A step that shows its end keeps the lease for a moment.
+    for (let n = 0; !lease && n < tries; n++) {
+      await sleep(LEASE_POLL_MS);
+      lease = await take();
+    }
     if (!lease) throw refused('An import of the store runs; try again when it has ended');
     return lease;
   }
