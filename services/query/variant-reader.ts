@@ -134,7 +134,7 @@ function variantReader(version: DocumentReader, store_id: string, rules: Variant
     if (varies_in !== undefined && varied)
       return (await search({ ...query, scope, where, tiers: [varied], is_exhaustive: true })).documents;
     return pageOf(query, runsOf(query.where, query.order), countRun, async (asked) => {
-      // Lists of several listings are not merged with a condition for what is outside a variant, so a search finds these.
+      // A list of several listings cannot be merged if it excludes a variant. A search reads it instead.
       if (!isOfSeveral(asked.where) || !isOutside(asked.where)) return version.find('publications', asked);
       const found = await version.search('publications', {
         ...asked,

@@ -43,7 +43,7 @@ export function nameKey(name: string, language: string): string {
   );
 }
 
-/** Returns the rules of a language. A language without rules of its own has those of English, the default rules of Unicode. */
+/** Returns the rules of a language. English, which has the default rules of Unicode, stands in for a language without own rules. */
 function rulesOf(language: string): Rules {
   const { compare } = new Intl.Collator([language, 'en'], { sensitivity: 'base' });
   const sorted = PLAIN.toSorted(compare);

@@ -36,7 +36,7 @@ class Model {
     return this.locales.length > 1 ? locale : null;
   }
 
-  /** Returns the ids by title in the language: first those that have one, then the others, by their own titles. */
+  /** Returns the ids of publications with a title in the language, by this title, then all other ids, by the default title. */
   byName(locale: string): string[] {
     const [language, own_language] = [locale, this.locales[0]!].map((tag) => tag.split('-')[0]!);
     const titleIn = (id: string): string | undefined => {

@@ -351,7 +351,7 @@ function queriesOfLists(): Pick<ViewQuery, 'where' | 'order'>[] {
     listSortModeSchema.options.flatMap((mode) => [
       ...[
         ...[...filters, ...ranges, ...in_currency],
-        // Other orders are those of the prices in the currency, if a query names one.
+        // In other orders, a query that names a currency sorts by the prices in it.
         ...(/^(name|created)/.test(mode) ? in_language : []),
       ].map((filter) => ({
         where: { ...scope, ...filter },
@@ -407,7 +407,7 @@ function pricedIn(currency: KeyCondition | undefined, item: { id: string; keys: 
   return !place || Object.entries(or_without).some(isOther) ? [item] : [];
 }
 
-/** Returns the item as the publications inside or outside a language show it: none if it is not one of them. */
+/** Returns the item with its keys in the language. Returns nothing if the item is not inside, or outside, as asked. */
 function namedIn(language: KeyCondition | undefined, item: { id: string; keys: Record<string, Key> }) {
   const name = /de:([^ ]*)/.exec(String(item.keys.places))?.[1]?.replace('\u00a0', ' ');
   if (language === undefined) return [item];

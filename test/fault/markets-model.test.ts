@@ -342,7 +342,7 @@ const restorationOf = (product: Product | undefined): Write | undefined =>
     done: () => move(product, deleted, products),
   };
 
-/** Sets the prices of some products in the list. Those of a deleted product can only be removed. */
+/** Sets the prices of some products in the list. The prices of a deleted product can only be removed. */
 function listPricesOf({ items }: Extract<Step, { kind: 'list prices' }>, pick: number) {
   const all = [...products.values(), ...deleted.values()];
   if (all.length === 0) return undefined;
@@ -641,7 +641,7 @@ async function compareAll(locale: Locale, currency: string): Promise<void> {
     { wrong: [], is_empty: !all.some(isPriced) },
   );
   for (const word of ['alfa', 'beta', locale]) {
-    // A search finds the words of the title in the language, and those of the title in the default language.
+    // A search finds words of the title in the language and words of the default title.
     const hasWord = ({ titles }: Product) =>
       [titles[locale], titles.es].some((text) => text?.split(' ').includes(word));
     await compare(`/api/store/search?limit=50&q=${word}&${context}`, sortedIds, matching(hasWord));

@@ -358,7 +358,7 @@ const keyIn = (table: Table, where: Where, key: string): string =>
 interface NamedEntries {
   readonly scopes: readonly string[];
   readonly keys: readonly string[];
-  /** The key whose condition all entries fulfil, because they are those of a variant. */
+  /** The key that names a variant. All entries belong to the variant, so they fulfil the condition on the key. */
   readonly implied?: string | undefined;
 }
 

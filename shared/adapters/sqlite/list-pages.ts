@@ -33,7 +33,7 @@ interface Entries extends Bounds {
 
 /** A run of entries of one list, in one direction: a page is made of the segments of its sequence. */
 interface Segment extends Entries {
-  /** The scope of the list whose variant has the entries. `scope` itself if they are those of the list. */
+  /** The scope of the list. Differs from `scope` if the entries belong to a variant of the list. */
   readonly container: string;
   readonly direction: SortDirection;
   /** Set if the segment has the ranked rows only, in the order of this index. */
